@@ -1,0 +1,138 @@
+#pragma once
+// What an engine must offer to be decoded with, and what it may offer beyond that. Each requirement is a concept of its
+// own, so that a compiler's message names the one that fails.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur {
+
+/// Rows of logits, indexable by row. Models: augur::scores.
+template <class R>
+concept LogitRows = requires(const R& rows, std::size_t i) {
+    { rows.size() } -> std::convertible_to<std::size_t>;
+    { rows[i] } -> std::convertible_to<logit_row>;
+};
+
+/// `model.vocabulary_size()`: the length of every row.
+template <class M>
+concept HasVocabularySize = requires(const M& model) {
+    { model.vocabulary_size() } -> std::convertible_to<std::size_t>;
+};
+
+/// `model.context_length()`: the most tokens a sequence can hold.
+template <class M>
+concept HasContextLength = requires(const M& model) {
+    { model.context_length() } -> std::convertible_to<std::size_t>;
+};
+
+template <class M>
+using sequence_t = typename M::sequence_type;
+
+/// `model.make_sequence()`: an empty sequence (its key-value cache), owned by the caller.
+template <class M>
+concept MakesSequences = std::movable<sequence_t<M>> && requires(const M& model) {
+    { model.make_sequence() } -> std::same_as<sequence_t<M>>;
+};
+
+/// `model.length(sequence)`: tokens the sequence holds.
+template <class M>
+concept MeasuresSequences = requires(const M& model, const sequence_t<M>& sequence) {
+    { model.length(sequence) } -> std::convertible_to<std::size_t>;
+};
+
+/// `model.extend(sequence, tokens)`: appends the tokens, returns one row of logits per new token: row i scores what
+/// follows tokens[i].
+template <class M>
+concept ExtendsSequences = requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    { model.extend(sequence, tokens) } -> LogitRows;
+};
+
+/// `model.truncate(sequence, length)`: forgets everything after the first `length` tokens.
+template <class M>
+concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, std::size_t length) {
+    { model.truncate(sequence, length) } -> std::same_as<void>;
+};
+
+/// Scores tokens after a prefix and can take them back. A model is immutable weights; the caller owns its sequences.
+/// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
+/// Laws:   extending by a and then by b gives the rows of extending by a and b at once, bit for bit (a model that cannot
+///         promise this says `static constexpr bool bitwise_rows = false`, and its guarantees are then within numerics);
+///         truncating and extending equals a fresh sequence; sequences do not influence each other;
+///         truncating beyond the length, or extending past the context, throws and changes nothing;
+///         rows stay valid until the same sequence is extended again.
+/// Models: llama::host_model, testing::table_model. Smallest: tests/model/smallest.hpp. Suite: testing/model_laws.hpp.
+template <class M>
+concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
+                ExtendsSequences<M> && TruncatesSequences<M>;
+
+/// `model.extend(sequence, tokens, last)`: as extend, but computes only the last `last` rows (0 <= last <= tokens).
+/// Law: they equal the last rows of the full extend.
+template <class M>
+concept ScoresLastRows =
+    Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::size_t last) {
+        { model.extend(sequence, tokens, last) } -> LogitRows;
+    };
+
+/// `model.extend_tree(sequence, tokens, parents)` scores a tree of tokens in one pass: parents[i] < i is the node that
+/// tokens[i] follows, -1 the sequence's last token. `model.keep(sequence, path)` then keeps the nodes of one root-to-node
+/// path, in order, and forgets the others.
+/// Laws: row i equals the row after running node i's path alone, bit for bit; position = length before + depth;
+///       keep(path) leaves the sequence as if the path alone had been extended.
+template <class M>
+concept TreeModel = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens,
+                                         std::span<const std::int32_t> parents, std::span<const std::size_t> path) {
+    { model.extend_tree(sequence, tokens, parents) } -> LogitRows;
+    { model.keep(sequence, path) } -> std::same_as<void>;
+};
+
+/// `model.hidden(sequence)`: the last hidden states (before the head), one row of hidden_size() per row of the last
+/// extend. Law: they follow the same rules of equality as the rows of logits.
+template <class M>
+concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t<M>& sequence) {
+    { model.hidden_size() } -> std::convertible_to<std::size_t>;
+    { model.hidden(sequence) } -> LogitRows;
+};
+
+/// `model.extend_shallow(sequence, tokens, split)` runs layers [0, split) and returns their hidden states;
+/// `model.extend_deep(sequence, split)` finishes layers [split, layer_count()) for every position that lacks them, from
+/// those very states, and returns the rows of logits. Both share one cache.
+/// Law: shallow then deep equals extend, bit for bit.
+template <class M>
+concept SplitModel = HiddenStateModel<M> && requires(const M& model, sequence_t<M>& sequence,
+                                                     std::span<const token> tokens, std::size_t split) {
+    { model.layer_count() } -> std::convertible_to<std::size_t>;
+    { model.extend_shallow(sequence, tokens, split) } -> LogitRows;
+    { model.extend_deep(sequence, split) } -> LogitRows;
+};
+
+/// One member of a batch: a sequence and the tokens that extend it.
+template <class Sequence>
+struct batch_item {
+    Sequence* sequence = nullptr;
+    std::span<const token> tokens;
+};
+
+/// `model.extend_batch(items)`: extends several sequences in one pass; returns their rows one after another.
+/// Law: every member's rows are bitwise those it would get alone, whoever its batch mates are.
+template <class M>
+concept BatchModel = Model<M> && requires(const M& model, std::span<const batch_item<sequence_t<M>>> items) {
+    { model.extend_batch(items) } -> LogitRows;
+};
+
+/// True unless the model declares that its rows depend on how many are computed together.
+template <class M>
+inline constexpr bool has_bitwise_rows = [] {
+    if constexpr (requires { M::bitwise_rows; }) {
+        return static_cast<bool>(M::bitwise_rows);
+    } else {
+        return true;
+    }
+}();
+
+}  // namespace augur
