@@ -1,0 +1,113 @@
+#pragma once
+// GGUF model files, versions 2 and 3, read in place. See docs/io/gguf.md.
+
+#include <augur/io/gguf_metadata.hpp>
+#include <augur/io/gguf_tensors.hpp>
+#include <augur/io/mapped_file.hpp>
+#include <augur/io/tensor_table.hpp>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace augur::io {
+
+/// A parsed GGUF image; valid while the bytes are. The bytes are untrusted: every size, count and offset is checked
+/// here once, nothing is copied, and memory is bounded by a small multiple of the bytes. Errors, each with the values:
+/// see docs/io/gguf.md. Cost: one pass over the metadata and the tensor directory; tensor data is not touched.
+class gguf_view {
+ public:
+    /// `origin` names the bytes in messages.
+    explicit gguf_view(std::span<const std::byte> file, std::filesystem::path origin = "memory") {
+        const auto name = origin.string();
+        byte_reader in(file, name);
+        check_header(in);
+        const auto tensor_count = in.read_count("the number of tensors", least_tensor_bytes);
+        const auto key_count = in.read_count("the number of metadata keys", least_pair_bytes);
+        metadata_ = gguf_metadata(in, file, key_count);
+        const auto alignment = read_alignment(name);
+        in.check_count(tensor_count, "the number of tensors", least_tensor_bytes);
+        std::vector<gguf_tensor_entry> entries;
+        for (std::uint64_t i = 0; i < tensor_count; ++i) entries.push_back(read_gguf_tensor(in));
+        const auto start = checked_round_up(in.position(), alignment);
+        const auto data = start && *start < file.size() ? file.subspan(static_cast<std::size_t>(*start))
+                                                        : std::span<const std::byte>();
+        tensors_ = {place_gguf_tensors(std::move(entries), data, alignment, name), std::move(origin)};
+    }
+
+    bool contains(std::string_view key) const { return metadata_.contains(key); }
+
+    /// T: bool, an integer, float, double or std::string; see gguf_metadata for what converts and for the errors.
+    template <MetadataType T>
+    T get(std::string_view key) const {
+        return metadata_.get<T>(key);
+    }
+    template <MetadataType T>
+    T get_or(std::string_view key, T fallback) const {
+        return metadata_.get_or<T>(key, std::move(fallback));
+    }
+    template <MetadataType T>
+    std::vector<T> array(std::string_view key) const {
+        return metadata_.array<T>(key);
+    }
+
+    std::span<const tensor_view> tensors() const { return tensors_.tensors(); }
+    const tensor_view* find(std::string_view name) const { return tensors_.find(name); }
+    const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
+    const std::filesystem::path& path() const { return tensors_.path(); }
+
+ private:
+    static constexpr std::uint64_t least_pair_bytes = 8 + 1 + 4 + 1;
+
+    static void check_header(byte_reader& in) {
+        const auto magic = in.take(4, "the magic number");
+        const std::string_view found(reinterpret_cast<const char*>(magic.data()), magic.size());
+        if (found != "GGUF") augur::detail::fail(in.origin(), ": not a GGUF file, it starts with ", quote(found));
+        const auto version = in.read<std::uint32_t>("the version");
+        if (version != 0 && (version & 0xffff) == 0) {
+            augur::detail::fail(in.origin(), ": big-endian GGUF is not read (version field ", version, ")");
+        }
+        if (version != 2 && version != 3) {
+            augur::detail::fail(in.origin(), ": GGUF version ", version, " is not read, only 2 and 3");
+        }
+    }
+
+    std::uint64_t read_alignment(std::string_view origin) const {
+        constexpr std::string_view key = "general.alignment";
+        const auto* value = metadata_.find(key);
+        if (!value) return 32;
+        if (value->is_array || value->type != gguf_type::u32) {
+            augur::detail::fail(origin, ": ", key, " must be a u32, but is ", value->is_array ? "an array of " : "a ",
+                                name_of(value->type));
+        }
+        const auto alignment = metadata_.get<std::uint32_t>(key);
+        if (!std::has_single_bit(alignment) || alignment < 8) {
+            augur::detail::fail(origin, ": ", key, " is ", alignment, ", not a power of two that is a multiple of 8");
+        }
+        return alignment;
+    }
+
+    gguf_metadata metadata_;
+    tensor_table tensors_;
+};
+
+/// A GGUF file and its mapping: movable, everything it hands out is valid while it lives.
+class gguf_file : public gguf_view {
+ public:
+    explicit gguf_file(const std::filesystem::path& path) : gguf_file(mapped_file(path), path) {}
+    gguf_file(gguf_file&&) noexcept = default;
+    gguf_file& operator=(gguf_file&&) noexcept = default;
+
+ private:
+    gguf_file(mapped_file&& mapping, const std::filesystem::path& path)
+        : gguf_view(mapping.bytes(), path), mapping_(std::move(mapping)) {}
+
+    mapped_file mapping_;
+};
+
+}  // namespace augur::io
