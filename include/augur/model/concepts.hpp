@@ -69,15 +69,15 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 /// Models: llama::host_model, testing::table_model. Smallest: tests/model/smallest.hpp. Suite: testing/model_laws.hpp.
 template <class M>
 concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
-                ExtendsSequences<M> && TruncatesSequences<M>;
+    ExtendsSequences<M> && TruncatesSequences<M>;
 
 /// `model.extend(sequence, tokens, last)`: as extend, but computes only the last `last` rows (0 <= last <= tokens).
 /// Law: they equal the last rows of the full extend.
 template <class M>
-concept ScoresLastRows =
-    Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::size_t last) {
-        { model.extend(sequence, tokens, last) } -> LogitRows;
-    };
+concept ScoresLastRows = Model<M> &&
+    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::size_t last) {
+    { model.extend(sequence, tokens, last) } -> LogitRows;
+};
 
 /// `model.extend_tree(sequence, tokens, parents)` scores a tree of tokens in one pass: parents[i] < i is the node that
 /// tokens[i] follows, -1 the sequence's last token. `model.keep(sequence, path)` then keeps the nodes of one root-to-node
@@ -104,8 +104,8 @@ concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t
 /// those very states, and returns the rows of logits. Both share one cache.
 /// Law: shallow then deep equals extend, bit for bit.
 template <class M>
-concept SplitModel = HiddenStateModel<M> && requires(const M& model, sequence_t<M>& sequence,
-                                                     std::span<const token> tokens, std::size_t split) {
+concept SplitModel = HiddenStateModel<M> &&
+    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::size_t split) {
     { model.layer_count() } -> std::convertible_to<std::size_t>;
     { model.extend_shallow(sequence, tokens, split) } -> LogitRows;
     { model.extend_deep(sequence, split) } -> LogitRows;

@@ -9,7 +9,7 @@ namespace augur {
 
 /// Thrown at construction or at an entry point, never from inside a decoding step.
 class error : public std::runtime_error {
-   public:
+ public:
     using std::runtime_error::runtime_error;
 };
 

@@ -12,7 +12,7 @@ using logit_row = std::span<const float>;
 /// Rows of logits that a model wrote into memory it owns, row-major, `size() x vocabulary_size()`.
 /// Valid until the next call that extends the same sequence.
 class scores {
-   public:
+ public:
     scores() = default;
     scores(const float* data, std::size_t rows, std::size_t vocabulary_size)
         : data_(data), rows_(rows), vocabulary_size_(vocabulary_size) {}
@@ -22,7 +22,7 @@ class scores {
     logit_row operator[](std::size_t row) const { return {data_ + row * vocabulary_size_, vocabulary_size_}; }
     logit_row back() const { return (*this)[rows_ - 1]; }
 
-   private:
+ private:
     const float* data_ = nullptr;
     std::size_t rows_ = 0;
     std::size_t vocabulary_size_ = 0;

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""What holds for the tree as a whole, whoever adds to it. One class, one ctest entry; there are no exceptions to list."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = sorted((ROOT / "include" / "augur").rglob("*.hpp"))
+WITH_DEPENDENCIES = {"io", "llama"}  # the folders of augur::llama
+
+
+def tree():
+    """Every file of the repository: what git tracks, or in an unpacked archive what is there."""
+    listing = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], stdout=subprocess.PIPE, check=False)
+    if listing.returncode == 0 and listing.stdout:
+        files = [ROOT / name for name in os.fsdecode(listing.stdout).split("\0") if name]
+    else:
+        files = [path for path in ROOT.rglob("*") if not path.relative_to(ROOT).parts[0].startswith("build")]
+    return sorted(path for path in files if path.is_file())
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+class House(unittest.TestCase):
+    maxDiff = None
+
+    def assertNothing(self, offenders):
+        self.assertEqual([], sorted(offenders))
+
+
+class Headers(House):
+    def test_there_are_headers(self):
+        self.assertTrue(HEADERS)
+
+    def test_each_is_guarded_and_says_what_it_is_for(self):
+        """`#pragma once` first, then a comment; the umbrella's comes from its generator."""
+        self.assertNothing(
+            name(path) for path in HEADERS if lines_of(path)[0] != "#pragma once" or not lines_of(path)[1].startswith("//")
+        )
+
+    def test_none_is_long(self):
+        self.assertNothing(f"{name(path)}: {len(lines_of(path))} lines" for path in HEADERS if len(lines_of(path)) > 350)
+
+    def test_core_needs_only_the_standard_library_and_eigen(self):
+        """augur::augur includes nothing of CUDA, nlohmann, PCRE2 or the operating system, nor the folders that do."""
+        offenders = []
+        for path in HEADERS:
+            if path.relative_to(ROOT / "include" / "augur").parts[0] in WITH_DEPENDENCIES:
+                continue
+            for line in lines_of(path):
+                include = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+                if not include:
+                    continue
+                own = re.match(r"augur/(?:(\w+)/)?", include[1])
+                standard = re.fullmatch(r"[a-z_0-9]+", include[1])
+                eigen = include[1].startswith(("Eigen/", "unsupported/Eigen/"))
+                if not (standard or eigen or (own and own[1] not in WITH_DEPENDENCIES)):
+                    offenders.append(f"{name(path)} includes {include[1]}")
+        self.assertNothing(offenders)
+
+
+class Mirrors(House):
+    def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
+        offenders = []
+        for folder in ("accept", "draft", "policy"):
+            for header in sorted((ROOT / "include" / "augur" / folder).glob("*.hpp")):
+                for mirror in (f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"):
+                    if not (ROOT / mirror).is_file():
+                        offenders.append(f"{name(header)} has no {mirror}")
+        self.assertNothing(offenders)
+
+    def test_a_test_includes_its_header_first_and_names_its_suite_after_its_place(self):
+        offenders = []
+        for header in HEADERS:
+            folder, stem = header.parent.name, header.stem
+            test = ROOT / "tests" / folder / f"{stem}.cpp"
+            if not test.is_file():
+                continue
+            text = test.read_text(encoding="utf-8")
+            first = re.search(r'^#include\s+[<"]([^>"]+)[>"]', text, re.MULTILINE)
+            if not first or first[1] != f"augur/{folder}/{stem}.hpp":
+                offenders.append(f"{name(test)} does not include augur/{folder}/{stem}.hpp first")
+            if f"BOOST_AUTO_TEST_SUITE({folder}_{stem}" not in text:
+                offenders.append(f"{name(test)} has no suite {folder}_{stem}")
+        self.assertNothing(offenders)
+
+
+class Text(House):
+    def test_no_file_knows_where_somebody_works(self):
+        absolute = re.compile(rb"(?<![\w.$}~])/(?:home|root|work|Users)/\w")
+        offenders = []
+        for path in tree():
+            content = path.read_bytes()
+            if b"\0" not in content and (found := absolute.search(content)):
+                offenders.append(f"{name(path)}: {found[0].decode()}...")
+        self.assertNothing(offenders)
+
+    def test_nothing_is_put_off(self):
+        marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
+        self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
+
+
+class Format(House):
+    def test_sources_are_formatted(self):
+        formatter = shutil.which("clang-format-14") or shutil.which("clang-format")
+        sources = [str(path) for path in tree() if path.suffix in (".cpp", ".hpp")]
+        self.assertTrue(sources)
+        run = subprocess.run(
+            [formatter, "--dry-run", "--Werror", *sources], stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+        )
+        offenders = {pathlib.Path(found) for found in re.findall(r"^(.*?):\d+:\d+: error:", run.stderr, re.MULTILINE)}
+        self.assertNothing(name(path) for path in offenders)
+        self.assertEqual(0, run.returncode, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
