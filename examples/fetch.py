@@ -27,7 +27,7 @@ import time
 import zipfile
 from dataclasses import dataclass
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 
 
 class FetchError(Exception):
@@ -248,16 +248,16 @@ def transfer(index, download, archive):
     with progress(download.file, download.size) as report:
         for attempt in range(index.retries + 1):
             try:
-                done = continue_transfer(index, url, download, part, report)
-                problem = f"the connection ended after {done} of {download.size} bytes"
-                if done == download.size:
+                if continue_transfer(index, url, download, part, report) == download.size:
                     break
+                problem = "the connection ended"
             except ConnectionError as failure:
                 problem = str(failure)
             if attempt < index.retries:
                 time.sleep(min(8, 0.25 * 2**attempt))
         else:
-            raise FetchError(f"{download.file} did not arrive: {problem}")
+            have = part.stat().st_size if part.exists() else 0
+            raise FetchError(f"only {have} of {download.size} bytes of {download.file} arrived: {problem}")
     found = sha256_of(part)
     if found == download.sha256:
         os.replace(part, archive)

@@ -156,6 +156,11 @@ class Fetch(unittest.TestCase):
         for word in words:
             self.assertIn(word, last)
 
+    @staticmethod
+    def up_to(cut):
+        """Where a transfer may continue that was cut there: the chunk that was under way may have to come again."""
+        return range(cut - (1 << 17) + 1, cut + 1)
+
     def part(self):
         return self.cache / (self.catalogue["model"]["file"] + ".part")
 
@@ -177,14 +182,17 @@ class Fetch(unittest.TestCase):
     def test_a_cut_transfer_continues_by_itself(self):
         self.server.cut, self.server.cuts = 600_000, 1
         self.assertFetched(self.run_fetch())
-        self.assertEqual([0, 600_000], [start for _, start in self.server.transfers])
+        self.assertEqual(2, len(self.server.transfers))
+        self.assertIn(self.server.transfers[1][1], self.up_to(600_000))
 
     def test_a_later_call_continues_where_an_earlier_one_stopped(self):
         self.server.cut, self.server.cuts = 300_000, 2
-        self.assertRefused(self.run_fetch(), "600000 of", str(len(self.archive)))
-        self.assertEqual(600_000, self.part().stat().st_size)
+        run = self.run_fetch()
+        stopped = self.part().stat().st_size
+        self.assertIn(stopped, self.up_to(600_000))
+        self.assertRefused(run, f"only {stopped} of {len(self.archive)} bytes")
         self.assertFetched(self.run_fetch())
-        self.assertEqual([0, 300_000, 600_000], [start for _, start in self.server.transfers])
+        self.assertEqual(stopped, self.server.transfers[-1][1])
 
     def test_a_server_without_ranges_starts_over(self):
         self.part().write_bytes(self.archive[:500_000])
