@@ -1,0 +1,197 @@
+#pragma once
+// Text to tokens and back. See docs/io/tokenizer.md.
+
+#include <algorithm>
+#include <array>
+#include <augur/io/byte_level_bpe.hpp>
+#include <augur/io/sentencepiece_bpe.hpp>
+#include <augur/io/special_tokens.hpp>
+#include <augur/io/utf8.hpp>
+#include <augur/io/vocabulary.hpp>
+#include <augur/types/error.hpp>
+#include <augur/types/token.hpp>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace augur::io {
+
+struct encode_options {
+    bool add_special = true;      ///< put the bos and eos tokens there that the vocabulary asks for
+    bool parse_special = false;   ///< control tokens written in the text, such as <|im_end|>, become those tokens
+    bool refuse_unknown = false;  ///< throw for bytes that have no token, instead of leaving them out
+};
+
+struct decode_options {
+    bool show_control = false;  ///< write control tokens as their names instead of nothing
+    bool continues = false;     ///< the tokens follow others: keep the space that starts a SentencePiece text
+};
+
+namespace detail {
+
+/// Tokens by these names end a turn wherever they are special tokens.
+inline constexpr std::array<std::string_view, 11> end_token_names = {
+    "</s>",          "<|im_end|>",         "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>",
+    "<end_of_turn>", "<end_of_utterance>", "<eos>",      "<EOT>"};
+
+}  // namespace detail
+
+/// A tokenizer: immutable, so threads may share it, and independent of the file it came from.
+class tokenizer {
+ public:
+    /// Checks the vocabulary, and throws augur::error for whatever does not hold together.
+    explicit tokenizer(vocabulary words)
+        : words_(prepare(std::move(words))),
+          special_(words_),
+          model_(make_model(words_)),
+          end_tokens_(find_end_tokens(words_)) {}
+
+    /// The tokens of a text. Text that is not UTF-8 is an error that names the offset and the byte. A bos token is never
+    /// doubled: with parse_special, a text that starts with it gets no second one; the same holds for eos at the end.
+    /// Bytes that have no token, as control characters in some vocabularies, are left out unless refuse_unknown.
+    /// Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece vocabularies.
+    std::vector<token> encode(std::string_view text, encode_options options = {}) const {
+        check_utf8(text, "the text");
+        std::vector<token> out;
+        if (options.add_special && words_.add_bos) out.push_back(words_.bos);
+        bool after_special = true;
+        special_.split(
+            text, options.parse_special,
+            [&](std::string_view ordinary) {
+                encode_ordinary(ordinary, after_special, options.refuse_unknown, out);
+                after_special = false;
+            },
+            [&](token id) {
+                const bool doubled = options.add_special && words_.add_bos && out.size() == 1 && id == words_.bos;
+                if (!doubled) out.push_back(id);
+                after_special = true;
+            });
+        if (options.add_special && words_.add_eos && (out.empty() || out.back() != words_.eos)) {
+            out.push_back(words_.eos);
+        }
+        return out;
+    }
+
+    std::size_t token_count(std::string_view text, encode_options options = {}) const {
+        return encode(text, options).size();
+    }
+
+    /// What a token stands for: any bytes, not always whole code points. Control and unknown tokens stand for nothing
+    /// unless asked for. Throws for an id outside the vocabulary.
+    std::string bytes_of(token id, bool show_control = false) const {
+        const auto& text = words_.texts[index_of(id)];
+        switch (words_.kinds[index_of(id)]) {
+            case token_kind::control:
+            case token_kind::unknown:
+                return show_control ? text : "";
+            case token_kind::user_defined:
+                return text;
+            case token_kind::byte:
+                return {static_cast<char>(*parse_byte_token(text))};
+            default:
+                return std::holds_alternative<byte_level_bpe>(model_) ? byte_level_bpe::bytes_of(text)
+                                                                      : sentencepiece_bpe::bytes_of(text);
+        }
+    }
+
+    /// The bytes of all tokens together, as they are.
+    std::string decode_bytes(std::span<const token> ids, decode_options options = {}) const {
+        std::string out;
+        bool at_start = words_.add_space_prefix && !options.continues;
+        for (const token id : ids) {
+            auto bytes = bytes_of(id, options.show_control);
+            if (at_start && !is_control(id)) {
+                if (!bytes.empty() && bytes.front() == ' ') bytes.erase(0, 1);
+                at_start = false;
+            }
+            out += bytes;
+        }
+        return out;
+    }
+
+    /// The text of the tokens. Always UTF-8: bytes that are none become U+FFFD. decode(encode(text)) is the text unless
+    /// it holds control tokens (they need show_control) or bytes without a token.
+    std::string decode(std::span<const token> ids, decode_options options = {}) const {
+        return repair_utf8(decode_bytes(ids, options));
+    }
+
+    std::size_t vocabulary_size() const { return words_.texts.size(); }
+
+    /// Whether the token is a control or unknown token: not part of any text.
+    bool is_control(token id) const {
+        const auto kind = words_.kinds[index_of(id)];
+        return kind == token_kind::control || kind == token_kind::unknown;
+    }
+
+    /// The tokens after which a model has nothing more to say: eos, eot, and control tokens known to end turns, in
+    /// ascending order.
+    std::span<const token> end_tokens() const { return end_tokens_; }
+    bool is_end(token id) const { return std::binary_search(end_tokens_.begin(), end_tokens_.end(), id); }
+
+    const vocabulary& words() const { return words_; }
+
+ private:
+    using model = std::variant<byte_level_bpe, sentencepiece_bpe>;
+
+    static model make_model(const vocabulary& words) {
+        if (words.kind == tokenizer_kind::byte_level_bpe) return byte_level_bpe(words);
+        return sentencepiece_bpe(words);
+    }
+
+    static bool names_end(std::string_view text) {
+        const auto& names = detail::end_token_names;
+        return std::find(names.begin(), names.end(), text) != names.end();
+    }
+
+    /// Some files list <|im_end|> and its like as user-defined; they are control tokens all the same.
+    static vocabulary prepare(vocabulary words) {
+        check(words);
+        for (std::size_t i = 0; i < words.texts.size(); ++i) {
+            if (words.kinds[i] == token_kind::user_defined && names_end(words.texts[i])) {
+                words.kinds[i] = token_kind::control;
+            }
+        }
+        return words;
+    }
+
+    static std::vector<token> find_end_tokens(const vocabulary& words) {
+        std::vector<token> found;
+        for (std::size_t i = 0; i < words.texts.size(); ++i) {
+            const auto id = static_cast<token>(i);
+            const bool named = words.kinds[i] == token_kind::control && names_end(words.texts[i]);
+            if (named || id == words.eos || id == words.eot) found.push_back(id);
+        }
+        return found;
+    }
+
+    std::size_t index_of(token id) const {
+        if (id < 0 || static_cast<std::size_t>(id) >= words_.texts.size()) {
+            augur::detail::fail("token ", id, " is outside the vocabulary of ", words_.texts.size());
+        }
+        return static_cast<std::size_t>(id);
+    }
+
+    void encode_ordinary(std::string_view text, bool after_special, bool refuse, std::vector<token>& out) const {
+        const auto on_unknown = [&](std::string_view bytes) {
+            if (refuse)
+                augur::detail::fail("the vocabulary of ", vocabulary_size(), " has no token for ", quote(bytes));
+        };
+        if (const auto* bytes = std::get_if<byte_level_bpe>(&model_)) {
+            bytes->encode(text, out, on_unknown);
+        } else {
+            const bool space_prefix = words_.add_space_prefix && after_special;
+            std::get<sentencepiece_bpe>(model_).encode(text, space_prefix, out, on_unknown);
+        }
+    }
+
+    vocabulary words_;
+    special_tokens special_;
+    model model_;
+    std::vector<token> end_tokens_;
+};
+
+}  // namespace augur::io
