@@ -46,7 +46,7 @@ class gguf_metadata {
     template <MetadataType T>
     T get(std::string_view key) const {
         const auto& value = at(key);
-        if (value.is_array) refuse<T>(key, "one of ", "an array of ", name_of(value.type));
+        if (value.is_array) refuse<T>(key, "one ", "an array of ", name_of(value.type));
         byte_reader in(value.bytes, origin_);
         return decode<T>(in, key, value);
     }
