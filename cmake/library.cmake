@@ -3,7 +3,8 @@
 find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(Threads REQUIRED)
 
-file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/augur/*.hpp)
+file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/augur/*.hpp
+     ${PROJECT_SOURCE_DIR}/include/augur/*.inc)
 set(augur_llama_headers ${augur_core_headers})
 list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama)/")
 list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama)/")

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what is missing (Debian, as root or with sudo), builds the program `augur`, fetches a small model, and lets it
+# answer twice: guessing ahead, and plainly. The text is the same; the time is not.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. cmake/setup.sh
+
+setup build fetch
+step "Configuring (log: $setup_log)" cmake --preset demo
+echo "== Building the program"
+cmake --build --preset demo
+echo "== Fetching the model"
+model=$(python3 examples/fetch.py smollm2)
+augur=build/demo/bin/augur
+
+echo "== Decoding with guesses looked up in the text so far, and plainly"
+"$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 160 \
+  --prompt "Repeat this list, then sort it by name: Pear, Apple, Quince, Cherry, Banana, Orange, Melon, Fig."
+
+cat <<END
+
+The program is $augur, the model $model. More to try:
+  $augur generate --model $model --chat --prompt "Why is the sky blue?" --temperature 0.7
+  $augur generate --help
+END

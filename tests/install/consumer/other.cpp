@@ -1,0 +1,7 @@
+// The other translation unit of main.cpp.
+#include "augur/augur.hpp"
+#ifdef CONSUMER_READS_MODELS
+#include "augur/io/gguf.hpp"
+#endif
+
+std::size_t rows_of(const augur::scores& scores) { return scores.size(); }
