@@ -1,0 +1,53 @@
+#pragma once
+// The only thing that may change the output's distribution.
+
+#include <concepts>
+
+#include "augur/random/chooser.hpp"
+#include "augur/types/distribution.hpp"
+#include "augur/types/guarantee.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur {
+
+namespace detail {
+/// A chooser for checking concepts with: any one serves, for a criterion must work with all.
+using any_draws = position_draws<random::philox_chooser>;
+}  // namespace detail
+
+/// `using guarantee = ...`: what decoding with this criterion promises.
+template <class C>
+concept StatesGuarantee = requires {
+    typename C::guarantee;
+};
+
+/// `judge(target, drafted, draws) const` returns a decision: the drafted token stands, or another takes its place.
+template <class C, class Claim>
+concept ReturnsDecision = requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
+                                   detail::any_draws& draws) {
+    { criterion.judge(target, drafted, draws) } -> std::same_as<decision>;
+};
+
+/// `draw(target, draws) const` returns a token from the target's row, where nothing was drafted.
+template <class C>
+concept DrawsToken = requires(const C& criterion, const distribution& target, detail::any_draws& draws) {
+    { criterion.draw(target, draws) } -> std::convertible_to<token>;
+};
+
+/// Judges one drafted token against the target's row.
+/// Define: `guarantee`; judge(const distribution& target, const drafted_token<Claim>&, draws&) const -> decision, for the
+///         claims it understands (point_mass, distribution, or both); draw(const distribution& target, draws&) const -> token.
+///         Optional: `drawing`, how a draft model should pick tokens for it (draft/drawing.hpp; default argmax);
+///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee.
+/// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
+///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
+/// Models: accept::exact, accept::rejection_sampling, accept::coupled. Suite: testing/criterion_laws.hpp.
+template <class C, class Claim>
+concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> && ReturnsDecision<C, Claim>;
+
+/// A criterion for at least one kind of claim.
+template <class C>
+concept AcceptanceCriterion = AcceptanceCriterionFor<C, point_mass> || AcceptanceCriterionFor<C, distribution>;
+
+}  // namespace augur

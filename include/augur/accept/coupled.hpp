@@ -1,0 +1,32 @@
+#pragma once
+// Sampling with shared noise: the very text of plain sampling, sooner.
+
+#include "augur/accept/concept.hpp"
+#include "augur/draft/drawing.hpp"
+
+namespace augur::accept {
+
+/// The target draws its token with the noise that belongs to the position (seed, position), exactly as plain sampling
+/// does, and a drafted token stands when it is that one. A draft model draws with the same noise, so that it tends to
+/// agree: with probability at least (1 - d) / (1 + d) at total variation distance d between the rows.
+/// Effect: none, the text is plain sampling's with the same seed, whatever the drafter; at temperature 0, greedy's.
+/// Randomness: one race per row, keyed by position alone. Cost: O(vocabulary) per row. Accepts somewhat less than
+/// rejection_sampling; choose it when runs must be repeatable or comparable.
+/// Source: Maddison, Tarlow, Minka 2014 (Gumbel-max); Daliri, Musco, Suresh 2025, "Coupling without communication".
+struct coupled {
+    using guarantee = guarantee::same_seeded_text;
+    using drawing = draft::shared_noise;
+
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const token drawn = draw(target, draws);
+        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    }
+
+    token draw(const distribution& target, auto& draws) const { return static_cast<token>(draws.race(target)); }
+};
+
+static_assert(AcceptanceCriterionFor<coupled, point_mass> && AcceptanceCriterionFor<coupled, distribution>);
+static_assert(Lossless<coupled>);
+
+}  // namespace augur::accept

@@ -1,0 +1,38 @@
+#pragma once
+// Greedy decoding: a drafted token stands when it is the target's own choice.
+
+#include "augur/accept/concept.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::accept {
+
+/// Accepts a token equal to the target's most probable one (ties: the lowest id, on every model); otherwise that one takes
+/// its place. For temperature 0 only: it refuses any other at construction of the decoding.
+/// Effect: none, the text is plain greedy decoding's. Randomness: none. Cost: one scan per row.
+/// Use `coupled` or `rejection_sampling` above temperature 0. Source: Stern et al. 2018, section 3; EAAD's criterion.
+struct exact {
+    using guarantee = guarantee::same_greedy_text;
+    using drawing = draft::argmax;
+
+    void check(const transform::settings& chosen) const {
+        if (chosen.temperature.value != 0) {
+            detail::fail("accept::exact keeps greedy text only, so the temperature must be 0, but it is ",
+                         chosen.temperature.value, "; use coupled or rejection_sampling");
+        }
+    }
+
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+        const token greedy = target.mode();
+        return drafted.id == greedy ? decision::accept() : decision::replace_with(greedy);
+    }
+
+    token draw(const distribution& target, auto& /*draws*/) const { return target.mode(); }
+};
+
+static_assert(AcceptanceCriterionFor<exact, point_mass> && AcceptanceCriterionFor<exact, distribution>);
+static_assert(Lossless<exact>);
+
+}  // namespace augur::accept

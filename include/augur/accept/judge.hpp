@@ -1,0 +1,46 @@
+#pragma once
+// Walks a chain: applies a criterion to drafted tokens until one is rejected, then takes the token that follows.
+
+#include <cstddef>
+
+#include "augur/accept/concept.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::accept {
+
+/// `rows[i]` is the target's row after the prefix and the first i drafted tokens; there are proposed.size() + 1. Each row
+/// is transformed with exactly the tokens before it as history, those accepted in this walk included.
+/// The prefix is unchanged on return. Throws nothing of its own: a row from which nothing can be drawn ends the walk.
+/// Cost: one transform and one judgement per token up to the first rejection.
+template <class Criterion, ChainProposal Proposal, Chooser C>
+requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
+judge(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
+      const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+    supposition supposed(before);
+    verdict decided{.drafted = proposed.size()};
+    distribution target;
+    for (std::size_t i = 0; i <= proposed.size(); ++i) {
+        transform.apply(rows[i], before, target);
+        if (target.empty()) return decided;
+        position_draws draws(chooser, before.size(), round);
+        if (i == proposed.size()) {
+            decided.next = criterion.draw(target, draws);
+            break;
+        }
+        const auto drafted = proposed[i];
+        const decision ruled = criterion.judge(target, drafted, draws);
+        if (!ruled.accepted) {
+            decided.next = ruled.replacement;
+            break;
+        }
+        ++decided.accepted;
+        supposed.push(drafted.id);
+    }
+    return decided;
+}
+
+}  // namespace augur::accept

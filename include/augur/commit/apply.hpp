@@ -1,0 +1,63 @@
+#pragma once
+// The transaction: a verdict becomes committed tokens, and everything that depends on them moves together.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "augur/commit/stop_conditions.hpp"
+#include "augur/measure/entropy.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::commit {
+
+/// A token that was committed, where it came from, and the text that became final with it (whole code points, perhaps
+/// none; empty without text_of).
+struct committed_token {
+    token id = no_token;
+    origin from = origin::plain;
+    std::string text{};
+    friend bool operator==(const committed_token&, const committed_token&) = default;
+};
+
+/// Is shown every committed token, in order; false ends the decoding after that token.
+using token_sink = std::function<bool(const committed_token&)>;
+
+/// The block of a verdict: the accepted tokens, then the one that follows.
+inline std::vector<committed_token> block_of(const ChainProposal auto& proposed, const verdict& decided) {
+    std::vector<committed_token> block;
+    for (std::size_t i = 0; i < decided.accepted; ++i) block.push_back({proposed.tokens()[i], origin::accepted});
+    if (!decided.invalid_row()) block.push_back({decided.next, decided.next_origin()});
+    return block;
+}
+
+/// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by what is
+/// kept, the target and the drafter are rewound to it, and the statistics count what was kept. Afterwards every cache
+/// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept.
+template <class Scheme, class Session>
+std::vector<committed_token> apply(const Scheme& scheme, Session& s, const ChainProposal auto& proposed,
+                                   const verdict& decided, const token_sink& sink = {}) {
+    std::vector<committed_token> block = block_of(proposed, decided);
+    std::size_t kept = 0;
+    std::size_t accepted = 0;
+    while (kept < block.size() && s.finished == finish_reason::running) {
+        committed_token& t = block[kept++];
+        s.committed.push(t.id);
+        s.finished = s.stops.admit(t.id, s.committed.generated().size(), s.committed.size());
+        ++s.counts.origins[static_cast<std::size_t>(t.from)];
+        if (t.from == origin::accepted) ++accepted;
+        t.text = s.stops.released();
+        if (sink && !sink(t) && s.finished == finish_reason::running) s.finished = finish_reason::cancelled;
+    }
+    block.resize(kept);
+    if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
+    s.target.rewind(s.committed.tokens());
+    scheme.drafter().follow(s.drafter_state, s.committed);
+    s.counts.stages.back().add(proposed.size(), accepted);
+    return block;
+}
+
+}  // namespace augur::commit

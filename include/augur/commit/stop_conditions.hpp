@@ -1,0 +1,105 @@
+#pragma once
+// What ends a decoding, looked at token by token, so that it does not matter how many came in one block.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "augur/commit/text_stream.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur {
+
+/// Why a decoding ended. Of several reasons at one token the first in this list is reported.
+enum class finish_reason {
+    running,
+    stop_token,      ///< a stop token was committed; it is the last token returned
+    stop_string,     ///< a stop string was completed; the text ends before it, the ids with the token that completed it
+    max_tokens,      ///< the limit on generated tokens
+    context,         ///< prompt and output fill the context
+    invalid_logits,  ///< the target's row held NaN or infinity, or nothing could be drawn from it
+    cancelled        ///< the caller's stream said stop
+};
+
+constexpr std::string_view name_of(finish_reason why) {
+    switch (why) {
+        case finish_reason::running:
+            return "running";
+        case finish_reason::stop_token:
+            return "stop_token";
+        case finish_reason::stop_string:
+            return "stop_string";
+        case finish_reason::max_tokens:
+            return "max_tokens";
+        case finish_reason::context:
+            return "context";
+        case finish_reason::invalid_logits:
+            return "invalid_logits";
+        case finish_reason::cancelled:
+            return "cancelled";
+    }
+    return "unknown";
+}
+
+namespace commit {
+
+struct stop_conditions {
+    std::size_t max_tokens = 128;
+    std::vector<token> stop_tokens{};
+    std::vector<std::string> stop_strings{};  ///< need text_of
+    /// Bytes of a token; asked once for every committed token, in order. Must not throw.
+    std::function<std::string(token)> text_of{};
+};
+
+/// Watches the committed tokens of one decoding.
+class stop_watcher {
+ public:
+    stop_watcher(stop_conditions conditions, std::size_t context_length)
+        : conditions_(std::move(conditions)), context_length_(context_length), text_(conditions_.stop_strings) {
+        if (!conditions_.stop_strings.empty() && !conditions_.text_of) {
+            detail::fail("there are ", conditions_.stop_strings.size(),
+                         " stop strings, but no text_of to find them with");
+        }
+    }
+
+    /// Takes note of one more token; `generated` and `length` count it already.
+    finish_reason admit(token t, std::size_t generated, std::size_t length) {
+        const finish_reason why = reason(t, generated, length);
+        if (why != finish_reason::running) text_.finish();
+        return why;
+    }
+
+    /// Text that became final since it was asked for last.
+    std::string_view released() { return text_.release(); }
+
+    /// The most tokens a round may commit.
+    std::size_t room(std::size_t generated, std::size_t length) const {
+        return std::min(conditions_.max_tokens - std::min(generated, conditions_.max_tokens),
+                        context_length_ - std::min(length, context_length_));
+    }
+
+    text_stream& text() { return text_; }
+    const text_stream& text() const { return text_; }
+
+ private:
+    finish_reason reason(token t, std::size_t generated, std::size_t length) {
+        const auto& stops = conditions_.stop_tokens;
+        if (std::find(stops.begin(), stops.end(), t) != stops.end()) return finish_reason::stop_token;
+        if (conditions_.text_of && text_.push(conditions_.text_of(t))) return finish_reason::stop_string;
+        if (generated >= conditions_.max_tokens) return finish_reason::max_tokens;
+        if (length >= context_length_) return finish_reason::context;
+        return finish_reason::running;
+    }
+
+    stop_conditions conditions_;
+    std::size_t context_length_;
+    text_stream text_;
+};
+
+}  // namespace commit
+}  // namespace augur

@@ -1,0 +1,22 @@
+#pragma once
+// The concepts on one page.
+//
+//   Model                 scores tokens after a prefix and can take them back        model/concepts.hpp
+//     ScoresLastRows        computes only the rows that are needed
+//     TreeModel             scores a tree of tokens in one pass
+//     HiddenStateModel      shows its last hidden states
+//     SplitModel            runs its lower and upper layers apart
+//     BatchModel            extends many sequences in one pass
+//   Drafter               makes a proposal after a prefix                            draft/concept.hpp
+//   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
+//     LearnsFromOutcomes    is told what became of each round
+//   AcceptanceCriterion   lets drafted tokens stand, or replaces them                accept/concept.hpp
+//   Chooser               makes every random decision                                random/chooser.hpp
+//   Lossless              nothing in the text tells that it was not decoded plainly  types/guarantee.hpp
+
+#include "augur/accept/concept.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/policy/concept.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/types/guarantee.hpp"

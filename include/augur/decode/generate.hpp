@@ -1,0 +1,83 @@
+#pragma once
+// From a prompt to a text: rounds until something ends them.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "augur/decode/session.hpp"
+#include "augur/decode/speculator.hpp"
+#include "augur/decode/step.hpp"
+#include "augur/types/guarantee.hpp"
+
+namespace augur::decode {
+
+struct options {
+    std::uint64_t seed = 0;
+    transform::settings sampling{};  ///< the default is plain sampling at temperature 1
+    commit::stop_conditions stop{};
+    commit::token_sink on_token{};  ///< sees every token as it is committed; false ends the decoding after it
+    bool log_probabilities = false;
+};
+
+/// A finished decoding.
+template <class Policy>
+struct generation {
+    std::vector<token> tokens{};  ///< generated ids, a stop token included
+    std::string text{};           ///< their text without stop token and stop string; empty without text_of
+    finish_reason finish = finish_reason::running;
+    std::string detail{};  ///< the stop string that matched, or which logit was invalid
+    statistics counts{};
+    std::vector<double> log_probabilities{};  ///< one per token, under the target's untransformed rows, when asked for
+    Policy policy;                            ///< as the run left it, with what it learned
+    std::uint64_t seed = 0;
+};
+
+namespace detail {
+
+template <class Scheme, class Demanded>
+struct keeps_the_guarantee {
+    static constexpr bool value = Demanded::template admits<guarantee_of<Scheme>>;
+    static_assert(value,
+                  "augur::decode::generate<lossless>: this scheme cannot promise the target's own text or distribution "
+                  "(guarantee_of<Scheme> says what it does promise); use a lossless criterion, or ask for less with "
+                  "generate<any_guarantee>");
+};
+
+}  // namespace detail
+
+/// Decodes until something ends it, with a chooser of the caller's.
+/// `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises less does not compile.
+/// Throws augur::error for a prompt or settings that cannot be decoded with, before anything is computed.
+template <class Demanded = lossless, class Scheme, Chooser C>
+auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen) {
+    static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
+    session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
+    generation<typename Scheme::policy_type> made{.policy = s.policy, .seed = chosen.seed};
+    const step_options each{chosen.on_token, chosen.log_probabilities};
+    while (s.finished == finish_reason::running) {
+        const auto record = step(scheme, s, each);
+        made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
+                                      record.log_probabilities.end());
+    }
+    s.stops.text().finish();
+    made.tokens.assign(s.committed.generated().begin(), s.committed.generated().end());
+    made.text = s.stops.text().text();
+    made.finish = s.finished;
+    made.detail = s.finished == finish_reason::stop_string ? std::string(s.stops.text().matched()) : s.fault;
+    made.counts = std::move(s.counts);
+    made.policy = std::move(s.policy);
+    return made;
+}
+
+/// The same with the production chooser, seeded by `chosen.seed`.
+template <class Demanded = lossless, class Scheme>
+auto generate(const Scheme& scheme, std::span<const token> prompt, const options& chosen = {}) {
+    return generate_with<Demanded>(random::philox_chooser(chosen.seed), scheme, prompt, chosen);
+}
+
+}  // namespace augur::decode

@@ -1,0 +1,106 @@
+#pragma once
+// A decoding scheme: who drafts, who verifies, how far to guess, what may stand.
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "augur/accept/concept.hpp"
+#include "augur/accept/coupled.hpp"
+#include "augur/detail/held.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/draft_model.hpp"
+#include "augur/draft/nothing.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur {
+
+namespace detail {
+template <class Criterion>
+struct drawing_for : std::type_identity<draft::argmax> {};
+template <class Criterion>
+requires requires {
+    typename Criterion::drawing;
+}
+struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> {};
+
+template <class M, class G>
+using with_numerics_of = std::conditional_t<has_bitwise_rows<M>, G, guarantee::within_numerics<G>>;
+
+/// The drafter for what a user names: a drafter is itself, a model becomes a draft_model for the criterion.
+template <class Named, class Criterion>
+struct drafter_for : std::type_identity<std::remove_cvref_t<Named>> {};
+template <class Named, class Criterion>
+requires(Model<std::remove_cvref_t<Named>> && !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
+    : std::type_identity<draft::draft_model<Named, typename drawing_for<Criterion>::type>> {
+};
+}  // namespace detail
+
+/// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all state.
+template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
+class speculator {
+ public:
+    using drafter_type = DrafterType;
+    using target_type = typename detail::held<Target>::type;
+    using policy_type = Policy;
+    using criterion_type = Criterion;
+    using guarantee = detail::with_numerics_of<target_type, typename Criterion::guarantee>;
+
+    static_assert(Model<target_type>);
+    static_assert(
+        AcceptanceCriterionFor<Criterion, typename DrafterType::claim_type>,
+        "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or distribution)");
+    static_assert(
+        shows_rows<DrafterType> || !(includes(needs_of<Policy>, signals::draft_entropy) ||
+                                     includes(needs_of<Policy>, signals::draft_confidence)),
+        "augur::speculate: this policy looks at the draft's rows, but this drafter has none; use a draft model, or "
+        "a policy on the target's entropy (policy::target_entropy_bins)");
+
+    /// Refuses a drafter of another vocabulary.
+    speculator(DrafterType drafter, Target&& target, Policy policy, Criterion criterion)
+        : drafter_(std::move(drafter)),
+          target_(std::forward<Target>(target)),
+          policy_(std::move(policy)),
+          criterion_(std::move(criterion)) {
+        if constexpr (HasVocabularySize<DrafterType>) {
+            if (drafter_.vocabulary_size() != this->target().vocabulary_size()) {
+                detail::fail("draft and target must share a vocabulary, but the draft has ", drafter_.vocabulary_size(),
+                             " tokens and the target ", this->target().vocabulary_size());
+            }
+        }
+    }
+
+    const DrafterType& drafter() const { return drafter_; }
+    const target_type& target() const { return target_.get(); }
+    const Policy& policy() const { return policy_; }
+    const Criterion& criterion() const { return criterion_; }
+
+ private:
+    DrafterType drafter_;
+    detail::held<Target> target_;
+    Policy policy_;
+    Criterion criterion_;
+};
+
+/// Composes a scheme. `drafter` is a Drafter, or any Model of the same vocabulary, which then drafts in the way that the
+/// criterion asks for. Lvalues are referred to, rvalues are kept.
+template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
+requires Model<std::remove_cvref_t<Target>>
+auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {
+    using drafter_type = typename detail::drafter_for<Named, Criterion>::type;
+    return speculator<drafter_type, Target, Policy, Criterion>(drafter_type(std::forward<Named>(drafter)),
+                                                               std::forward<Target>(target), std::move(policy),
+                                                               std::move(criterion));
+}
+
+/// Plain decoding, one token a pass: greedy at temperature 0, otherwise sampling with noise keyed by (seed, position).
+template <class Target>
+requires Model<std::remove_cvref_t<Target>>
+auto plain(Target&& target) {
+    return speculate(draft::nothing{}, std::forward<Target>(target), policy::fixed_length{0}, accept::coupled{});
+}
+
+}  // namespace augur

@@ -1,0 +1,110 @@
+#pragma once
+// One round: draft, verify, accept, commit.
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "augur/accept/judge.hpp"
+#include "augur/commit/apply.hpp"
+#include "augur/decode/session.hpp"
+#include "augur/detail/stopwatch.hpp"
+#include "augur/draft/context.hpp"
+#include "augur/types/observation.hpp"
+#include "augur/types/verdict.hpp"
+#include "augur/verify/chain.hpp"
+
+namespace augur::decode {
+
+/// What one round did.
+template <class Proposal>
+struct round_record {
+    Proposal proposed;
+    verdict decided;
+    std::vector<commit::committed_token> committed;
+    std::vector<double> log_probabilities;  ///< of the committed tokens under the target's own rows; when asked for
+    time_spent seconds;
+};
+
+struct step_options {
+    commit::token_sink on_token{};
+    bool log_probabilities = false;
+};
+
+namespace detail {
+
+template <class Policy>
+double target_entropy(logit_row row) {
+    if constexpr (MeasuresEntropy<Policy>) {
+        return Policy::entropy_nats(row);
+    } else {
+        return measure::entropy_nats(row);
+    }
+}
+
+/// Names the first value of a row that is not a finite logit or -infinity.
+inline std::string describe_fault(logit_row row, std::size_t position) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        if (!(row[i] < std::numeric_limits<float>::infinity())) {
+            return augur::detail::message("the target's logit of token ", i, " at position ", position, " is ", row[i]);
+        }
+    }
+    return augur::detail::message("no token can follow at position ", position, ": none of the target's ", row.size(),
+                                  " logits is left after the transforms");
+}
+
+}  // namespace detail
+
+/// Tells the session and a learning policy what became of the round.
+template <class Session, class Rows>
+void conclude(Session& s, const auto& record, const Rows& rows, const observation& decided_on) {
+    using policy_type = decltype(s.policy);
+    if (s.finished == finish_reason::invalid_logits) {
+        s.fault = detail::describe_fault(rows[record.decided.accepted], s.committed.size());
+    }
+    if constexpr (LearnsFromOutcomes<policy_type>) {
+        s.policy.learn(outcome{decided_on, record.decided.drafted, record.decided.accepted, record.seconds.draft,
+                               record.seconds.verify});
+    }
+    s.seen = observation{.round = decided_on.round + 1,
+                         .prefix_length = s.committed.size(),
+                         .last_drafted = record.decided.drafted,
+                         .last_accepted = record.decided.accepted};
+    if constexpr (includes(needs_of<policy_type>, signals::target_entropy)) {
+        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows[record.decided.accepted]);
+    }
+}
+
+/// Drafts, verifies, accepts and commits. At least one token is committed, unless the target's row cannot be drawn from.
+/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
+template <class Scheme, Chooser C>
+auto step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
+    augur::detail::stopwatch watch;
+    const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
+    s.seen.prefix_length = s.committed.size();
+    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1);
+
+    auto proposed = scheme.drafter().propose(s.drafter_state, context);
+    time_spent spent{.draft = watch.lap()};
+    const auto rows = verify::chain(s.target, s.committed, proposed);
+    spent.verify = watch.lap();
+    const verdict decided =
+        accept::judge(scheme.criterion(), proposed, rows, s.transform, s.committed, s.chooser, s.seen.round);
+    spent.accept = watch.lap();
+    auto committed = commit::apply(scheme, s, proposed, decided, chosen.on_token);
+
+    round_record<decltype(proposed)> record{std::move(proposed), decided, std::move(committed), {}, spent};
+    if (chosen.log_probabilities) {
+        for (std::size_t i = 0; i < record.committed.size(); ++i) {
+            record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));
+        }
+    }
+    const observation decided_on = context.seen();
+    conclude(s, record, rows, decided_on);
+    record.seconds.other = watch.lap();
+    s.counts.seconds += record.seconds;
+    return record;
+}
+
+}  // namespace augur::decode

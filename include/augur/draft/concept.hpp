@@ -1,0 +1,61 @@
+#pragma once
+// Who guesses.
+
+#include <concepts>
+
+#include "augur/draft/context.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/proposal.hpp"
+
+namespace augur {
+
+namespace detail {
+/// A context for checking concepts with: a drafter must work with any policy and chooser.
+using any_draft_context = draft::context<policy::fixed_length, random::philox_chooser>;
+}  // namespace detail
+
+/// `drafter.make_state()`: what it keeps for one sequence, owned by the caller.
+template <class D>
+concept MakesDraftState = std::movable<typename D::state_type> && requires(const D& drafter) {
+    { drafter.make_state() } -> std::same_as<typename D::state_type>;
+};
+
+/// `drafter.propose(state, context)` returns a proposal, whose type says what is claimed about its tokens.
+template <class D>
+concept ReturnsProposal = requires(const D& drafter, typename D::state_type& state,
+                                   detail::any_draft_context& context) {
+    typename D::claim_type;
+    { drafter.propose(state, context) } -> ChainProposal;
+};
+
+/// `drafter.follow(state, prefix)`: these tokens are committed; forget everything else.
+template <class D>
+concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state, const prefix& committed) {
+    { drafter.follow(state, committed) } -> std::same_as<void>;
+};
+
+/// Makes a proposal after a prefix, for as long as the context wants more.
+/// Define: state_type, claim_type, make_state(), propose(), follow().
+///         Optional: vocabulary_size(), compared with the target's at construction;
+///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
+///         drawing from it, which policies on the draft's entropy or confidence need.
+/// Laws:   never more tokens than are wanted, and none is no error; after propose the prefix is as before;
+///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
+///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
+///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
+/// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Suite: testing/drafter_laws.hpp.
+template <class D>
+concept Drafter = MakesDraftState<D> && ReturnsProposal<D> && FollowsPrefix<D>;
+
+/// A drafter that shows its rows to the policy.
+template <class D>
+inline constexpr bool shows_rows = [] {
+    if constexpr (requires { D::shows_rows; }) {
+        return static_cast<bool>(D::shows_rows);
+    } else {
+        return false;
+    }
+}();
+
+}  // namespace augur

@@ -1,0 +1,87 @@
+#pragma once
+// What a drafter is given for one proposal.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "augur/measure/entropy.hpp"
+#include "augur/policy/concept.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/observation.hpp"
+#include "augur/types/prefix.hpp"
+
+namespace augur::draft {
+
+/// The prefix, the transform, randomness, and the policy's answer to "one more?". Lives for one round.
+template <SpeculationPolicy Policy, Chooser C>
+class context {
+ public:
+    /// `room`: the most tokens that could still be committed before the last one of the round.
+    context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
+            observation seen, std::size_t room)
+        : before_(before), transform_(transform), chooser_(chooser), policy_(policy), seen_(seen), room_(room) {
+        length_ = needs_row ? room : std::min(room, static_cast<std::size_t>(policy_.length(seen_)));
+    }
+
+    /// The committed tokens; a drafter may push suppositions and must take them back (types/prefix.hpp).
+    augur::prefix& prefix() { return before_; }
+
+    /// Whether another token is wanted after `drafted` of them, as far as can be told without the draft's row.
+    bool wants_more(std::size_t drafted) const { return drafted < length_; }
+
+    /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
+    /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
+    bool wants_more(std::size_t drafted, logit_row row) {
+        if constexpr (needs_row) {
+            observe(drafted, row);
+            length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_)));
+        }
+        return drafted < length_;
+    }
+
+    /// The transformed distribution of the token after the prefix, suppositions included.
+    void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
+
+    /// Randomness of the position after the prefix, suppositions included.
+    position_draws<C> draws() { return {chooser_, before_.size(), seen_.round}; }
+
+    /// What the policy saw last.
+    const observation& seen() const { return seen_; }
+
+ private:
+    static constexpr bool needs_row =
+        includes(needs_of<Policy>, signals::draft_entropy) || includes(needs_of<Policy>, signals::draft_confidence);
+
+    void observe(std::size_t drafted, logit_row row) {
+        seen_.drafted = drafted;
+        if constexpr (includes(needs_of<Policy>, signals::draft_entropy)) {
+            seen_.draft_entropy_nats = entropy(row);
+            if (drafted == 0) seen_.first_draft_entropy_nats = seen_.draft_entropy_nats;
+        }
+        if constexpr (includes(needs_of<Policy>, signals::draft_confidence)) {
+            const measure::softmax_moments m = measure::moments(row);
+            seen_.draft_confidence = m.valid && m.sum > 0 ? 1 / m.sum : 0;
+            seen_.path_value = seen_.draft_confidence * (drafted == 0 ? 1 : seen_.path_value);
+        }
+    }
+
+    static double entropy(logit_row row) {
+        if constexpr (MeasuresEntropy<Policy>) {
+            return Policy::entropy_nats(row);
+        } else {
+            return measure::entropy_nats(row);
+        }
+    }
+
+    augur::prefix& before_;
+    const transform::pipeline& transform_;
+    C& chooser_;
+    const Policy& policy_;
+    observation seen_;
+    std::size_t room_;
+    std::size_t length_;
+};
+
+}  // namespace augur::draft

@@ -1,0 +1,66 @@
+#pragma once
+// Any smaller model as a drafter.
+
+#include <cstddef>
+#include <utility>
+
+#include "augur/detail/held.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/model/cached_sequence.hpp"
+#include "augur/model/concepts.hpp"
+
+namespace augur::draft {
+
+/// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says. Its rows pass
+/// through the same transform as the target's. Rewound to what is committed after every round; where its context ends it
+/// proposes nothing. Cost: one pass of the model per drafted token, and one to catch up.
+/// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
+template <class Source, class Drawing = argmax>
+class draft_model {
+ public:
+    using model_type = typename detail::held<Source>::type;
+    static_assert(Model<model_type>);
+    using state_type = model::cached_sequence<model_type>;
+    using claim_type = typename Drawing::claim_type;
+    static constexpr bool shows_rows = true;
+
+    explicit draft_model(Source&& source, Drawing drawing = {})
+        : model_(std::forward<Source>(source)), drawing_(drawing) {}
+
+    const model_type& model() const { return model_.get(); }
+    std::size_t vocabulary_size() const { return model().vocabulary_size(); }
+
+    state_type make_state() const { return state_type(model()); }
+
+    proposal<claim_type> propose(state_type& state, auto& context) const {
+        proposal<claim_type> proposed;
+        supposition supposed(context.prefix());
+        while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
+            const auto rows = state.score(context.prefix().tokens(), 1);
+            const logit_row row = rows[rows.size() - 1];
+            if (!context.wants_more(proposed.size(), row)) break;
+            distribution drawn_from;
+            context.distribution_of(row, drawn_from);
+            if (drawn_from.empty()) break;
+            auto draws = context.draws();
+            const token picked = drawing_.pick(drawn_from, draws);
+            push(proposed, picked, std::move(drawn_from));
+            supposed.push(picked);
+        }
+        return proposed;
+    }
+
+    void follow(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
+
+ private:
+    static void push(proposal<point_mass>& proposed, token picked, distribution&&) { proposed.push(picked); }
+    static void push(proposal<distribution>& proposed, token picked, distribution&& row) {
+        proposed.push(picked, std::move(row));
+    }
+
+    detail::held<Source> model_;
+    Drawing drawing_;
+};
+
+}  // namespace augur::draft

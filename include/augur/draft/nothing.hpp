@@ -1,0 +1,20 @@
+#pragma once
+// The drafter of plain decoding.
+
+#include "augur/draft/concept.hpp"
+
+namespace augur::draft {
+
+/// Proposes nothing, so that every round is one plain decoding step.
+struct nothing {
+    struct state_type {};
+    using claim_type = point_mass;
+
+    state_type make_state() const { return {}; }
+    proposal<point_mass> propose(state_type&, auto& /*context*/) const { return {}; }
+    void follow(state_type&, const prefix&) const {}
+};
+
+static_assert(Drafter<nothing>);
+
+}  // namespace augur::draft

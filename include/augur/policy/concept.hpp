@@ -1,0 +1,54 @@
+#pragma once
+// What decides how far to guess.
+
+#include <concepts>
+#include <cstddef>
+
+#include "augur/types/observation.hpp"
+#include "augur/types/scores.hpp"
+
+namespace augur {
+
+/// `policy.length(observation) const`: the number of tokens this round should draft in all.
+template <class P>
+concept DecidesLength = requires(const P& policy, const observation& seen) {
+    { policy.length(seen) } -> std::convertible_to<std::size_t>;
+};
+
+/// Decides how far to guess before the next verification.
+/// Define: length(observation) const, asked once before drafting and, when the policy needs a signal of the draft's rows,
+///         again before each token is drawn, with that token's row observed and its value not yet chosen. Drafting goes on
+///         while fewer tokens than the answer are drafted.
+///         Optional: `static constexpr signals needs` (default none), the only signals that are computed;
+///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
+///         `void learn(const outcome&)`, called after every round.
+/// Laws:   equal policies and equal observations, equal lengths; 0 means plain decoding, never an error;
+///         any double in an observation, NaN and infinity included, has an answer.
+/// Cannot change the output's distribution; only acceptance can.
+/// Models: policy::fixed_length, policy::entropy_bins. Suite: testing/policy_laws.hpp.
+template <class P>
+concept SpeculationPolicy = std::copyable<P> && DecidesLength<P>;
+
+/// A policy that is told what became of each round.
+template <class P>
+concept LearnsFromOutcomes = requires(P& policy, const outcome& happened) {
+    policy.learn(happened);
+};
+
+/// A policy that measures entropy in its own way.
+template <class P>
+concept MeasuresEntropy = requires(logit_row row) {
+    { P::entropy_nats(row) } -> std::convertible_to<double>;
+};
+
+/// The signals that a policy needs.
+template <SpeculationPolicy P>
+inline constexpr signals needs_of = [] {
+    if constexpr (requires { P::needs; }) {
+        return P::needs;
+    } else {
+        return signals::none;
+    }
+}();
+
+}  // namespace augur

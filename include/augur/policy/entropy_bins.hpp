@@ -1,0 +1,146 @@
+#pragma once
+// EAAD: the entropy of the next token's distribution chooses how many tokens to draft.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/measure/entropy.hpp"
+#include "augur/policy/concept.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::policy {
+
+/// Whose row is measured.
+enum class entropy_of {
+    draft,  ///< the draft model's row for the first token of the round (EAAD); costs one draft pass to look at
+    target  ///< the target's row that the last committed token was drawn from; free, works with any drafter
+};
+
+/// How it is measured.
+enum class entropy_form {
+    exact,   ///< -sum p ln p, in one stable pass
+    offset,  ///< -sum p ln(p + 1e-9), as EAAD's published code computes it
+};
+
+/// Acceptance in one bin, from rounds whose length that bin chose.
+struct bin_statistics {
+    std::size_t rounds = 0;
+    std::size_t drafted = 0;
+    std::size_t accepted = 0;
+    double average = 0;  ///< exponential average of accepted/drafted per round
+
+    double rate() const { return drafted == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(drafted); }
+    friend bool operator==(const bin_statistics&, const bin_statistics&) = default;
+};
+
+struct entropy_bins_options {
+    std::size_t max_k = std::numeric_limits<std::size_t>::max();  ///< upper bound on every length
+    double acceptance_alpha = 0.1;  ///< weight of the newest round in the exponential average, in [0, 1]
+    double acceptance_init = 0.5;   ///< where the average starts, in [0, 1]
+};
+
+/// The first bin whose upper edge (nats, exclusive) exceeds the entropy chooses the length; the last length is for
+/// everything above. NaN and infinity count as maximum entropy and give length 1 (or less, where max_k is less).
+/// Bins are filled with acceptance while decoding: read them after the run.
+/// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
+template <entropy_of Of = entropy_of::draft, entropy_form Form = entropy_form::exact>
+class basic_entropy_bins {
+ public:
+    static constexpr signals needs = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy;
+
+    static double entropy_nats(logit_row row) {
+        return Form == entropy_form::exact ? measure::entropy_nats(row) : measure::entropy_nats_offset(row);
+    }
+
+    /// EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.
+    basic_entropy_bins() : basic_entropy_bins({0.5, 1.5, 2.5}, {4, 3, 2, 1}) {}
+
+    basic_entropy_bins(std::vector<double> edges_nats, std::vector<std::size_t> lengths,
+                       entropy_bins_options options = {})
+        : edges_(std::move(edges_nats)), lengths_(std::move(lengths)), options_(options) {
+        check();
+        bins_.resize(lengths_.size());
+        for (bin_statistics& bin : bins_) bin.average = options_.acceptance_init;
+    }
+
+    std::size_t length(const observation& seen) const {
+        const double entropy = entropy_seen(seen);
+        const std::size_t chosen = std::isfinite(entropy) ? lengths_[bin_of(entropy)] : 1;
+        return std::min(chosen, options_.max_k);
+    }
+
+    void learn(const outcome& happened) {
+        if (happened.drafted == 0) return;
+        bin_statistics& bin = bins_[bin_of(entropy_seen(happened.decided_on))];
+        ++bin.rounds;
+        bin.drafted += happened.drafted;
+        bin.accepted += happened.accepted;
+        const double rate = static_cast<double>(happened.accepted) / static_cast<double>(happened.drafted);
+        bin.average += options_.acceptance_alpha * (rate - bin.average);
+    }
+
+    /// Which bin an entropy falls into; what is not finite falls into the last.
+    std::size_t bin_of(double entropy_nats) const {
+        if (!std::isfinite(entropy_nats)) return lengths_.size() - 1;
+        return static_cast<std::size_t>(std::upper_bound(edges_.begin(), edges_.end(), entropy_nats) - edges_.begin());
+    }
+
+    std::span<const double> edges_nats() const { return edges_; }
+    std::span<const std::size_t> lengths() const { return lengths_; }
+    std::span<const bin_statistics> bins() const { return bins_; }
+
+    friend std::ostream& operator<<(std::ostream& out, const basic_entropy_bins& p) {
+        out << "entropy_bins{.edges_nats={";
+        for (std::size_t i = 0; i < p.edges_.size(); ++i) out << (i ? ", " : "") << p.edges_[i];
+        out << "}, .lengths={";
+        for (std::size_t i = 0; i < p.lengths_.size(); ++i) out << (i ? ", " : "") << p.lengths_[i];
+        return out << "}}";
+    }
+
+ private:
+    static double entropy_seen(const observation& seen) {
+        return Of == entropy_of::draft ? seen.first_draft_entropy_nats : seen.target_entropy_nats;
+    }
+
+    void check() const {
+        if (lengths_.size() != edges_.size() + 1) {
+            detail::fail("entropy bins: ", edges_.size(), " edges make ", edges_.size() + 1, " bins, but there are ",
+                         lengths_.size(), " lengths");
+        }
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            if (!std::isfinite(edges_[i]))
+                detail::fail("entropy bins: edge ", i, " is ", edges_[i], "; it must be finite");
+            if (i > 0 && !(edges_[i - 1] < edges_[i])) {
+                detail::fail("entropy bins: edges must rise, but edge ", i - 1, " is ", edges_[i - 1], " and edge ", i,
+                             " is ", edges_[i]);
+            }
+        }
+        check_unit("acceptance_alpha", options_.acceptance_alpha);
+        check_unit("acceptance_init", options_.acceptance_init);
+    }
+
+    static void check_unit(const char* name, double value) {
+        if (!(value >= 0 && value <= 1)) detail::fail("entropy bins: ", name, " is ", value, "; it must be in [0, 1]");
+    }
+
+    std::vector<double> edges_;
+    std::vector<std::size_t> lengths_;
+    entropy_bins_options options_;
+    std::vector<bin_statistics> bins_;
+};
+
+/// Bins on the draft model's entropy, as EAAD has them.
+using entropy_bins = basic_entropy_bins<entropy_of::draft>;
+/// Bins on the target's last entropy, for drafters that have no rows.
+using target_entropy_bins = basic_entropy_bins<entropy_of::target>;
+
+static_assert(SpeculationPolicy<entropy_bins> && LearnsFromOutcomes<entropy_bins>);
+static_assert(SpeculationPolicy<target_entropy_bins>);
+
+}  // namespace augur::policy

@@ -1,0 +1,41 @@
+#pragma once
+// Penalties on tokens that occurred before.
+
+#include <cmath>
+#include <span>
+
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
+
+namespace augur::transform {
+
+/// Repetition divides positive logits (multiplies negative ones) of every token that occurs in prompt or output
+/// (Keskar et al., CTRL, 2019, section 4.1). Presence subtracts a constant, frequency a constant per occurrence, for
+/// tokens in the output alone. Per position: what was drafted before a position counts there, and only there.
+/// O(distinct tokens in the prefix).
+struct penalties {
+    float repetition = 1;  ///< > 0; 1 is off
+    float presence = 0;
+    float frequency = 0;
+
+    bool active() const { return repetition != 1 || presence != 0 || frequency != 0; }
+
+    void check(std::size_t) const {
+        if (!(repetition > 0) || !std::isfinite(repetition)) {
+            augur::detail::fail("repetition penalty is ", repetition, "; it must be positive and finite (1 is off)");
+        }
+        if (!std::isfinite(presence)) augur::detail::fail("presence penalty is ", presence, "; it must be finite");
+        if (!std::isfinite(frequency)) augur::detail::fail("frequency penalty is ", frequency, "; it must be finite");
+    }
+
+    void operator()(std::span<float> logits, const prefix& before) const {
+        for (const auto& [t, count] : before.counts()) {
+            if (static_cast<std::size_t>(t) >= logits.size()) continue;
+            float& logit = logits[static_cast<std::size_t>(t)];
+            if (repetition != 1) logit = logit > 0 ? logit / repetition : logit * repetition;
+            if (count.generated > 0) logit -= presence + frequency * static_cast<float>(count.generated);
+        }
+    }
+};
+
+}  // namespace augur::transform

@@ -1,0 +1,71 @@
+#pragma once
+// Top-p (nucleus): only the smallest set of most probable tokens that holds probability p stays.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "augur/detail/exponential.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
+
+namespace augur::transform {
+
+/// Keeps tokens in order of falling probability (ties: lower id first) until their mass reaches p; at least one stays
+/// (Holtzman et al. 2020, equation 2). O(vocabulary) to weigh, plus a sort of the part that holds the mass.
+struct top_p {
+    float p = 1;  ///< in (0, 1]; 1 is off
+
+    bool active() const { return p < 1; }
+
+    void check(std::size_t) const {
+        if (!(p > 0 && p <= 1)) augur::detail::fail("top_p is ", p, "; it must be in (0, 1]");
+    }
+
+    void operator()(std::span<float> logits, const prefix&) const {
+        const float maximum = *std::max_element(logits.begin(), logits.end());
+        if (!std::isfinite(maximum)) return;
+        std::vector<ranked> tokens;
+        double total = 0;
+        for (std::size_t i = 0; i < logits.size(); ++i) {
+            const float weight = augur::detail::exp_nonpositive(logits[i] - maximum);
+            if (weight > 0) tokens.push_back({weight, i});
+            total += static_cast<double>(weight);
+        }
+        const std::size_t kept = rank_until(tokens, static_cast<double>(p) * total);
+        std::vector<float> nucleus(kept);
+        for (std::size_t i = 0; i < kept; ++i) nucleus[i] = logits[tokens[i].index];
+        std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+        for (std::size_t i = 0; i < kept; ++i) logits[tokens[i].index] = nucleus[i];
+    }
+
+ private:
+    struct ranked {
+        float weight;
+        std::size_t index;
+        bool operator<(const ranked& other) const {
+            return weight != other.weight ? weight > other.weight : index < other.index;
+        }
+    };
+
+    /// Sorts the front of `tokens`, in growing parts, until it holds the mass; returns how many that takes.
+    static std::size_t rank_until(std::vector<ranked>& tokens, double mass) {
+        double cumulative = 0;
+        std::size_t sorted = 0;
+        for (std::size_t part = 64; sorted < tokens.size(); part *= 4) {
+            const std::size_t end = std::min(tokens.size(), sorted + part);
+            std::partial_sort(tokens.begin() + static_cast<std::ptrdiff_t>(sorted),
+                              tokens.begin() + static_cast<std::ptrdiff_t>(end), tokens.end());
+            for (; sorted < end; ++sorted) {
+                cumulative += static_cast<double>(tokens[sorted].weight);
+                if (cumulative >= mass) return sorted + 1;
+            }
+        }
+        return tokens.size();
+    }
+};
+
+}  // namespace augur::transform

@@ -1,0 +1,113 @@
+#pragma once
+// What a decoding promises about its output, as types.
+
+#include <string_view>
+#include <type_traits>
+
+namespace augur::guarantee {
+
+/// Strongest first. A guarantee implies those that its comment names, and nothing else.
+
+/// At temperature 0, the text of plain greedy decoding. Schemes that promise it refuse any other temperature.
+struct same_greedy_text {
+    static constexpr std::string_view name = "same text as plain greedy decoding";
+};
+/// The text of plain sampling with the same seed; implies the same distribution, and the same greedy text at temperature 0.
+struct same_seeded_text {
+    static constexpr std::string_view name = "same text as plain sampling with the same seed";
+};
+/// The distribution of plain sampling; at temperature 0 that is the greedy text.
+struct same_distribution {
+    static constexpr std::string_view name = "same distribution as plain sampling";
+};
+/// Each token is drawn from a distribution within a bounded divergence of the target's.
+struct bounded_divergence {
+    static constexpr std::string_view name = "bounded divergence per token";
+};
+/// Each token has at least a set probability under the target.
+struct minimum_probability {
+    static constexpr std::string_view name = "every token at least so likely under the target";
+};
+/// Nothing is promised.
+struct none {
+    static constexpr std::string_view name = "none";
+};
+/// `Exact` up to rounding: the rows of one of the models depend on how many are computed together.
+template <class Exact>
+struct within_numerics {
+    static constexpr std::string_view name = "within numerics";
+    using exact = Exact;
+};
+
+namespace detail {
+
+template <class G>
+inline constexpr bool lossless =
+    std::is_same_v<G, same_greedy_text> || std::is_same_v<G, same_seeded_text> || std::is_same_v<G, same_distribution>;
+
+/// The strongest guarantee that both imply, rounding aside.
+template <class A, class B>
+struct exact_meet : std::type_identity<none> {};
+template <class A>
+struct exact_meet<A, A> : std::type_identity<A> {};
+template <class A, class B>
+requires(!std::is_same_v<A, B> && lossless<A> && lossless<B>) struct exact_meet<A, B> {
+    static constexpr bool greedy = std::is_same_v<A, same_greedy_text> || std::is_same_v<B, same_greedy_text>;
+    using type = std::conditional_t<greedy, same_greedy_text, same_distribution>;
+};
+template <class A, class B>
+requires(lossless<A> && !lossless<B>) struct exact_meet<A, B> : std::type_identity<B> {
+};
+template <class A, class B>
+requires(!lossless<A> && lossless<B>) struct exact_meet<A, B> : std::type_identity<A> {
+};
+
+template <class G>
+struct numerics : std::false_type {
+    using exact = G;
+};
+template <class G>
+struct numerics<within_numerics<G>> : std::true_type {
+    using exact = G;
+};
+
+template <class A, class B>
+struct meet {
+    using exact = typename exact_meet<typename numerics<A>::exact, typename numerics<B>::exact>::type;
+    using type = std::conditional_t<numerics<A>::value || numerics<B>::value, within_numerics<exact>, exact>;
+};
+
+}  // namespace detail
+
+/// The guarantee of a composition of two parts.
+template <class A, class B>
+using meet_t = typename detail::meet<A, B>::type;
+
+}  // namespace augur::guarantee
+
+namespace augur {
+
+/// The guarantee that a criterion or a scheme states: its member type `guarantee`.
+template <class Scheme>
+using guarantee_of = typename std::remove_cvref_t<Scheme>::guarantee;
+
+/// Nothing in the text tells that it was not decoded plainly.
+template <class T>
+concept Lossless = guarantee::detail::lossless<guarantee_of<T>>;
+
+/// What a caller demands of generate<>: lossless (the default), or any.
+struct lossless {
+    template <class G>
+    static constexpr bool admits = guarantee::detail::lossless<G>;
+};
+/// As lossless, but rows may depend on the batch they are computed in: the same up to rounding.
+struct lossless_within_numerics {
+    template <class G>
+    static constexpr bool admits = guarantee::detail::lossless<typename guarantee::detail::numerics<G>::exact>;
+};
+struct any_guarantee {
+    template <class G>
+    static constexpr bool admits = true;
+};
+
+}  // namespace augur

@@ -1,0 +1,51 @@
+#pragma once
+// What a speculation policy may look at.
+
+#include <cstddef>
+#include <limits>
+
+namespace augur {
+
+/// Signals that cost something to compute. A policy names the ones it needs: `static constexpr signals needs = ...`.
+enum class signals : unsigned {
+    none = 0,
+    draft_entropy = 1,     ///< entropy of the row that the next drafted token would come from
+    target_entropy = 2,    ///< entropy of the target's row that the last committed token came from
+    draft_confidence = 4,  ///< largest probability of the draft row, and its product along the draft (path value)
+};
+constexpr signals operator|(signals a, signals b) {
+    return static_cast<signals>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool includes(signals set, signals one) {
+    return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
+}
+
+/// The state of a decoding just before one more token may be drafted. It holds rows' properties and the past, never the
+/// value of a token that could still be thrown away because of it. Signals that were not asked for, or are not known
+/// yet, are NaN.
+struct observation {
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+    std::size_t round = 0;          ///< rounds finished before this one
+    std::size_t prefix_length = 0;  ///< committed tokens, prompt included
+    std::size_t drafted = 0;        ///< tokens drafted in this round so far
+    std::size_t last_drafted = 0;   ///< in the round before
+    std::size_t last_accepted = 0;  ///< in the round before
+
+    double draft_entropy_nats = unknown;        ///< of the row at hand
+    double first_draft_entropy_nats = unknown;  ///< of this round's first row
+    double target_entropy_nats = unknown;
+    double draft_confidence = unknown;  ///< largest probability in the row at hand
+    double path_value = unknown;        ///< product of draft_confidence over this round's rows, this one included
+};
+
+/// What became of a round, for policies that learn: the observation its length was decided on, and the outcome.
+struct outcome {
+    observation decided_on;
+    std::size_t drafted = 0;
+    std::size_t accepted = 0;
+    double draft_seconds = 0;
+    double verify_seconds = 0;
+};
+
+}  // namespace augur

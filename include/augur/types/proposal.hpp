@@ -1,0 +1,92 @@
+#pragma once
+// Drafted tokens, and what is claimed about where they came from.
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/types/distribution.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur {
+
+/// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn; whatever its row was, it is certain.
+struct point_mass {};
+
+/// One drafted token as a criterion sees it. `Claim` is point_mass, or distribution: the very row it was drawn from.
+template <class Claim>
+struct drafted_token;
+
+template <>
+struct drafted_token<point_mass> {
+    token id = no_token;
+
+    /// The probability with which the drafter proposes t.
+    double probability(token t) const { return t == id ? 1.0 : 0.0; }
+};
+
+template <>
+struct drafted_token<distribution> {
+    token id = no_token;
+    const distribution* row = nullptr;
+
+    double probability(token t) const { return row->probability(t); }
+};
+
+/// A chain of drafted tokens. With point_mass it stores no rows.
+template <class Claim>
+class proposal;
+
+template <>
+class proposal<point_mass> {
+ public:
+    using claim_type = point_mass;
+
+    void push(token t) { tokens_.push_back(t); }
+    void clear() { tokens_.clear(); }
+
+    std::size_t size() const { return tokens_.size(); }
+    bool empty() const { return tokens_.empty(); }
+    std::span<const token> tokens() const { return tokens_; }
+    drafted_token<point_mass> operator[](std::size_t i) const { return {tokens_[i]}; }
+
+ private:
+    std::vector<token> tokens_;
+};
+
+template <>
+class proposal<distribution> {
+ public:
+    using claim_type = distribution;
+
+    void push(token t, distribution drawn_from) {
+        tokens_.push_back(t);
+        rows_.push_back(std::move(drawn_from));
+    }
+    void clear() {
+        tokens_.clear();
+        rows_.clear();
+    }
+
+    std::size_t size() const { return tokens_.size(); }
+    bool empty() const { return tokens_.empty(); }
+    std::span<const token> tokens() const { return tokens_; }
+    drafted_token<distribution> operator[](std::size_t i) const { return {tokens_[i], &rows_[i]}; }
+
+ private:
+    std::vector<token> tokens_;
+    std::vector<distribution> rows_;
+};
+
+/// P models a proposal of a chain.
+template <class P>
+concept ChainProposal = requires(const P& proposed, std::size_t i) {
+    typename P::claim_type;
+    { proposed.size() } -> std::convertible_to<std::size_t>;
+    { proposed.tokens() } -> std::convertible_to<std::span<const token>>;
+    { proposed[i] } -> std::same_as<drafted_token<typename P::claim_type>>;
+};
+
+}  // namespace augur
