@@ -1,0 +1,34 @@
+#pragma once
+// Conversions of 16-bit floats, exact or rounded to nearest even.
+
+#include <bit>
+#include <cstdint>
+
+namespace augur::backend::host {
+
+/// IEEE binary16 to binary32, exact; NaNs become quiet, as the hardware conversion makes them.
+inline float half_to_float(std::uint16_t half) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+    const std::uint32_t magnitude = half & 0x7fffu;
+    if (magnitude < 0x0400u) {  // zero or subnormal: units of 2^-24, exact in binary32
+        const float value = static_cast<float>(magnitude) * 0x1p-24f;
+        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
+    }
+    std::uint32_t bits = (magnitude << 13) + 0x38000000u;
+    if (magnitude >= 0x7c00u) bits = (magnitude << 13) | 0x7f800000u | (magnitude > 0x7c00u ? 0x00400000u : 0u);
+    return std::bit_cast<float>(bits | sign);
+}
+
+/// bfloat16 to binary32, exact.
+inline float bfloat16_to_float(std::uint16_t bits) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+/// binary32 to bfloat16, rounded to nearest even; NaNs stay NaNs.
+inline std::uint16_t float_to_bfloat16(float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x0040u);
+    return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+}  // namespace augur::backend::host

@@ -1,0 +1,89 @@
+#pragma once
+// A Llama's hyper-parameters from GGUF metadata.
+
+#include <cstdint>
+#include <string>
+
+#include "augur/io/dequantize.hpp"
+#include "augur/io/gguf.hpp"
+#include "augur/llama/config.hpp"
+
+namespace augur::llama {
+
+namespace detail {
+
+using augur::detail::fail;
+
+inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const std::string& origin) {
+    const auto type = file.get_or<std::string>("llama.rope.scaling.type", "none");
+    if (type == "linear") {
+        const auto factor = file.get<double>("llama.rope.scaling.factor");
+        c.rotary_factors.assign(c.rotary_size / 2, static_cast<float>(factor));
+    } else if (type != "none") {
+        fail(origin, ": llama.rope.scaling.type is \"", type, "\"; none and linear are supported");
+    }
+    if (const auto* factors = file.find("rope_freqs.weight")) {
+        if (factors->type != io::tensor_type::f32 || factors->element_count() != c.rotary_size / 2) {
+            fail(origin, ": rope_freqs.weight holds ", factors->element_count(), " numbers of ",
+                 io::name_of(factors->type), ", but ", c.rotary_size / 2, " rotary pairs need as many of f32");
+        }
+        const bool linear = !c.rotary_factors.empty();
+        std::vector<float> values(c.rotary_size / 2);
+        io::dequantize(factors->type, factors->bytes, values);
+        for (std::size_t i = 0; linear && i < values.size(); ++i) values[i] *= c.rotary_factors[i];
+        c.rotary_factors = std::move(values);
+    }
+}
+
+}  // namespace detail
+
+/// Reads and validates. Throws augur::error, with the file's name and the values, where the architecture is not `llama`,
+/// a key is missing or of the wrong type, numbers contradict each other, or the tokenizer has more tokens than the
+/// embedding has rows.
+inline config read_config(const io::gguf_view& file) {
+    const std::string origin = file.path().string();
+    const auto architecture = file.get<std::string>("general.architecture");
+    if (architecture != "llama") detail::fail(origin, ": the architecture is \"", architecture, "\", not \"llama\"");
+    const auto size = [&](const char* key) { return static_cast<std::size_t>(file.get<std::uint64_t>(key)); };
+    const auto size_or = [&](const char* key, std::size_t fallback) {
+        return static_cast<std::size_t>(file.get_or<std::uint64_t>(key, fallback));
+    };
+    if (const auto experts = size_or("llama.expert_count", 0); experts != 0) {
+        detail::fail(origin, ": a mixture of ", experts, " experts is not supported");
+    }
+    config c;
+    c.layers = size("llama.block_count");
+    c.width = size("llama.embedding_length");
+    c.heads = size("llama.attention.head_count");
+    c.key_value_heads = size_or("llama.attention.head_count_kv", c.heads);
+    c.feed_forward = size("llama.feed_forward_length");
+    c.context = size("llama.context_length");
+    c.vocabulary = static_cast<std::size_t>(file.tensor("token_embd.weight").rows());
+    if (c.heads != 0 && !file.contains("llama.attention.key_length") && c.width % c.heads != 0) {
+        detail::fail(origin, ": the width ", c.width, " is no multiple of the ", c.heads, " heads");
+    }
+    c.head_size = size_or("llama.attention.key_length", c.heads == 0 ? 0 : c.width / c.heads);
+    if (const auto values = size_or("llama.attention.value_length", c.head_size); values != c.head_size) {
+        detail::fail(origin, ": values of size ", values, " beside keys of size ", c.head_size, " are not supported");
+    }
+    c.rotary_size = size_or("llama.rope.dimension_count", c.head_size);
+    c.rotary_base = file.get_or<double>("llama.rope.freq_base", 10000.0);
+    c.norm_epsilon = static_cast<float>(file.get<double>("llama.attention.layer_norm_rms_epsilon"));
+    c.tied_head = file.find("output.weight") == nullptr;
+    validate(c, origin);
+    detail::read_gguf_rotary_scaling(c, file, origin);
+    validate(c, origin);
+    if (const auto declared = size_or("llama.vocab_size", c.vocabulary); declared != c.vocabulary) {
+        detail::fail(origin, ": llama.vocab_size is ", declared, ", but token_embd.weight has ", c.vocabulary, " rows");
+    }
+    if (file.contains("tokenizer.ggml.tokens")) {
+        const auto tokens = file.array<std::string>("tokenizer.ggml.tokens").size();
+        if (tokens > c.vocabulary) {
+            detail::fail(origin, ": the tokenizer has ", tokens, " tokens, but token_embd.weight only ", c.vocabulary,
+                         " rows");
+        }
+    }
+    return c;
+}
+
+}  // namespace augur::llama

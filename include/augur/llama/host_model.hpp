@@ -1,0 +1,171 @@
+#pragma once
+// The bundled Llama on the CPU. See docs/llama/host.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "augur/backend/host/instruction_set.hpp"
+#include "augur/io/gguf.hpp"
+#include "augur/llama/config.hpp"
+#include "augur/llama/forward.hpp"
+#include "augur/llama/gguf_config.hpp"
+#include "augur/llama/sequence.hpp"
+#include "augur/llama/weights.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::llama {
+
+struct load_options {
+    weight_format weights = weight_format::keep;
+    std::size_t threads = 0;         ///< 1..64; 0 means as many as the machine has cores
+    std::size_t context_length = 0;  ///< to allow less than the model's own; 0 means the model's own
+    backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
+};
+
+/// A Llama that models augur::Model, ScoresLastRows and HiddenStateModel with bitwise rows: a row of logits depends on the
+/// tokens up to it, not on how many rows, threads or vector lanes computed it. Const and safe to share: sequences of
+/// several threads take turns.
+class host_model {
+ public:
+    using sequence_type = sequence;
+
+    /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
+    /// is not a Llama that can be run; the file is not needed afterwards.
+    static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
+        const io::gguf_file file(path);
+        config c = read_config(file);
+        weights w = weight_reader(file, c, gguf_names(), options.weights).read();
+        return host_model(std::move(c), std::move(w), options);
+    }
+
+    /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes.
+    host_model(config c, weights w, const load_options& options)
+        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)), format_(options.weights) {
+        const std::size_t own = parts_->settings.context;
+        if (options.context_length > own) {
+            augur::detail::fail("a context of ", options.context_length, " tokens was asked for, but the model's is ",
+                                own);
+        }
+        context_ = options.context_length == 0 ? own : options.context_length;
+    }
+
+    const config& configuration() const { return parts_->settings; }
+    std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    std::size_t context_length() const { return context_; }
+    std::size_t hidden_size() const { return parts_->settings.width; }
+    std::size_t layer_count() const { return parts_->settings.layers; }
+    std::size_t threads() const { return parts_->forward.threads(); }
+    weight_format format() const { return format_; }
+
+    /// Of the weights; sequences count their own.
+    std::size_t memory_bytes() const {
+        const weights& w = parts_->weight;
+        std::size_t total = w.embedding.memory_bytes() + w.head.memory_bytes() + w.final_norm.size() * sizeof(float);
+        for (const auto& layer : w.layers) {
+            for (const auto* matrix : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate,
+                                       &layer.up, &layer.down}) {
+                total += matrix->memory_bytes();
+            }
+            total += (layer.attention_norm.size() + layer.feed_forward_norm.size()) * sizeof(float);
+        }
+        return total;
+    }
+
+    sequence make_sequence() const { return sequence(layout()); }
+    std::size_t length(const sequence& s) const { return s.length_; }
+
+    /// Appends the tokens; returns a row of logits for each of the last `last`. Rows and hidden states stay valid until
+    /// the sequence is extended again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
+    /// overflow, or last exceeds the number of tokens.
+    scores extend(sequence& s, std::span<const token> tokens, std::size_t last) const {
+        check(s);
+        check(s, tokens, last);
+        s.cache_.reserve(s.length_ + tokens.size());
+        float* logits = s.logits_.require(last * vocabulary_size());
+        float* hidden = s.hidden_.require(last * hidden_size());
+        const std::lock_guard lock(parts_->busy);
+        for (std::size_t done = 0; done < tokens.size();) {
+            const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
+            const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
+            const std::size_t wanted = done + rows > unwanted ? std::min(rows, done + rows - unwanted) : 0;
+            const std::size_t row = done + rows - wanted - std::min(unwanted, done + rows - wanted);
+            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted, &s.cache_,
+                                 hidden + row * hidden_size(), logits + row * vocabulary_size()});
+            done += rows;
+        }
+        s.length_ += tokens.size();
+        s.rows_ = last;
+        return {logits, last, vocabulary_size()};
+    }
+    scores extend(sequence& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
+
+    /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
+    void truncate(sequence& s, std::size_t length) const {
+        check(s);
+        if (length > s.length_) {
+            augur::detail::fail("cannot truncate a sequence of ", s.length_, " tokens to ", length);
+        }
+        s.length_ = length;
+    }
+
+    /// The normalised hidden states that the rows of the last extend were computed from.
+    scores hidden(const sequence& s) const { return {s.hidden_.data(), s.rows_, hidden_size()}; }
+
+ private:
+    /// On the heap, for its addresses must not change when the model is moved.
+    struct parts {
+        parts(config c, weights w, const load_options& options)
+            : settings(std::move(c)),
+              weight(std::move(w)),
+              forward(settings, weight, backend::host::kernels_of(options.instruction_set),
+                      options.threads != 0 ? options.threads : default_threads()) {}
+
+        config settings;
+        weights weight;
+        std::mutex busy;
+        forward_pass forward;
+    };
+
+    static std::size_t default_threads() {
+        const std::size_t cores = std::thread::hardware_concurrency();
+        return std::clamp<std::size_t>(cores, 1, backend::host::thread_pool::most_threads);
+    }
+
+    cache_layout layout() const {
+        const config& c = parts_->settings;
+        return {c.layers, c.key_value_heads, c.head_size};
+    }
+
+    void check(const sequence& s) const {
+        if (s.cache_.layout() != layout()) augur::detail::fail("the sequence belongs to a model of another shape");
+    }
+    void check(const sequence& s, std::span<const token> tokens, std::size_t last) const {
+        if (last > tokens.size()) {
+            augur::detail::fail("the last ", last, " rows were asked for, but only ", tokens.size(), " tokens are new");
+        }
+        if (tokens.size() > context_ - s.length_) {
+            augur::detail::fail("the context is full: ", s.length_, " tokens and ", tokens.size(),
+                                " new ones exceed its length of ", context_);
+        }
+        for (const token id : tokens) {
+            if (id < 0 || static_cast<std::size_t>(id) >= vocabulary_size()) {
+                augur::detail::fail("the token ", id, " is outside the vocabulary of ", vocabulary_size());
+            }
+        }
+    }
+
+    std::unique_ptr<parts> parts_;
+    weight_format format_;
+    std::size_t context_ = 0;
+};
+
+}  // namespace augur::llama

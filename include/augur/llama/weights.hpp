@@ -1,0 +1,192 @@
+#pragma once
+// A Llama's weights, checked against its configuration and packed for the host kernels.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/host/packed_matrix.hpp"
+#include "augur/io/dequantize.hpp"
+#include "augur/io/tensor.hpp"
+#include "augur/llama/config.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::llama {
+
+/// How matrices are held in memory. `keep`: as in the file where a kernel multiplies that format (f32, f16, bf16, q8_0,
+/// q4_0, q4_1), else widened to f32 (the K-quants); it gives bitwise the results of `f32`. `bf16` rounds to nearest even.
+enum class weight_format { keep, f32, bf16 };
+
+inline std::string_view name_of(weight_format format) {
+    switch (format) {
+        case weight_format::keep:
+            return "keep";
+        case weight_format::f32:
+            return "f32";
+        case weight_format::bf16:
+            return "bf16";
+    }
+    return "unknown";
+}
+
+/// Matrices are outputs by inputs.
+struct layer_weights {
+    std::vector<float> attention_norm, feed_forward_norm;
+    backend::host::packed_matrix query, key, value, attention_output;
+    backend::host::packed_matrix gate, up, down;
+};
+
+struct weights {
+    backend::host::packed_matrix embedding, head;  ///< no head if it is tied to the embedding
+    std::vector<layer_weights> layers;
+    std::vector<float> final_norm;
+};
+
+/// What a file calls its tensors, and how it orders the rows of queries and keys.
+struct tensor_names {
+    std::string embedding, head, final_norm, layer_prefix, attention_norm, feed_forward_norm;
+    std::string query, key, value, attention_output, gate, up, down;
+    bool halves;  ///< rotary pairs are (i, i + half a head) rather than (2i, 2i + 1)
+};
+
+inline tensor_names gguf_names() {
+    return {"token_embd.weight",  "output.weight",
+            "output_norm.weight", "blk.",
+            "attn_norm.weight",   "ffn_norm.weight",
+            "attn_q.weight",      "attn_k.weight",
+            "attn_v.weight",      "attn_output.weight",
+            "ffn_gate.weight",    "ffn_up.weight",
+            "ffn_down.weight",    false};
+}
+
+inline tensor_names hugging_face_names() {
+    return {"model.embed_tokens.weight", "lm_head.weight",
+            "model.norm.weight",         "model.layers.",
+            "input_layernorm.weight",    "post_attention_layernorm.weight",
+            "self_attn.q_proj.weight",   "self_attn.k_proj.weight",
+            "self_attn.v_proj.weight",   "self_attn.o_proj.weight",
+            "mlp.gate_proj.weight",      "mlp.up_proj.weight",
+            "mlp.down_proj.weight",      true};
+}
+
+/// The format that `format` gives a tensor of the file.
+inline backend::host::storage storage_for(io::tensor_type type, weight_format format) {
+    using backend::host::storage;
+    if (format == weight_format::f32) return storage::f32;
+    if (format == weight_format::bf16) return storage::bf16;
+    switch (type) {
+        case io::tensor_type::f16:
+            return storage::f16;
+        case io::tensor_type::bf16:
+            return storage::bf16;
+        case io::tensor_type::q8_0:
+            return storage::q8_0;
+        case io::tensor_type::q4_0:
+            return storage::q4_0;
+        case io::tensor_type::q4_1:
+            return storage::q4_1;
+        case io::tensor_type::f32:
+        case io::tensor_type::q4_k:
+        case io::tensor_type::q5_k:
+        case io::tensor_type::q6_k:
+            break;
+    }
+    return storage::f32;
+}
+
+/// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the tensor,
+/// where one is missing or its shape is not what the configuration says; other tensors are ignored, biases refused.
+/// Nothing refers to the file afterwards.
+template <class File>
+class weight_reader {
+ public:
+    weight_reader(const File& file, const config& c, tensor_names names, weight_format format)
+        : file_(file), config_(c), names_(std::move(names)), format_(format) {}
+
+    weights read() const {
+        weights out;
+        out.embedding = matrix(names_.embedding, config_.vocabulary, config_.width);
+        if (!config_.tied_head) out.head = matrix(names_.head, config_.vocabulary, config_.width);
+        out.final_norm = vector(names_.final_norm, config_.width);
+        for (std::size_t i = 0; i < config_.layers; ++i) out.layers.push_back(read_layer(i));
+        return out;
+    }
+
+ private:
+    layer_weights read_layer(std::size_t index) const {
+        const auto named = [&](const std::string& name) {
+            return names_.layer_prefix + std::to_string(index) + "." + name;
+        };
+        const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
+                          keys = config_.key_value_heads * config_.head_size;
+        for (const auto& name : {names_.query, names_.key, names_.value, names_.attention_output}) {
+            const std::string bias = named(name.substr(0, name.rfind('.'))) + ".bias";
+            if (file_.find(bias)) augur::detail::fail(origin(), ": the tensor ", bias, ": biases are not supported");
+        }
+        layer_weights out;
+        out.attention_norm = vector(named(names_.attention_norm), width);
+        out.feed_forward_norm = vector(named(names_.feed_forward_norm), width);
+        out.query = matrix(named(names_.query), queries, width, names_.halves);
+        out.key = matrix(named(names_.key), keys, width, names_.halves);
+        out.value = matrix(named(names_.value), keys, width);
+        out.attention_output = matrix(named(names_.attention_output), width, queries);
+        out.gate = matrix(named(names_.gate), config_.feed_forward, width);
+        out.up = matrix(named(names_.up), config_.feed_forward, width);
+        out.down = matrix(named(names_.down), width, config_.feed_forward);
+        return out;
+    }
+
+    std::string origin() const { return file_.path().string(); }
+
+    const io::tensor_view& tensor(const std::string& name, const std::vector<std::uint64_t>& shape) const {
+        const io::tensor_view& view = file_.tensor(name);
+        if (view.shape != shape) {
+            augur::detail::fail(origin(), ": the tensor ", name, " has the shape ", io::shape_text(view.shape),
+                                ", but the configuration asks for ", io::shape_text(shape));
+        }
+        return view;
+    }
+
+    std::vector<float> vector(const std::string& name, std::size_t size) const {
+        const auto& view = tensor(name, {size});
+        std::vector<float> out(size);
+        io::dequantize(view.type, view.bytes, out);
+        return out;
+    }
+
+    /// Row r of the file that belongs into row `row` of a matrix whose rotary pairs are adjacent.
+    std::size_t source_row(std::size_t row) const {
+        const std::size_t size = config_.head_size, in_head = row % size;
+        return row - in_head + in_head / 2 + (in_head % 2) * (size / 2);
+    }
+
+    backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
+                                        bool halves = false) const {
+        const auto& view = tensor(name, {rows, columns});
+        const auto stored = storage_for(view.type, format_);
+        const std::size_t row_bytes = view.bytes.size() / rows;
+        const bool as_floats = stored == backend::host::storage::f32 || stored == backend::host::storage::bf16;
+        backend::host::packed_matrix out(stored, rows, columns);
+        std::vector<float> values(columns);
+        for (std::size_t row = 0; row < rows; ++row) {
+            const auto bytes = view.bytes.subspan((halves ? source_row(row) : row) * row_bytes, row_bytes);
+            if (as_floats) {
+                io::dequantize(view.type, bytes, values);
+                out.set_row(row, values);
+            } else {
+                out.set_packed_row(row, bytes);
+            }
+        }
+        return out;
+    }
+
+    const File& file_;
+    const config& config_;
+    tensor_names names_;
+    weight_format format_;
+};
+
+}  // namespace augur::llama
