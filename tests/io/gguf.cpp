@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(keys_are_not_empty_and_not_twice) {
     refuses(gguf_writer().set("a", 1).set("b", 2).set("a", "x"), {"duplicate metadata key 'a'"});
 }
 
-BOOST_AUTO_TEST_CASE(alignment) {
+BOOST_AUTO_TEST_CASE(the_alignment_is_a_power_of_two_from_eight) {
     for (const std::uint32_t alignment : {0u, 1u, 4u, 12u, 33u, 0xffffffffu}) {
         refuses(sound().set("general.alignment", alignment), {"general.alignment is " + std::to_string(alignment)});
     }

@@ -1,17 +1,18 @@
 #pragma once
 // Names out of untrusted files, made safe to print.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace augur::io {
 
-/// The text in single quotes for an error message: cut after 80 bytes, control characters and bytes beyond ASCII as
+/// The text in single quotes for an error message: cut after `most` bytes, control characters and bytes beyond ASCII as
 /// \xNN.
-inline std::string quote(std::string_view text) {
+inline std::string quote(std::string_view text, std::size_t most = 80) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "'";
-    for (const char letter : text.substr(0, 80)) {
+    for (const char letter : text.substr(0, most)) {
         const auto code = static_cast<unsigned char>(letter);
         if (code >= 0x20 && code < 0x7f) {
             out += letter;
@@ -19,7 +20,7 @@ inline std::string quote(std::string_view text) {
             out += {'\\', 'x', digits[code >> 4], digits[code & 15]};
         }
     }
-    if (text.size() > 80) out += "... (" + std::to_string(text.size()) + " bytes)";
+    if (text.size() > most) out += "... (" + std::to_string(text.size()) + " bytes)";
     return out + "'";
 }
 
