@@ -7,15 +7,17 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/io/gguf.hpp"
+#include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/forward.hpp"
 #include "augur/llama/gguf_config.hpp"
+#include "augur/llama/hugging_face_config.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/error.hpp"
@@ -41,10 +43,13 @@ class host_model {
     /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
     /// is not a Llama that can be run; the file is not needed afterwards.
     static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
+        std::error_code unknown;  // then opening the file says why
+        if (std::filesystem::is_directory(path, unknown) || path.extension() == ".safetensors") {
+            const io::safetensors_folder file(path);
+            return read(file, read_config(file), hugging_face_names(), options);
+        }
         const io::gguf_file file(path);
-        config c = read_config(file);
-        weights w = weight_reader(file, c, gguf_names(), options.weights).read();
-        return host_model(std::move(c), std::move(w), options);
+        return read(file, read_config(file), gguf_names(), options);
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes.
@@ -134,6 +139,12 @@ class host_model {
         std::mutex busy;
         forward_pass forward;
     };
+
+    template <class File>
+    static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
+        weights w = weight_reader(file, c, std::move(names), options.weights).read();
+        return host_model(std::move(c), std::move(w), options);
+    }
 
     static std::size_t default_threads() {
         const std::size_t cores = std::thread::hardware_concurrency();

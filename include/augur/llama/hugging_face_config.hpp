@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "augur/io/json.hpp"
+#include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
 
 namespace augur::llama {
@@ -122,6 +124,15 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     if (scaling) detail::read_json_rotary_scaling(c, detail::json_reader(*scaling, origin));
     validate(c, origin);
     return c;
+}
+
+/// Of a folder, or of a single file that has config.json beside it.
+inline config read_config(const io::safetensors_folder& file) {
+    const bool single = file.config().empty();
+    const auto beside = (single ? file.path().parent_path() : file.path()) / "config.json";
+    const bool has_head = file.find("lm_head.weight") != nullptr;
+    if (!single) return read_config(file.config(), beside.string(), has_head);
+    return read_config(io::read_json(beside, 1 << 20), beside.string(), has_head);
 }
 
 }  // namespace augur::llama

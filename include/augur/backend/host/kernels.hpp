@@ -13,18 +13,18 @@
 #define AUGUR_HOST_SET portable
 #define AUGUR_HOST_LANES lanes_portable
 #define AUGUR_HOST_TARGET
-#include "augur/backend/host/kernels_body.hpp"
+#include "augur/backend/host/kernels.inc"
 
 #if defined(__x86_64__)
 #define AUGUR_HOST_SET avx2
 #define AUGUR_HOST_LANES lanes_avx2
 #define AUGUR_HOST_TARGET AUGUR_AVX2
-#include "augur/backend/host/kernels_body.hpp"
+#include "augur/backend/host/kernels.inc"
 
 #define AUGUR_HOST_SET avx512
 #define AUGUR_HOST_LANES lanes_avx512
 #define AUGUR_HOST_TARGET AUGUR_AVX512
-#include "augur/backend/host/kernels_body.hpp"
+#include "augur/backend/host/kernels.inc"
 #endif
 
 namespace augur::backend::host {
