@@ -20,7 +20,8 @@ def tree():
     if listing.returncode == 0 and listing.stdout:
         files = [ROOT / name for name in os.fsdecode(listing.stdout).split("\0") if name]
     else:
-        files = [path for path in ROOT.rglob("*") if not path.relative_to(ROOT).parts[0].startswith("build")]
+        left_out = re.compile(r"build|\.git$|\.cache$")
+        files = [path for path in ROOT.rglob("*") if not left_out.match(path.relative_to(ROOT).parts[0])]
     return sorted(path for path in files if path.is_file())
 
 
