@@ -82,12 +82,12 @@ class Mirrors(House):
         self.assertNothing(offenders)
 
     def test_a_test_includes_its_header_first(self):
-        """In quotes, so that clang-format keeps it there."""
+        """In quotes clang-format recognizes it and keeps it there."""
         offenders = []
         for test in sorted((ROOT / "tests").glob("*/*.cpp")):
             own = f"augur/{test.parent.name}/{test.stem}.hpp"
-            first = re.search(r"^#include (.*)$", test.read_text(encoding="utf-8"), re.MULTILINE)
-            if (ROOT / "include" / own).is_file() and (not first or first[1] != f'"{own}"'):
+            first = re.search(r'^#include ["<](.*)[">]', test.read_text(encoding="utf-8"), re.MULTILINE)
+            if (ROOT / "include" / own).is_file() and (not first or first[1] != own):
                 offenders.append(f'{name(test)} does not include "{own}" first')
         self.assertNothing(offenders)
 

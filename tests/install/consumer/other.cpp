@@ -4,4 +4,6 @@
 #include "augur/io/gguf.hpp"
 #endif
 
-std::size_t rows_of(const augur::scores& scores) { return scores.size(); }
+std::size_t rows_of(const augur::scores& scores) {
+    return scores.size();
+}
