@@ -3,12 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include "io/files.hpp"
 
 using namespace augur::io;
 
@@ -25,12 +25,8 @@ const tensor_type every_type[] = {tensor_type::f32,  tensor_type::f16,  tensor_t
                                   tensor_type::q4_k, tensor_type::q5_k, tensor_type::q6_k};
 
 std::vector<std::byte> read_vector(tensor_type type, const char* extension) {
-    const auto path = std::filesystem::path(AUGUR_TEST_DATA) / "io" / (std::string(name_of(type)) + extension);
-    std::ifstream file(path, std::ios::binary);
-    BOOST_REQUIRE_MESSAGE(file, path << " must be readable");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
+    const auto file = std::string(name_of(type)) + extension;
+    return augur::testing::read_file(std::filesystem::path(AUGUR_TEST_DATA) / "io" / file);
 }
 
 bool same_bits_or_both_nan(float a, float b) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <span>
 #include <string>
@@ -53,6 +54,15 @@ inline std::filesystem::path write_file(const std::filesystem::path& path, std::
 }
 inline std::filesystem::path write_file(const std::filesystem::path& path, std::string_view text) {
     return write_file(path, std::as_bytes(std::span(text)));
+}
+
+/// All bytes of a file.
+inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) augur::detail::fail("cannot read ", path.string());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
 }
 
 /// A fresh directory, removed with everything in it at the end of the scope.

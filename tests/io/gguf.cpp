@@ -1,3 +1,4 @@
+#include <augur/io/dequantize.hpp>
 #include <augur/io/gguf.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -66,6 +67,26 @@ BOOST_AUTO_TEST_CASE(a_file_gives_back_what_was_written) {
         BOOST_TEST(file.tensor("norm.weight").rows() == 1u);
         BOOST_TEST(file.tensor("norm.weight").bytes.size() == 12u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_the_reference_writer) {
+    const gguf_file file(std::filesystem::path(AUGUR_TEST_DATA) / "io" / "reference.gguf");
+    BOOST_TEST(file.get<std::string>("general.architecture") == "llama");
+    BOOST_TEST(file.get<std::int64_t>("llama.block_count") == 2);
+    BOOST_TEST(file.get<double>("llama.rope.freq_base") == 10000.0);
+    BOOST_TEST(file.get<bool>("tokenizer.ggml.add_bos_token"));
+    BOOST_TEST(file.array<std::string>("tokenizer.ggml.tokens") == std::vector<std::string>({"<s>", "\u2581a", "b"}));
+    BOOST_TEST(file.array<int>("tokenizer.ggml.token_type") == std::vector<int>({3, 1, 1}));
+    const auto& embedding = file.tensor("token_embd.weight");
+    BOOST_TEST(embedding.shape == std::vector<std::uint64_t>({3, 2}));
+    std::vector<float> values(6);
+    dequantize(embedding.type, embedding.bytes, values);
+    BOOST_TEST(values == numbers);
+    const auto& norm = file.tensor("output_norm.weight");
+    BOOST_TEST((norm.type == tensor_type::f16));
+    values.resize(5);
+    dequantize(norm.type, norm.bytes, values);
+    BOOST_TEST(values == std::vector<float>({0, 1, 2, 3, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_handed_out_survives_a_move) {

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the dequantisation vectors of tests/data/io: TYPE.blocks (stored bytes) and TYPE.floats (what the gguf Python
-package makes of them). Needs: pip install gguf. Usage: tests/io/make_vectors.py tests/data/io"""
+"""Writes tests/data/io with the formats' own Python packages: TYPE.blocks (stored bytes) and TYPE.floats (what they
+dequantise to), reference.gguf and reference.safetensors. Needs: pip install gguf safetensors.
+Usage: tests/io/make_vectors.py tests/data/io"""
 import pathlib
 import sys
 
 import gguf
 import numpy as np
+import safetensors.numpy
 
 SCALES = [0x3C00, 0xB555, 0x8000, 0x0000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00]
 # Where a block keeps its binary16 numbers.
@@ -26,6 +28,24 @@ def quantised(name, random):
     return blocks.reshape(-1)
 
 
+def reference_models(folder):
+    """One value of every kind and tensors 0, 1, 2, ... under names that tests/io know."""
+    writer = gguf.GGUFWriter(folder / "reference.gguf", "llama")
+    writer.add_block_count(2)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_bool("tokenizer.ggml.add_bos_token", True)
+    writer.add_token_list(["<s>", "\u2581a", "b"])
+    writer.add_token_types([3, 1, 1])
+    writer.add_tensor("token_embd.weight", np.arange(6, dtype=np.float32).reshape(3, 2))
+    writer.add_tensor("output_norm.weight", np.arange(5, dtype=np.float16))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    tensors = {"embed": np.arange(6, dtype=np.float32).reshape(3, 2), "norm": np.arange(5, dtype=np.float16)}
+    safetensors.numpy.save_file(tensors, folder / "reference.safetensors", metadata={"format": "np"})
+
+
 def main(folder):
     random = np.random.default_rng(20240607)
     vectors = {name: quantised(name, random) for name in SCALE_OFFSETS}
@@ -37,6 +57,7 @@ def main(folder):
             floats = gguf.quants.dequantize(blocks.reshape(1, -1), gguf.GGMLQuantizationType[name])
         (folder / f"{name.lower()}.blocks").write_bytes(blocks.tobytes())
         (folder / f"{name.lower()}.floats").write_bytes(floats.astype("<f4").tobytes())
+    reference_models(folder)
 
 
 main(pathlib.Path(sys.argv[1]))

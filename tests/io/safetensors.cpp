@@ -1,3 +1,4 @@
+#include <augur/io/dequantize.hpp>
 #include <augur/io/safetensors.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -82,6 +83,19 @@ BOOST_AUTO_TEST_CASE(tensors_come_in_the_order_of_their_data) {
     BOOST_TEST(tensors[1].rows() == 2u);
     BOOST_TEST((tensors[1].bytes[0] == std::byte{8}));
     BOOST_TEST(tensors[1].bytes.data() + tensors[1].bytes.size() == file.data() + file.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_the_reference_writer) {
+    const safetensors_folder model(std::filesystem::path(AUGUR_TEST_DATA) / "io" / "reference.safetensors");
+    const auto& embedding = model.tensor("embed");
+    BOOST_TEST(embedding.shape == std::vector<std::uint64_t>({3, 2}));
+    std::vector<float> values(6);
+    dequantize(embedding.type, embedding.bytes, values);
+    BOOST_TEST(values == std::vector<float>({0, 1, 2, 3, 4, 5}));
+    const auto& norm = model.tensor("norm");
+    values.resize(5);
+    dequantize(norm.type, norm.bytes, values);
+    BOOST_TEST(values == std::vector<float>({0, 1, 2, 3, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(small_sound_files) {
