@@ -1,0 +1,101 @@
+#include <augur/accept/coupled.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/testing/law_of.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(accept_coupled)
+
+static_assert(AcceptanceCriterion<accept::coupled>);
+static_assert(Lossless<accept::coupled>);
+
+const std::vector<token> prompt{2, 0, 1};
+
+/// A model near another: its logits, moved a little by a hash.
+testing::function_model near_model(std::size_t vocabulary, std::uint64_t of, float distance) {
+    const auto base = testing::hashed_model(vocabulary, of);
+    const auto noise = testing::hashed_model(vocabulary, of + 1000, distance);
+    return {vocabulary, 1024, [=](std::span<const token> before, std::span<float> row) {
+                auto a = base.make_sequence();
+                auto b = noise.make_sequence();
+                const auto rows = base.extend(a, before, 1);
+                const auto moved = noise.extend(b, before, 1);
+                for (std::size_t i = 0; i < row.size(); ++i) row[i] = rows[0][i] + moved[0][i];
+            }};
+}
+
+template <class Scheme>
+void check_texts(const Scheme& scheme, const testing::function_model& target) {
+    for (float temperature : {0.0f, 0.7f, 1.3f}) {
+        for (std::uint64_t seed = 0; seed < 8; ++seed) {
+            decode::options chosen;
+            chosen.seed = seed;
+            chosen.sampling.temperature.value = temperature;
+            chosen.sampling.penalties = {1.1f, 0.1f, 0.1f};
+            chosen.stop.max_tokens = 60;
+            BOOST_TEST(decode::generate(scheme, prompt, chosen).tokens ==
+                       decode::generate(plain(target), prompt, chosen).tokens);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_text_is_plain_samplings_whatever_the_drafter) {
+    const auto target = testing::hashed_model(40, 1);
+    for (std::size_t length : {1u, 3u, 7u}) {
+        check_texts(speculate(testing::hashed_model(40, 9), target, policy::fixed_length{length}, accept::coupled{}),
+                    target);
+        check_texts(speculate(near_model(40, 1, 0.5f), target, policy::fixed_length{length}, accept::coupled{}),
+                    target);
+        check_texts(speculate(draft::prompt_lookup(1, 2), target, policy::fixed_length{length}, accept::coupled{}),
+                    target);
+    }
+    check_texts(speculate(near_model(40, 1, 0.5f), target, policy::entropy_bins{}, accept::coupled{}), target);
+    using sampling_draft = draft::draft_model<const testing::function_model&, draft::sampled>;
+    check_texts(speculate(sampling_draft(target), target, policy::fixed_length{3}, accept::coupled{}), target);
+}
+
+BOOST_AUTO_TEST_CASE(equal_on_every_vector_of_noise_on_a_grid) {
+    const auto target = testing::hashed_model(3, 1);
+    const auto drafter = testing::hashed_model(3, 2);
+    decode::options chosen;
+    chosen.stop.max_tokens = 2;
+    const auto expected = testing::law_of(plain(target), prompt, chosen);
+    BOOST_TEST(expected.probability.size() > 3u);
+    for (std::size_t length = 1; length <= 2; ++length) {
+        const auto scheme = speculate(drafter, target, policy::fixed_length{length}, accept::coupled{});
+        BOOST_TEST(testing::total_variation(expected, testing::law_of(scheme, prompt, chosen)) < 1e-12);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_near_draft_model_agrees_at_least_as_often_as_promised) {
+    const auto target = testing::hashed_model(10, 4);
+    const auto drafter = near_model(10, 4, 0.3f);
+    const auto scheme = speculate(drafter, target, policy::fixed_length{1}, accept::coupled{});
+    std::size_t drafted = 0;
+    std::size_t accepted = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        decode::options chosen;
+        chosen.seed = seed;
+        chosen.stop.max_tokens = 100;
+        const auto made = decode::generate(scheme, prompt, chosen);
+        drafted += made.counts.stages[0].drafted;
+        accepted += made.counts.stages[0].accepted;
+    }
+    // Logits within 0.3 of each other: the total variation of the rows is below tanh(0.3 / 2) < 0.149.
+    const double promised = (1 - 0.149) / (1 + 0.149);
+    BOOST_TEST(static_cast<double>(accepted) / static_cast<double>(drafted) > promised);
+}
+
+BOOST_AUTO_TEST_CASE(other_seeds_give_other_texts) {
+    const auto target = testing::hashed_model(40, 1);
+    decode::options chosen;
+    chosen.stop.max_tokens = 40;
+    const auto first = decode::generate(plain(target), prompt, chosen).tokens;
+    chosen.seed = 1;
+    BOOST_TEST(first != decode::generate(plain(target), prompt, chosen).tokens);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,151 @@
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/testing/law_of.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(accept_rejection_sampling)
+
+static_assert(AcceptanceCriterionFor<accept::rejection_sampling, point_mass>);
+static_assert(AcceptanceCriterionFor<accept::rejection_sampling, distribution>);
+static_assert(Lossless<accept::rejection_sampling>);
+
+constexpr double exactly = 1e-12;
+const std::vector<token> prompt{0, 1, 0};
+
+decode::options sampling(std::size_t max_tokens) {
+    decode::options chosen;
+    chosen.stop.max_tokens = max_tokens;
+    return chosen;
+}
+
+/// Transforms that change the row in every way there is.
+std::vector<transform::settings> transforms() {
+    std::vector<transform::settings> all(8);
+    all[1].temperature.value = 0.5f;
+    all[2].top_k.k = 2;
+    all[3].top_p.p = 0.7f;
+    all[4].min_p.p = 0.4f;
+    all[5].penalties = {1.3f, 0.4f, 0.2f};
+    all[6].bias.added = {{0, 1.5f}, {1, -INFINITY}};
+    all[7].temperature.value = 1.7f;
+    all[7].top_k.k = 3;
+    all[7].penalties = {1.5f, 0.0f, 0.7f};
+    all[7].bias.added = {{2, -0.8f}};
+    return all;
+}
+
+template <class Scheme>
+void check_law(const Scheme& scheme, const testing::function_model& target, const decode::options& chosen) {
+    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+    const auto got = testing::law_of(scheme, prompt, chosen);
+    BOOST_TEST(std::abs(got.total() - 1) < exactly);
+    BOOST_TEST(testing::total_variation(expected, got) < exactly);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_with_a_sampling_draft_model) {
+    for (std::size_t vocabulary : {2u, 3u, 4u}) {
+        const auto target = testing::hashed_model(vocabulary, 1);
+        const auto drafter = testing::hashed_model(vocabulary, 2);
+        for (std::size_t length = 0; length <= 3; ++length) {
+            check_law(speculate(drafter, target, policy::fixed_length{length}, accept::rejection_sampling{}), target,
+                      sampling(vocabulary == 4 ? 2 : 3));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_under_every_transform) {
+    const auto target = testing::hashed_model(4, 5);
+    const auto drafter = testing::hashed_model(4, 6);
+    for (const auto& settings : transforms()) {
+        auto chosen = sampling(3);
+        chosen.sampling = settings;
+        check_law(speculate(drafter, target, policy::fixed_length{2}, accept::rejection_sampling{}), target, chosen);
+        check_law(speculate(draft::prompt_lookup(1, 2), target, policy::fixed_length{2}, accept::rejection_sampling{}),
+                  target, chosen);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_with_point_masses) {
+    const auto target = testing::hashed_model(3, 1);
+    const auto drafter = testing::hashed_model(3, 2);
+    using greedy_draft = draft::draft_model<const testing::function_model&, draft::argmax>;
+    using noisy_draft = draft::draft_model<const testing::function_model&, draft::shared_noise>;
+    check_law(speculate(greedy_draft(drafter), target, policy::fixed_length{3}, accept::rejection_sampling{}), target,
+              sampling(3));
+    check_law(speculate(draft::prompt_lookup(1, 3), target, policy::fixed_length{3}, accept::rejection_sampling{}),
+              target, sampling(4));
+    // Tokens that are random, but independent of everything the criterion draws, are point masses too.
+    check_law(speculate(noisy_draft(drafter), target, policy::fixed_length{1}, accept::rejection_sampling{}), target,
+              sampling(2));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_with_an_entropy_policy) {
+    const auto target = testing::hashed_model(3, 7);
+    const auto drafter = testing::hashed_model(3, 8);
+    const policy::entropy_bins bins({0.8, 0.95, 1.05}, {3, 2, 1, 0});
+    check_law(speculate(drafter, target, bins, accept::rejection_sampling{}), target, sampling(4));
+    const policy::target_entropy_bins target_bins({0.8, 0.95}, {3, 1, 2});
+    check_law(speculate(drafter, target, target_bins, accept::rejection_sampling{}), target, sampling(4));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_where_rows_have_zeros) {
+    const auto target =
+        testing::markov_model({{0.5, 0.5, 0, 0}, {0, 0.2, 0.8, 0}, {0.25, 0.25, 0.25, 0.25}, {1, 0, 0, 0}});
+    const auto drafter =
+        testing::markov_model({{0, 0.1, 0.9, 0}, {0.6, 0, 0.4, 0}, {0, 0, 0, 1}, {0.1, 0.2, 0.3, 0.4}});
+    check_law(speculate(drafter, target, policy::fixed_length{3}, accept::rejection_sampling{}), target, sampling(4));
+}
+
+BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
+    const auto target = testing::hashed_model(5, 3);
+    const auto drafter = testing::hashed_model(5, 4);
+    auto chosen = sampling(30);
+    chosen.sampling.temperature.value = 0;
+    const auto scheme = speculate(drafter, target, policy::fixed_length{3}, accept::rejection_sampling{});
+    BOOST_TEST(decode::generate(scheme, prompt, chosen).tokens ==
+               decode::generate(plain(target), prompt, chosen).tokens);
+}
+
+BOOST_AUTO_TEST_CASE(equal_models_accept_everything) {
+    const auto target = testing::hashed_model(6, 3);
+    const auto scheme = speculate(target, target, policy::fixed_length{4}, accept::rejection_sampling{});
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto chosen = sampling(50);
+        chosen.seed = seed;
+        BOOST_TEST(decode::generate(scheme, prompt, chosen).counts.acceptance() == 1.0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(accepts_with_the_overlap_of_the_rows) {
+    // The probability that a sampled token stands is the sum of min(target, draft), the most any token-wise rule can have.
+    const auto target = distribution::weighted({5, 3, 2});
+    const auto draft_row = distribution::weighted({2, 2, 6});
+    const auto accepted = testing::enumerate([&](testing::enumerating_chooser chooser) {
+        position_draws draws(chooser, 0, 0);
+        const token drafted = draft::sampled{}.pick(draft_row, draws);
+        const decision ruled =
+            accept::rejection_sampling{}.judge(target, drafted_token<distribution>{drafted, &draft_row}, draws);
+        return std::vector<token>{ruled.accepted ? 1 : 0};
+    });
+    BOOST_TEST(std::abs(accepted.probability.at({1}) - 0.6) < exactly);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_the_target_excludes_is_never_accepted) {
+    const auto target = distribution::weighted({0, 1, 1});
+    const auto draft_row = distribution::weighted({1, 0, 0});
+    const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
+        position_draws draws(chooser, 0, 0);
+        const decision ruled =
+            accept::rejection_sampling{}.judge(target, drafted_token<distribution>{0, &draft_row}, draws);
+        BOOST_TEST(!ruled.accepted);
+        return std::vector<token>{ruled.replacement};
+    });
+    BOOST_TEST(law.probability.size() == 2u);
+    BOOST_TEST(law.probability.at({1}) == 0.5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
