@@ -1,0 +1,56 @@
+#include <augur/io/tensor.hpp>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <vector>
+
+#include "io/files.hpp"
+
+using namespace augur::io;
+using augur::testing::says;
+
+namespace {
+
+constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t bytes_of(tensor_type type, const std::vector<std::uint64_t>& shape) {
+    return byte_count("t", type, shape);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(io_tensor)
+
+static_assert(name_of(tensor_type::q4_k) == "q4_k" && block_size(tensor_type::q4_k) == 256);
+static_assert(block_bytes(tensor_type::q4_k) == 144 && block_bytes(tensor_type::f32) == 4);
+
+BOOST_AUTO_TEST_CASE(rows_and_columns) {
+    const tensor_view tensor{"t", tensor_type::f32, {2, 3, 4}, {}};
+    BOOST_TEST(tensor.columns() == 4u);
+    BOOST_TEST(tensor.rows() == 6u);
+    BOOST_TEST(tensor.element_count() == 24u);
+    BOOST_TEST(shape_text(tensor.shape) == "{2, 3, 4}");
+    BOOST_TEST(shape_text({}) == "{}");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_whole_blocks) {
+    BOOST_TEST(bytes_of(tensor_type::f16, {3, 5}) == 30u);
+    BOOST_TEST(bytes_of(tensor_type::q6_k, {3, 512}) == 3u * 2 * 210);
+    BOOST_TEST(bytes_of(tensor_type::bf16, {most / 2}) == most - 1);
+    BOOST_CHECK_EXCEPTION(bytes_of(tensor_type::q8_0, {32, 33}), augur::error,
+                          says({"t has rows of 33", "q8_0", "32"}));
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_are_none) {
+    BOOST_CHECK_EXCEPTION(bytes_of(tensor_type::f32, {}), augur::error, says({"t has no dimensions"}));
+    BOOST_CHECK_EXCEPTION(bytes_of(tensor_type::f32, {3, 0}), augur::error, says({"dimension of 0", "{3, 0}"}));
+    BOOST_CHECK_EXCEPTION(bytes_of(tensor_type::f32, {most / 2 + 1}), augur::error,
+                          says({"2^63-1", "9223372036854775808"}));
+    BOOST_CHECK_EXCEPTION(bytes_of(tensor_type::f32, {most / 2}), augur::error,
+                          says({"2^64 bytes", "9223372036854775807"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_is_no_type_is_named) {
+    BOOST_CHECK_EXCEPTION(name_of(static_cast<tensor_type>(77)), augur::error, says({"77"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
