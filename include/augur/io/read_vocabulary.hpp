@@ -57,7 +57,8 @@ void read_sentencepiece(const File& file, vocabulary& words) {
     words.kind = tokenizer_kind::sentencepiece_bpe;
     words.scores = file.template array<float>("tokenizer.ggml.scores");
     words.add_bos = true;
-    words.add_space_prefix = file.template get_or<bool>("tokenizer.ggml.add_space_prefix", true);
+    const bool prefix = file.template get_or<bool>("tokenizer.ggml.add_space_prefix", true);
+    words.prefix = prefix ? space_prefix::always : space_prefix::never;
 }
 
 }  // namespace detail

@@ -58,17 +58,17 @@ class tokenizer {
         check_utf8(text, "the text");
         std::vector<token> out;
         if (options.add_special && words_.add_bos) out.push_back(words_.bos);
-        bool after_special = true;
+        bool with_prefix = words_.prefix != space_prefix::never;
         special_.split(
             text, options.parse_special,
             [&](std::string_view ordinary) {
-                encode_ordinary(ordinary, after_special, options.refuse_unknown, out);
-                after_special = false;
+                encode_ordinary(ordinary, with_prefix, options.refuse_unknown, out);
+                with_prefix = false;
             },
             [&](token id) {
                 const bool doubled = options.add_special && words_.add_bos && out.size() == 1 && id == words_.bos;
                 if (!doubled) out.push_back(id);
-                after_special = true;
+                with_prefix = words_.prefix == space_prefix::always;
             });
         if (options.add_special && words_.add_eos && (out.empty() || out.back() != words_.eos)) {
             out.push_back(words_.eos);
@@ -101,7 +101,7 @@ class tokenizer {
     /// The bytes of all tokens together, as they are.
     std::string decode_bytes(std::span<const token> ids, decode_options options = {}) const {
         std::string out;
-        bool at_start = words_.add_space_prefix && !options.continues;
+        bool at_start = words_.prefix != space_prefix::never && !options.continues;
         for (const token id : ids) {
             auto bytes = bytes_of(id, options.show_control);
             if (at_start && !is_control(id)) {
@@ -175,7 +175,7 @@ class tokenizer {
         return static_cast<std::size_t>(id);
     }
 
-    void encode_ordinary(std::string_view text, bool after_special, bool refuse, std::vector<token>& out) const {
+    void encode_ordinary(std::string_view text, bool with_prefix, bool refuse, std::vector<token>& out) const {
         const auto on_unknown = [&](std::string_view bytes) {
             if (refuse)
                 augur::detail::fail("the vocabulary of ", vocabulary_size(), " has no token for ", quote(bytes));
@@ -183,8 +183,7 @@ class tokenizer {
         if (const auto* bytes = std::get_if<byte_level_bpe>(&model_)) {
             bytes->encode(text, out, on_unknown);
         } else {
-            const bool space_prefix = words_.add_space_prefix && after_special;
-            std::get<sentencepiece_bpe>(model_).encode(text, space_prefix, out, on_unknown);
+            std::get<sentencepiece_bpe>(model_).encode(text, with_prefix, out, on_unknown);
         }
     }
 

@@ -33,6 +33,13 @@ enum class tokenizer_kind {
     sentencepiece_bpe  ///< "llama": code points with U+2581 for spaces, merged by score (or list), bytes as a last resort
 };
 
+/// Where a SentencePiece text gets a space in front.
+enum class space_prefix {
+    never,
+    at_start,  ///< where the text begins, unless with a special token
+    always     ///< where the text begins, and after every special token
+};
+
 /// `left` and `right`, next to each other, become `result`.
 struct merge_rule {
     token left;
@@ -56,8 +63,8 @@ struct vocabulary {
     token unknown = no_token;
     bool add_bos = false;
     bool add_eos = false;
-    bool add_space_prefix = false;  ///< sentencepiece only: a space before the text and after control tokens
-    std::string chat_template;      ///< empty when there is none
+    space_prefix prefix = space_prefix::never;  ///< sentencepiece only
+    std::string chat_template;                  ///< empty when there is none
 };
 
 /// Hashes strings and views alike, so that lookups by view make no copies.
