@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "augur/detail/exponential.hpp"
 #include "augur/types/distribution.hpp"
@@ -21,6 +22,9 @@ struct softmax_moments {
     double moment = 0;
     bool valid = true;  ///< false once a NaN or +infinity was seen
 
+    /// Whether the row has a softmax: at least one finite logit, no NaN and no +infinity.
+    bool defined() const { return valid && sum > 0; }
+
     /// Joins the statistics of two disjoint parts of a row; the larger maximum becomes common.
     friend softmax_moments merge(softmax_moments a, softmax_moments b) {
         if (a.maximum < b.maximum) std::swap(a, b);
@@ -33,7 +37,7 @@ struct softmax_moments {
         return a;
     }
 
-    /// log sum e^x.
+    /// log sum e^x, where defined().
     double log_sum() const { return static_cast<double>(maximum) + std::log(sum); }
 };
 
@@ -75,7 +79,7 @@ inline softmax_moments moments(logit_row row) {
 /// A row that holds NaN or +infinity, or no finite logit, is maximally uncertain: +infinity.
 inline double entropy_nats(logit_row row) {
     const softmax_moments m = moments(row);
-    if (!m.valid || !(m.sum > 0)) return std::numeric_limits<double>::infinity();
+    if (!m.defined()) return std::numeric_limits<double>::infinity();
     return std::max(0.0, std::log(m.sum) - m.moment / m.sum);
 }
 
@@ -96,10 +100,10 @@ inline double entropy_nats(const distribution& of) {
 }
 
 /// -sum p log(p + 1e-9) in nats: the form EAAD publishes, biased by at most 1e-9 times the vocabulary, kept for fidelity
-/// to its bins. NaN and +infinity give +infinity. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
+/// to its bins. The offset must be positive. A row without a softmax gives +infinity. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
 inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
     const softmax_moments m = moments(row);
-    if (!m.valid || !(m.sum > 0)) return std::numeric_limits<double>::infinity();
+    if (!m.defined()) return std::numeric_limits<double>::infinity();
     double entropy = 0;
     for (float x : row) {
         const double probability = std::exp(static_cast<double>(x) - static_cast<double>(m.maximum)) / m.sum;
@@ -108,9 +112,12 @@ inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
     return entropy;
 }
 
-/// log softmax(row)[of], in nats: the log-probability of a token under the untransformed row.
+/// log softmax(row)[of], in nats: the log-probability of a token under the untransformed row. NaN where the row holds NaN
+/// or +infinity, or no finite logit.
 inline double log_probability(logit_row row, token of) {
-    return static_cast<double>(row[static_cast<std::size_t>(of)]) - moments(row).log_sum();
+    const softmax_moments m = moments(row);
+    if (!m.defined()) return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(row[static_cast<std::size_t>(of)]) - m.log_sum();
 }
 
 }  // namespace augur::measure
