@@ -64,7 +64,7 @@ inline void skip_values(byte_reader& in, gguf_type type, std::uint64_t count, in
             skip_values(in, element, in.read<std::uint64_t>("the length of an array"), depth + 1);
         }
     } else {
-        in.take(count * least_bytes(type), "an array");
+        in.take(count * least_bytes(type), "an array");  // at most in.remaining(), by check_count
     }
 }
 
