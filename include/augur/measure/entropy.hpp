@@ -104,9 +104,12 @@ inline double entropy_nats(const distribution& of) {
 inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
     const softmax_moments m = moments(row);
     if (!m.defined()) return std::numeric_limits<double>::infinity();
+    const double maximum = static_cast<double>(m.maximum);
+    double sum = 0;
+    for (float x : row) sum += std::exp(static_cast<double>(x) - maximum);
     double entropy = 0;
     for (float x : row) {
-        const double probability = std::exp(static_cast<double>(x) - static_cast<double>(m.maximum)) / m.sum;
+        const double probability = std::exp(static_cast<double>(x) - maximum) / sum;
         entropy -= probability * std::log(probability + offset);
     }
     return entropy;

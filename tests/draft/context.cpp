@@ -1,0 +1,77 @@
+#include <augur/draft/context.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(draft_context)
+
+/// Writes down what it is shown.
+struct recording_policy {
+    static constexpr signals needs = signals::draft_entropy | signals::draft_confidence;
+    std::vector<observation>* shown;
+    std::size_t length(const observation& seen) const {
+        shown->push_back(seen);
+        return 3;
+    }
+};
+
+struct fixture {
+    prefix before{std::vector<token>{1}};
+    transform::pipeline transform{{}, 4};
+    random::philox_chooser chooser{0};
+    std::vector<float> uniform{0, 0, 0, 0};
+    std::vector<float> certain{50, 0, 0, 0};
+};
+
+BOOST_FIXTURE_TEST_CASE(only_what_the_policy_needs_is_computed, fixture) {
+    const policy::fixed_length two{2};
+    draft::context context(before, transform, chooser, two, observation{}, 10);
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(std::isnan(context.seen().draft_entropy_nats));
+    BOOST_TEST(std::isnan(context.seen().draft_confidence));
+    BOOST_TEST(context.wants_more(1));
+    BOOST_TEST(!context.wants_more(2));
+}
+
+BOOST_FIXTURE_TEST_CASE(signals_of_every_row_reach_the_policy, fixture) {
+    std::vector<observation> shown;
+    const recording_policy policy{&shown};
+    draft::context context(before, transform, chooser, policy, observation{.round = 4}, 10);
+    BOOST_TEST(shown.empty());
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(context.wants_more(1, certain));
+    BOOST_TEST(context.wants_more(2, uniform));
+    BOOST_TEST(!context.wants_more(3));
+    BOOST_TEST(shown.size() == 3u);
+    BOOST_TEST(shown[0].draft_entropy_nats == std::log(4.0), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(shown[1].draft_entropy_nats < 1e-6);
+    BOOST_TEST(shown[1].first_draft_entropy_nats == std::log(4.0), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(shown[0].path_value == 0.25, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(shown[1].path_value == 0.25, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(shown[2].path_value == 0.0625, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(shown[2].drafted == 2u);
+    BOOST_TEST(shown[2].round == 4u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_is_one_of_maximum_entropy, fixture) {
+    const std::vector<float> broken{0, NAN, 0, 0};
+    const policy::entropy_bins bins;
+    draft::context context(before, transform, chooser, bins, observation{}, 10);
+    BOOST_TEST(context.wants_more(0, broken));
+    BOOST_TEST(std::isinf(context.seen().draft_entropy_nats));
+    BOOST_TEST(!context.wants_more(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_room_bounds_every_policy, fixture) {
+    const policy::entropy_bins bins({1}, {100, 100});
+    draft::context context(before, transform, chooser, bins, observation{}, 2);
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(context.wants_more(1, uniform));
+    BOOST_TEST(!context.wants_more(2, uniform));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

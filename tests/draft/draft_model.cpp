@@ -1,0 +1,139 @@
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(draft_draft_model)
+
+using model_type = testing::function_model;
+static_assert(Drafter<draft::draft_model<const model_type&>>);
+static_assert(Drafter<draft::draft_model<model_type, draft::sampled>>);
+static_assert(shows_rows<draft::draft_model<model_type>>);
+
+struct fixture {
+    model_type model = testing::hashed_model(7, 3);
+    prefix before{std::vector<token>{1, 2, 3}};
+    transform::pipeline transform{{}, 7};
+    random::philox_chooser chooser{5};
+
+    template <class Policy>
+    draft::context<Policy, random::philox_chooser> context(const Policy& policy, std::size_t room = 100,
+                                                           std::size_t round = 0) {
+        return {before, transform, chooser, policy, observation{.round = round}, room};
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(argmax_follows_the_model, fixture) {
+    const draft::draft_model<const model_type&> drafter(model);
+    auto state = drafter.make_state();
+    const policy::fixed_length four{4};
+    auto given = context(four);
+    const auto proposed = drafter.propose(state, given);
+    BOOST_TEST(proposed.size() == 4u);
+    std::vector<token> tokens{1, 2, 3};
+    for (token t : proposed.tokens()) {
+        auto fresh = model.make_sequence();
+        const logit_row row = model.extend(fresh, tokens, 1)[0];
+        BOOST_TEST(t == std::max_element(row.begin(), row.end()) - row.begin());
+        tokens.push_back(t);
+    }
+    BOOST_TEST(before.size() == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_sampled_token_keeps_the_row_it_was_drawn_from, fixture) {
+    transform::settings settings;
+    settings.top_k.k = 3;
+    settings.temperature.value = 0.8f;
+    settings.penalties.repetition = 1.4f;
+    transform = transform::pipeline(settings, 7);
+    const draft::draft_model<const model_type&, draft::sampled> drafter(model);
+    auto state = drafter.make_state();
+    const policy::fixed_length four{4};
+    auto given = context(four);
+    const auto proposed = drafter.propose(state, given);
+    BOOST_TEST(proposed.size() == 4u);
+    std::vector<token> tokens{1, 2, 3};
+    for (std::size_t i = 0; i < proposed.size(); ++i) {
+        auto fresh = model.make_sequence();
+        const distribution expected = transform(model.extend(fresh, tokens, 1)[0], prefix(tokens));
+        for (token t = 0; t < 7; ++t) BOOST_TEST(proposed[i].probability(t) == expected.probability(t));
+        BOOST_TEST(expected.probability(proposed[i].id) > 0);
+        tokens.push_back(proposed[i].id);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_rejected_leaves_no_trace, fixture) {
+    const draft::draft_model<const model_type&> drafter(model);
+    const policy::fixed_length five{5};
+    // For every number of accepted tokens: what is proposed next equals a fresh state's proposal.
+    for (std::size_t accepted = 0; accepted <= 5; ++accepted) {
+        before = prefix(std::vector<token>{1, 2, 3});
+        auto state = drafter.make_state();
+        auto given = context(five);
+        const auto proposed = drafter.propose(state, given);
+        for (std::size_t i = 0; i < accepted; ++i) before.push(proposed.tokens()[i]);
+        before.push(6);
+        drafter.follow(state, before);
+        BOOST_TEST(state.tokens().size() <= before.size());
+        auto again = context(five);
+        const auto next = drafter.propose(state, again);
+        auto fresh = drafter.make_state();
+        auto once_more = context(five);
+        const auto expected = drafter.propose(fresh, once_more);
+        BOOST_TEST(next.tokens() == expected.tokens(), boost::test_tools::per_element());
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(never_more_than_the_room, fixture) {
+    const draft::draft_model<const model_type&> drafter(model);
+    const policy::fixed_length many{50};
+    for (std::size_t room : {0u, 1u, 3u}) {
+        auto state = drafter.make_state();
+        auto given = context(many, room);
+        BOOST_TEST(drafter.propose(state, given).size() == room);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_shorter_context_ends_the_draft, fixture) {
+    const model_type small = testing::hashed_model(7, 3, 2, 5);
+    const draft::draft_model<const model_type&> drafter(small);
+    const policy::fixed_length many{50};
+    auto state = drafter.make_state();
+    auto given = context(many);
+    BOOST_TEST(drafter.propose(state, given).size() == 3u);
+    for (int i = 0; i < 4; ++i) before.push(0);
+    drafter.follow(state, before);
+    auto beyond = context(many);
+    BOOST_TEST(drafter.propose(state, beyond).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_ends_the_draft, fixture) {
+    const model_type broken(7, 64, [](std::span<const token> tokens, std::span<float> row) {
+        std::fill(row.begin(), row.end(), tokens.size() < 5 ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    });
+    const draft::draft_model<const model_type&> drafter(broken);
+    const policy::fixed_length many{50};
+    auto state = drafter.make_state();
+    auto given = context(many);
+    BOOST_TEST(drafter.propose(state, given).size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(redrafting_a_position_draws_anew, fixture) {
+    // A token that was thrown away must not determine the next one drafted at its position.
+    const model_type uniform(
+        7, 64, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), 0.0f); });
+    const draft::draft_model<const model_type&, draft::sampled> drafter(uniform);
+    const policy::fixed_length many{20};
+    auto state = drafter.make_state();
+    auto first = context(many, 20, 0);
+    auto second = context(many, 20, 1);
+    const auto a = drafter.propose(state, first);
+    const auto b = drafter.propose(state, second);
+    BOOST_TEST(!std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
