@@ -1,0 +1,98 @@
+#include <augur/accept/exact.hpp>
+#include <augur/decode/speculator.hpp>
+#include <augur/decode/step.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/trace.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(decode_step)
+
+/// A draft that agrees with a target's script for some positions.
+struct fixture {
+    std::vector<token> wanted{1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5};
+    testing::function_model target = testing::scripted_model(8, wanted, 3);
+    transform::settings greedy{.temperature = {0}};
+    std::vector<token> prompt{1};
+
+    testing::function_model agrees_except_at(std::vector<std::size_t> positions) const {
+        auto script = wanted;
+        for (std::size_t p : positions) script[p] = 0;
+        return testing::scripted_model(8, script);
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(reads_like_the_drawing, fixture) {
+    const auto draft_model = agrees_except_at({3, 8});
+    const auto scheme = speculate(draft_model, target, policy::fixed_length{4}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 4 | verify 5 | accept 2 | correct 4 | commit 3");
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 4 | verify 5 | accept 4 | bonus 2 | commit 5");
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 2 | verify 3 | accept 2 | bonus 5 | commit 3");
+    BOOST_TEST((session.finished == finish_reason::max_tokens));
+    BOOST_TEST(session.committed.tokens() == std::span<const token>(wanted), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(afterwards_every_cache_is_one_rebuilt_from_the_prefix, fixture) {
+    const auto draft_model = agrees_except_at({2, 3, 6});
+    const auto scheme = speculate(draft_model, target, policy::fixed_length{3}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    while (session.finished == finish_reason::running) {
+        decode::step(scheme, session);
+        const auto tokens = session.committed.tokens();
+        for (const auto held : {session.target.tokens(), session.drafter_state.tokens()}) {
+            BOOST_REQUIRE(held.size() <= tokens.size());
+            BOOST_TEST(std::equal(held.begin(), held.end(), tokens.begin()));
+        }
+        BOOST_TEST(target.length(session.target.sequence()) == session.target.tokens().size());
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(log_probabilities_are_the_targets, fixture) {
+    const auto draft_model = agrees_except_at({3});
+    const auto scheme = speculate(draft_model, target, policy::fixed_length{4}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    const auto record = decode::step(scheme, session, {.log_probabilities = true});
+    BOOST_TEST(record.log_probabilities.size() == record.committed.size());
+    const double expected = -std::log(1 + 7 * std::exp(-3.0));
+    for (double got : record.log_probabilities) BOOST_TEST(std::abs(got - expected) < 1e-6);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_invalid_row_ends_after_what_was_accepted, fixture) {
+    const testing::function_model broken(8, 64, [this](std::span<const token> before, std::span<float> row) {
+        std::fill(row.begin(), row.end(), 0.0f);
+        row[static_cast<std::size_t>(wanted[before.size()])] = 9;
+        if (before.size() == 3) row[5] = NAN;
+    });
+    const auto scheme = speculate(target, broken, policy::fixed_length{4}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 4 | verify 5 | accept 2 | none | commit 2");
+    BOOST_TEST((session.finished == finish_reason::invalid_logits));
+    BOOST_TEST(session.fault == "the target's logit of token 5 at position 3 is nan");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_model_that_throws_loses_nothing_committed, fixture) {
+    int calls = 0;
+    const testing::function_model flaky(8, 64, [&](std::span<const token> before, std::span<float> row) {
+        if (++calls == 9) throw std::runtime_error("transient");
+        std::fill(row.begin(), row.end(), 0.0f);
+        row[static_cast<std::size_t>(wanted[before.size()])] = 9;
+    });
+    const auto scheme = speculate(target, flaky, policy::fixed_length{3}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    std::size_t thrown = 0;
+    while (session.finished == finish_reason::running) {
+        const std::size_t before = session.committed.size();
+        try {
+            decode::step(scheme, session);
+        } catch (const std::runtime_error&) {
+            ++thrown;
+            BOOST_TEST(session.committed.size() == before);
+        }
+    }
+    BOOST_TEST(thrown == 1u);
+    BOOST_TEST(session.committed.tokens() == std::span<const token>(wanted), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,79 @@
+#include <augur/model/cached_sequence.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <random>
+
+#include "model/smallest.hpp"
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(model_cached_sequence)
+
+std::vector<float> fresh_row(const testing::function_model& model, std::span<const token> tokens) {
+    auto sequence = model.make_sequence();
+    const logit_row row = model.extend(sequence, tokens, 1)[0];
+    return {row.begin(), row.end()};
+}
+
+BOOST_AUTO_TEST_CASE(any_history_gives_the_rows_of_a_fresh_cache) {
+    const auto model = testing::hashed_model(4, 1);
+    model::cached_sequence cached(model);
+    std::mt19937 random(3);
+    std::vector<token> tokens{0};
+    for (int trial = 0; trial < 500; ++trial) {
+        tokens.resize(1 + random() % tokens.size());
+        while (random() % 3 != 0) tokens.push_back(static_cast<token>(random() % 4));
+        const std::size_t rows = 1 + random() % tokens.size();
+        const auto made = cached.score(tokens, rows);
+        BOOST_REQUIRE(made.size() >= rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+            const logit_row row = made[made.size() - rows + i];
+            const auto expected = fresh_row(model, std::span(tokens).first(tokens.size() - rows + i + 1));
+            BOOST_TEST(std::equal(row.begin(), row.end(), expected.begin()));
+        }
+        BOOST_TEST(cached.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+        if (random() % 2) cached.rewind(std::span(tokens).first(random() % (tokens.size() + 1)));
+        BOOST_TEST(model.length(cached.sequence()) == cached.tokens().size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_model_without_partial_rows_serves_too) {
+    const smallest::model model;
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{1, 2, 3, 4};
+    const auto rows = cached.score(tokens, 1);
+    BOOST_TEST(rows[rows.size() - 1][4] == 1.0f);
+}
+
+BOOST_AUTO_TEST_CASE(fill_then_score_computes_only_what_is_missing) {
+    std::size_t computed = 0;
+    const testing::function_model model(4, 64, [&computed](std::span<const token>, std::span<float>) { ++computed; });
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{1, 2, 3};
+    cached.fill(std::span(tokens).first(2));
+    BOOST_TEST(computed == 0u);
+    cached.score(tokens, 1);
+    BOOST_TEST(computed == 1u);
+    cached.score(tokens, 1);  // the row itself is not kept, the last token is computed again
+    BOOST_TEST(computed == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_that_throws_leaves_a_usable_cache) {
+    bool broken = false;
+    const testing::function_model model(4, 64, [&broken](std::span<const token> before, std::span<float> row) {
+        if (broken && before.size() == 4) throw std::runtime_error("out of order");
+        std::fill(row.begin(), row.end(), static_cast<float>(before.size()));
+    });
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{1, 2, 3, 0, 1};
+    cached.score(std::span(tokens).first(3), 1);
+    broken = true;
+    BOOST_CHECK_THROW(cached.score(tokens, 2), std::runtime_error);
+    broken = false;
+    const auto rows = cached.score(tokens, 2);
+    BOOST_TEST(rows[0][0] == 4.0f);
+    BOOST_TEST(rows[1][0] == 5.0f);
+    BOOST_TEST(model.length(cached.sequence()) == 5u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
