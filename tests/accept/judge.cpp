@@ -1,6 +1,7 @@
+#include "augur/accept/judge.hpp"
+
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/accept/judge.hpp>
 #include <augur/types/scores.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>

@@ -1,4 +1,5 @@
-#include <augur/accept/rejection_sampling.hpp>
+#include "augur/accept/rejection_sampling.hpp"
+
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/law_of.hpp>

@@ -1,5 +1,6 @@
+#include "augur/commit/apply.hpp"
+
 #include <augur/accept/exact.hpp>
-#include <augur/commit/apply.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,7 @@
+#include "augur/decode/generate.hpp"
+
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
+#include "augur/decode/session.hpp"
+
 #include <augur/decode/generate.hpp>
-#include <augur/decode/session.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 

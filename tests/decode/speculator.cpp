@@ -1,6 +1,7 @@
+#include "augur/decode/speculator.hpp"
+
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/decode/speculator.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/models.hpp>

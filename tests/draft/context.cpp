@@ -1,4 +1,5 @@
-#include <augur/draft/context.hpp>
+#include "augur/draft/context.hpp"
+
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,8 @@
+#include "augur/draft/draft_model.hpp"
+
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/draft_model.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,5 @@
-#include <augur/draft/drawing.hpp>
+#include "augur/draft/drawing.hpp"
+
 #include <augur/testing/enumerate.hpp>
 #include <boost/test/unit_test.hpp>
 

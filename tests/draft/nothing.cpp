@@ -1,5 +1,6 @@
+#include "augur/draft/nothing.hpp"
+
 #include <augur/decode/generate.hpp>
-#include <augur/draft/nothing.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 

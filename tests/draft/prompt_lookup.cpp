@@ -1,4 +1,5 @@
-#include <augur/draft/prompt_lookup.hpp>
+#include "augur/draft/prompt_lookup.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <random>
 

@@ -1,4 +1,5 @@
-#include <augur/model/cached_sequence.hpp>
+#include "augur/model/cached_sequence.hpp"
+
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>

@@ -1,4 +1,5 @@
-#include <augur/model/concepts.hpp>
+#include "augur/model/concepts.hpp"
+
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,5 @@
-#include <augur/policy/fixed_length.hpp>
+#include "augur/policy/fixed_length.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <sstream>

@@ -1,5 +1,6 @@
+#include "augur/testing/enumerate.hpp"
+
 #include <augur/accept/coupled.hpp>
-#include <augur/testing/enumerate.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>

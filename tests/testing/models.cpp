@@ -1,4 +1,5 @@
-#include <augur/testing/models.hpp>
+#include "augur/testing/models.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 using namespace augur;

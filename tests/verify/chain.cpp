@@ -1,5 +1,6 @@
+#include "augur/verify/chain.hpp"
+
 #include <augur/testing/models.hpp>
-#include <augur/verify/chain.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "model/smallest.hpp"

@@ -91,7 +91,8 @@ inline gguf_value read_gguf_value(byte_reader& in, std::span<const std::byte> fi
 
 /// Whether the C++ type is one that metadata can be asked for as.
 template <class T>
-concept MetadataType = std::integral<T> || std::floating_point<T> || std::same_as<T, std::string>;
+concept MetadataType =
+    std::integral<T> || std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::string>;
 
 /// The same value as a T, or nothing: integers convert when in range, integers to floating point when exact, floating
 /// point to floating point when finite values stay finite; booleans and strings only to themselves.

@@ -17,12 +17,14 @@
 #include "augur/transform/top_k.hpp"
 #include "augur/transform/top_p.hpp"
 #include "augur/types/distribution.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/scores.hpp"
 
 namespace augur::transform {
 
 /// Removes tokens (sets logits to -infinity) by what stands before the position: a grammar, for example. It is asked
-/// anew at every position, drafted ones included, and must depend on its arguments only.
+/// anew at every position, drafted ones included, and must depend on its arguments only. What it throws passes through.
 using mask = std::function<void(std::span<float> logits, const prefix& before)>;
 
 /// What a user sets. The defaults change nothing: plain softmax.
@@ -37,12 +39,13 @@ struct settings {
 };
 
 /// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax: transformers' order (docs/transform/pipeline.md).
-/// Checked against the vocabulary at construction; applying it throws nothing.
+/// Checked against the vocabulary at construction; applying it to rows of that size throws nothing of its own.
 /// Cost: O(vocabulary) per row; greedy decoding without penalties is one scan for the largest logit.
 class pipeline {
  public:
     pipeline(settings chosen, std::size_t vocabulary_size)
         : settings_(std::move(chosen)), vocabulary_size_(vocabulary_size) {
+        if (vocabulary_size == 0) augur::detail::fail("the vocabulary size is 0; there is nothing to draw from");
         settings_.bias.check(vocabulary_size);
         settings_.penalties.check(vocabulary_size);
         settings_.temperature.check(vocabulary_size);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "augur/types/token.hpp"
@@ -65,11 +66,13 @@ class distribution {
         total_ = 0;
         weights_.assign(size_, 0.0f);
     }
-    /// Gives the storage for `size` weights to `fill(std::span<float>)`, then takes their sum.
+    /// Gives the storage for `size` weights to `fill(std::span<float>)`, then takes their sum. If `fill` throws, the
+    /// distribution is empty.
     template <class Fill>
     void refill(std::size_t size, Fill&& fill) {
         size_ = size;
         point_ = no_token;
+        total_ = 0;
         weights_.resize(size);
         fill(std::span<float>(weights_));
         sum_up();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"

@@ -22,9 +22,10 @@ struct lanes_avx2 {
         __m256i low, high;
     };
 
-    /// Register tiles: panels at once for one or two columns, for more columns, and the most columns of a tile; up to
-    /// `streamed_columns` quantised weights are unpacked in registers.
-    static constexpr int wide_panels = 2, tile_panels = 1, most_columns = 6, streamed_columns = 6;
+    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
+    /// that need unpacking are unpacked in registers for up to streamed_columns columns.
+    static constexpr int wide_panels = 2, tile_panels = 1;
+    static constexpr int wide_columns = 2, most_columns = 6, streamed_columns = 6;
 
     AUGUR_AVX2_INLINE static vector broadcast(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
     AUGUR_AVX2_INLINE static vector zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }

@@ -17,9 +17,10 @@ struct lanes_avx512 {
     using vector = __m512;
     using words = __m512i;
 
-    /// Register tiles: panels at once for one or two columns, for more columns, and the most columns of a tile; up to
-    /// `streamed_columns` quantised weights are unpacked in registers.
-    static constexpr int wide_panels = 4, tile_panels = 2, most_columns = 12, streamed_columns = 6;
+    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
+    /// that need unpacking are unpacked in registers for up to streamed_columns columns.
+    static constexpr int wide_panels = 4, tile_panels = 2;
+    static constexpr int wide_columns = 4, most_columns = 12, streamed_columns = 8;
 
     /// Spelled out, because the unmasked forms make g++ 12 warn of an uninitialised operand (its bug 105593); the code is
     /// the same.

@@ -20,9 +20,10 @@ struct lanes_portable {
         std::uint32_t lane[16];
     };
 
-    /// Register tiles: panels at once for one or two columns, for more columns, and the most columns of a tile; up to
-    /// `streamed_columns` quantised weights are unpacked in registers.
-    static constexpr int wide_panels = 1, tile_panels = 1, most_columns = 4, streamed_columns = 4;
+    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
+    /// that need unpacking are unpacked in registers for up to streamed_columns columns.
+    static constexpr int wide_panels = 1, tile_panels = 1;
+    static constexpr int wide_columns = 1, most_columns = 4, streamed_columns = 4;
 
     static vector broadcast(float value) {
         vector result;
