@@ -1,0 +1,12 @@
+// A drafter has to be told what was committed.
+// expected-error {{FollowsPrefix}}
+#include "augur/draft/concept.hpp"
+
+struct deaf {
+    struct state_type {};
+    using claim_type = augur::point_mass;
+    state_type make_state() const;
+    augur::proposal<augur::point_mass> propose(state_type&, auto&) const { return {}; }
+};
+
+static_assert(augur::Drafter<deaf>);
