@@ -55,23 +55,23 @@ step() {
 
 # setup NEED...: afterwards everything these needs name is there, or the script has ended and said what is missing.
 setup() {
-  local missing become=()
+  local missing command become=()
   mapfile -t missing < <(setup_missing "$@")
   if ((${#missing[@]} == 0)); then return; fi
-  local command="apt-get install -y --no-install-recommends ${missing[*]}"
+  command=(apt-get install -y --no-install-recommends "${missing[@]}")
   if ! command -v apt-get >/dev/null; then
     echo "Missing here, by their Debian names: ${missing[*]}" >&2
     echo "Please install them with this system's package manager, and run this again." >&2
     exit 1
-  elif ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
+  elif [[ $(id -u) != 0 ]] && ! sudo -n true 2>/dev/null; then
     echo "Missing here: ${missing[*]}" >&2
-    echo "Please run this as root, and then this script again:  $command" >&2
+    echo "Please run this as root, and then this script again:  ${command[*]}" >&2
     exit 1
-  elif ((EUID != 0)); then
+  elif [[ $(id -u) != 0 ]]; then
     become=(sudo -n)
   fi
   step "Refreshing the package lists" "${become[@]}" apt-get update
-  step "Installing ${missing[*]}" "${become[@]}" env DEBIAN_FRONTEND=noninteractive $command
+  step "Installing ${missing[*]}" "${become[@]}" env DEBIAN_FRONTEND=noninteractive "${command[@]}"
   mapfile -t missing < <(setup_missing "$@")
   if ((${#missing[@]} > 0)); then
     echo "Still missing after installing them: ${missing[*]} (see $setup_log)" >&2
