@@ -1,0 +1,318 @@
+#include "augur/transform/pipeline.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "transform/rows.hpp"
+
+using augur::distribution;
+using augur::prefix;
+using augur::token;
+using augur::transform::pipeline;
+using augur::transform::settings;
+
+namespace {
+
+/// All but the mask, one after the other, from the definitions.
+std::vector<double> literal(const settings& chosen, std::vector<float> row, const prefix& before) {
+    for (const auto& [t, by] : chosen.bias.added) row[static_cast<std::size_t>(t)] += by;
+    row = rows::after(chosen.penalties, row, before);
+    for (float& x : row) x /= chosen.temperature.value;
+    const auto order = rows::ranked(row);
+    const auto remove_if = [&](auto unwanted) {
+        const auto probabilities = rows::softmax(row);
+        const double largest = *std::max_element(probabilities.begin(), probabilities.end());
+        double mass = 0;
+        for (std::size_t rank = 0; rank < order.size(); ++rank) {
+            const std::size_t i = order[rank];
+            if (unwanted(rank, probabilities[i], largest, mass)) row[i] = -rows::infinity;
+            mass += probabilities[i];
+        }
+    };
+    const std::size_t k = chosen.top_k.k;
+    const auto p = static_cast<double>(chosen.top_p.p);
+    const auto fraction = static_cast<double>(chosen.min_p.p);
+    if (k > 0) remove_if([&](std::size_t rank, double, double, double) { return rank >= k; });
+    if (p < 1) remove_if([&](std::size_t, double, double, double mass) { return mass >= p; });
+    remove_if([&](std::size_t, double here, double largest, double) { return here < fraction * largest; });
+    return rows::softmax(row);
+}
+
+void check_equal(const distribution& made, const std::vector<double>& expected) {
+    BOOST_TEST_REQUIRE(made.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const double probability = made.probability(static_cast<token>(i));
+        BOOST_TEST((probability > 0) == (expected[i] > 0), "token " << i);
+        BOOST_TEST(std::abs(probability - expected[i]) < 1e-6, probability << " for " << expected[i]);
+    }
+}
+
+settings at_temperature(float value) {
+    return {.temperature = {value}};
+}
+
+std::string refusal(const settings& chosen, std::size_t vocabulary_size) {
+    try {
+        const pipeline made(chosen, vocabulary_size);
+    } catch (const augur::error& e) {
+        return e.what();
+    }
+    return "";
+}
+
+/// One case of tests/data/transform/vectors.txt; the format is described in make_vectors.py beside it.
+struct vector_case {
+    settings chosen;
+    std::vector<token> tokens;
+    std::vector<float> row;
+    std::vector<double> probabilities;
+};
+
+std::istringstream line_of(std::istream& file, const std::string& what) {
+    std::string line;
+    std::getline(file, line);
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    BOOST_TEST_REQUIRE(name == what);
+    return words;
+}
+
+vector_case read_case(std::istream& file) {
+    vector_case made;
+    std::istringstream words = line_of(file, "settings");
+    std::map<std::string, float> named;
+    for (std::string name; words >> name;) words >> named[name];
+    made.chosen.temperature.value = named.at("temperature");
+    made.chosen.top_k.k = static_cast<std::size_t>(named.at("top_k"));
+    made.chosen.top_p.p = named.at("top_p");
+    made.chosen.min_p.p = named.at("min_p");
+    made.chosen.penalties.repetition = named.at("repetition");
+    words = line_of(file, "tokens");
+    for (token t = 0; words >> t;) made.tokens.push_back(t);
+    words = line_of(file, "bias");
+    char colon = 0;
+    token t = 0;
+    for (float by = 0; words >> t >> colon >> by;) made.chosen.bias.added.emplace_back(t, by);
+    words = line_of(file, "row");
+    double probability = 0;
+    for (float logit = 0; words >> logit >> colon >> probability;) {
+        made.row.push_back(logit);
+        made.probabilities.push_back(probability);
+    }
+    return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(transform_pipeline)
+
+BOOST_AUTO_TEST_CASE(transformers_makes_the_same_distributions) {
+    std::ifstream file(AUGUR_TEST_DATA "/transform/vectors.txt");
+    std::size_t cases = 0;
+    for (; file.peek() != std::ifstream::traits_type::eof(); ++cases) {
+        const vector_case expected = read_case(file);
+        BOOST_TEST_CONTEXT("case " << cases) {
+            BOOST_TEST_REQUIRE(expected.row.size() == 48u);
+            const pipeline transform(expected.chosen, expected.row.size());
+            check_equal(transform(expected.row, prefix(expected.tokens)), expected.probabilities);
+        }
+    }
+    BOOST_TEST(cases == 24u);
+}
+
+BOOST_AUTO_TEST_CASE(all_together_are_the_definitions_in_order) {
+    std::mt19937 random(1);
+    for (std::size_t i = 0; i < 300; ++i) {
+        const std::size_t size = 2 + random() % 200;
+        settings chosen;
+        if (random() % 2) chosen.bias.added = {{0, 1.5f}, {1, -2.5f}};
+        if (random() % 2) chosen.penalties = {.repetition = 1.2f, .presence = 0.3f, .frequency = 0.1f};
+        if (random() % 2) chosen.temperature.value = 0.2f + static_cast<float>(random() % 30) / 10;
+        if (random() % 2) chosen.top_k.k = 1 + random() % (size + 5);
+        if (random() % 2) chosen.top_p.p = static_cast<float>(1 + random() % 99) / 100;
+        if (random() % 2) chosen.min_p.p = static_cast<float>(random() % 30) / 100;
+        const auto row = rows::normal(random, size);
+        const auto prompt = rows::tokens(random, 10, size);
+        prefix before(prompt);
+        for (token t : rows::tokens(random, 10, size)) before.push(t);
+        const pipeline transform(chosen, size);
+        check_equal(transform(row, before), literal(chosen, row, before));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_defaults_are_plain_softmax) {
+    std::mt19937 random(2);
+    for (const std::size_t size : {1u, 7u, 1000u}) {
+        const auto row = rows::normal(random, size);
+        check_equal(pipeline({}, size)(row, {}), rows::softmax(row));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(greedy_is_all_mass_on_the_first_largest) {
+    std::mt19937 random(3);
+    const prefix nothing;
+    for (std::size_t i = 0; i < 300; ++i) {
+        const std::size_t size = 1 + random() % 100;
+        const auto row = rows::coarse(random, size);
+        settings chosen = at_temperature(0);
+        if (i % 3 == 1) chosen.bias.added = {{0, 0.0f}};  // the way through the edits
+        if (i % 3 == 2) chosen.top_k.k = 1 + random() % 3;
+        const distribution made = pipeline(chosen, size)(row, nothing);
+        BOOST_TEST(made.is_point());
+        BOOST_TEST(made.size() == size);
+        BOOST_TEST(made.mode() == std::max_element(row.begin(), row.end()) - row.begin());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(greedy_follows_bias_penalties_and_mask) {
+    const std::vector<token> prompt = {2};
+    settings chosen = at_temperature(0);
+    const std::vector<float> row = {1, 3, 4, 2};
+    const auto greedy = [&] { return pipeline(chosen, 4)(row, prefix(prompt)).mode(); };
+    BOOST_TEST(greedy() == 2);
+    chosen.penalties.repetition = 2;
+    BOOST_TEST(greedy() == 1);
+    chosen.mask = [](std::span<float> logits, const prefix&) { logits[1] = -rows::infinity; };
+    BOOST_TEST(greedy() == 2);  // 4 / 2 ties with 2: the lower id
+    chosen.bias.added = {{0, 1.5f}};
+    BOOST_TEST(greedy() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(history_is_that_of_the_position) {
+    settings chosen;
+    chosen.penalties.frequency = 1;
+    chosen.mask = [](std::span<float> logits, const prefix& before) {  // no token twice in a row
+        if (before.size() > 0) logits[static_cast<std::size_t>(before.tokens().back())] = -rows::infinity;
+    };
+    const pipeline transform(chosen, 4);
+    std::mt19937 random(4);
+    const std::vector<token> prompt = {3, 1};
+    prefix before(prompt);
+    const auto row = rows::normal(random, 4);
+    const distribution plain = transform(row, before);
+    {
+        augur::supposition drafted(before);
+        prefix rebuilt(prompt);
+        for (const token t : {0, 2, 0, 0, 1}) {
+            drafted.push(t);
+            rebuilt.push(t);
+            const distribution here = transform(row, before);
+            const distribution there = transform(row, rebuilt);
+            for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(here[i] == there[i]);
+            BOOST_TEST(here[static_cast<std::size_t>(t)] == 0);
+        }
+    }
+    const distribution again = transform(row, before);
+    for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(again[i] == plain[i]);
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_comes_before_the_cuts) {
+    settings chosen{.top_k = {2}};
+    chosen.mask = [](std::span<float> logits, const prefix&) { logits[0] = logits[1] = -rows::infinity; };
+    const distribution made = pipeline(chosen, 5)(std::vector<float>{9, 8, 3, 2, 1}, {});
+    BOOST_TEST(made[0] + made[1] + made[4] == 0);
+    BOOST_TEST(made[2] > made[3]);
+    BOOST_TEST(made[3] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_say_nothing_give_an_empty_distribution) {
+    const std::vector<settings> choices = {
+        {},
+        at_temperature(0),
+        {.penalties = {1.5f, 0.5f, 0.5f}, .temperature = {0}},
+        {.bias = {{{1, 1.0f}}}, .temperature = {0.5f}, .top_k = {3}, .top_p = {0.9f}, .min_p = {0.1f}},
+    };
+    const std::vector<token> prompt = {1, 2};
+    for (const settings& chosen : choices) {
+        const pipeline transform(chosen, 9);
+        distribution made = transform(std::vector<float>(9, 1), prefix(prompt));
+        BOOST_TEST(!made.empty());
+        for (const float bad : {rows::not_a_number, -rows::not_a_number, rows::infinity}) {
+            for (std::size_t at = 0; at < 9; ++at) {
+                for (const float others : {0.0f, -rows::infinity}) {
+                    std::vector<float> row(9, others);
+                    row[at] = bad;
+                    transform.apply(row, prefix(prompt), made);
+                    BOOST_TEST(made.empty());
+                    BOOST_TEST(!made.is_point());
+                    BOOST_TEST(made.size() == 9u);
+                    for (std::size_t i = 0; i < 9; ++i) BOOST_TEST(made[i] == 0);
+                }
+            }
+        }
+        transform.apply(std::vector<float>(9, -rows::infinity), prefix(prompt), made);
+        BOOST_TEST(made.empty());
+        transform.apply(std::vector<float>(9, 1), prefix(prompt), made);
+        BOOST_TEST(!made.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_tokens_masked_give_an_empty_distribution) {
+    for (const float value : {0.0f, 0.7f, 1.0f}) {
+        settings chosen = at_temperature(value);
+        chosen.top_k.k = 2;
+        chosen.top_p.p = 0.5f;
+        chosen.min_p.p = 0.5f;
+        chosen.mask = [](std::span<float> logits, const prefix&) {
+            std::fill(logits.begin(), logits.end(), -rows::infinity);
+        };
+        BOOST_TEST(pipeline(chosen, 4)(std::vector<float>{1, 2, 3, 4}, {}).empty());
+    }
+    const settings banned{.bias = {{{0, -rows::infinity}, {1, -rows::infinity}}}};
+    BOOST_TEST(pipeline(banned, 2)(std::vector<float>{1, 2}, {}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(logits_that_overflow_on_the_way_give_an_empty_distribution) {
+    const std::vector<float> row = {3e38f, 0};
+    for (const float value : {0.0f, 0.5f, 1.0f}) {
+        settings chosen = at_temperature(value);
+        chosen.bias.added = {{0, 3e38f}};
+        BOOST_TEST(pipeline(chosen, 2)(row, {}).empty());
+        chosen.bias.added = {{0, 1.0f}};
+        BOOST_TEST(pipeline(chosen, 2)(row, {}).mode() == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(extreme_temperatures_keep_to_their_limits) {
+    const std::vector<float> row = {1, 2, 2, -5};
+    check_equal(pipeline(at_temperature(1e-30f), 4)(row, {}), {0, 0.5, 0.5, 0});
+    check_equal(pipeline(at_temperature(3e38f), 4)(row, {}), {0.25, 0.25, 0.25, 0.25});
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_of_the_mask_passes_and_leaves_the_distribution_empty) {
+    settings chosen;
+    chosen.mask = [](std::span<float>, const prefix& before) {
+        if (before.size() > 0) throw std::runtime_error("no grammar");
+    };
+    const pipeline transform(chosen, 2);
+    const std::vector<float> row = {1, 2};
+    const std::vector<token> prompt = {1};
+    distribution made = transform(row, {});
+    BOOST_CHECK_THROW(transform.apply(row, prefix(prompt), made), std::runtime_error);
+    BOOST_TEST(made.empty());
+}
+
+BOOST_AUTO_TEST_CASE(settings_that_mean_nothing_are_refused_at_construction) {
+    BOOST_TEST(refusal({}, 5) == "");
+    BOOST_TEST(refusal({}, 0) == "the vocabulary size is 0; there is nothing to draw from");
+    BOOST_TEST(refusal({.bias = {{{5, 1.0f}}}}, 5) == "logit bias names token 5, but the vocabulary has 5");
+    BOOST_TEST(refusal({.penalties = {.repetition = 0}}, 5).starts_with("repetition penalty is 0"));
+    BOOST_TEST(refusal(at_temperature(-1), 5).starts_with("temperature is -1"));
+    BOOST_TEST(refusal({.top_p = {2}}, 5).starts_with("top_p is 2"));
+    BOOST_TEST(refusal({.min_p = {-1}}, 5).starts_with("min_p is -1"));
+    const pipeline made({.temperature = {0}, .top_k = {3}}, 5);
+    BOOST_TEST(made.greedy());
+    BOOST_TEST(made.vocabulary_size() == 5u);
+    BOOST_TEST(made.chosen().top_k.k == 3u);
+    BOOST_TEST(!pipeline({}, 5).greedy());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
