@@ -41,6 +41,7 @@ class prefix {
         ++count.anywhere;
         ++count.generated;
     }
+    /// Takes back the last generated token; there must be one, for the prompt stays.
     void pop() {
         const auto found = counts_.find(tokens_.back());
         if (--found->second.anywhere == 0) {

@@ -35,7 +35,8 @@ struct drafted_token<distribution> {
     double probability(token t) const { return row->probability(t); }
 };
 
-/// A chain of drafted tokens. With point_mass it stores no rows.
+/// A chain of drafted tokens. With point_mass it stores no rows; else what [] returns points into the proposal, until the
+/// next push or clear.
 template <class Claim>
 class proposal;
 

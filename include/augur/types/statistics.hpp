@@ -25,6 +25,7 @@ struct stage_statistics {
         return drafted == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(drafted);
     }
 
+    /// One verify pass, of whose drafted tokens the first `round_accepted` were committed: at most all of them.
     void add(std::size_t round_drafted, std::size_t round_accepted) {
         ++rounds;
         drafted += round_drafted;

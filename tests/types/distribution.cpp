@@ -1,0 +1,115 @@
+#include "augur/types/distribution.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+using augur::distribution;
+
+BOOST_AUTO_TEST_SUITE(types_distribution)
+
+BOOST_AUTO_TEST_CASE(the_total_is_the_sum_to_double_precision) {
+    std::mt19937 random(1);
+    for (std::size_t size = 0; size < 400; ++size) {
+        std::vector<float> weights(size);
+        long double sum = 0;
+        for (float& weight : weights) {
+            weight = static_cast<float>(random()) * std::exp2(-static_cast<float>(random() % 100));
+            sum += static_cast<long double>(weight);
+        }
+        const auto made = distribution::weighted(weights);
+        BOOST_TEST(made.size() == size);
+        BOOST_TEST(std::abs(made.total() - static_cast<double>(sum)) <=
+                   1e-15 * static_cast<double>(size) * made.total());
+        BOOST_TEST(made.empty() == (size == 0));
+        double probability = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            BOOST_TEST(made[i] == static_cast<double>(weights[i]));
+            probability += made.probability(static_cast<augur::token>(i));
+        }
+        if (size > 0) BOOST_TEST(std::abs(probability - 1) < 1e-13);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(weights_of_any_size_neither_vanish_nor_overflow) {
+    const float least = std::numeric_limits<float>::denorm_min();
+    const float most = std::numeric_limits<float>::max();
+    BOOST_TEST(distribution::weighted({least, 0, least}).probability(2) == 0.5);
+    BOOST_TEST(distribution::weighted({most, most, most, most}).probability(2) == 0.25);
+    BOOST_TEST(distribution::weighted({most, least}).probability(1) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_point_is_certain) {
+    const auto point = distribution::point(3, 5);
+    BOOST_TEST(point.is_point());
+    BOOST_TEST(!point.empty());
+    BOOST_TEST(point.size() == 5u);
+    BOOST_TEST(point.total() == 1);
+    BOOST_TEST(point.mode() == 3);
+    for (augur::token t = 0; t < 5; ++t) BOOST_TEST(point.probability(t) == (t == 3 ? 1.0 : 0.0));
+}
+
+BOOST_AUTO_TEST_CASE(the_mode_is_the_first_of_the_largest) {
+    BOOST_TEST(distribution::weighted({1, 3, 2, 3, 3}).mode() == 1);
+    BOOST_TEST(distribution::weighted({2, 2}).mode() == 0);
+    BOOST_TEST(distribution::weighted({0, 0, 1e-45f}).mode() == 2);
+    std::mt19937 random(2);
+    for (std::size_t i = 0; i < 100; ++i) {
+        std::vector<float> weights(1 + random() % 50);
+        for (float& weight : weights) weight = static_cast<float>(random() % 4);
+        const auto expected = std::max_element(weights.begin(), weights.end()) - weights.begin();
+        BOOST_TEST(distribution::weighted(weights).mode() == expected);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_can_be_drawn_from_nothing) {
+    BOOST_TEST(distribution().empty());
+    BOOST_TEST(distribution().size() == 0u);
+    BOOST_TEST(distribution::weighted({0, 0}).empty());
+    auto made = distribution::point(1, 3);
+    made.become_empty(4);
+    BOOST_TEST(made.empty());
+    BOOST_TEST(!made.is_point());
+    BOOST_TEST(made.size() == 4u);
+    for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(made[i] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(storage_is_kept_while_what_it_holds_changes) {
+    distribution made = distribution::weighted(std::vector<float>(100, 1));
+    const float* storage = nullptr;
+    made.refill(100, [&](std::span<float> weights) {
+        storage = weights.data();
+        for (float& weight : weights) weight = 2;
+    });
+    BOOST_TEST(made.total() == 200);
+    made.become_point(7, 100);
+    BOOST_TEST(made.total() == 1);
+    made.become_empty(50);
+    BOOST_TEST(made.total() == 0);
+    made.refill(10, [&](std::span<float> weights) {
+        BOOST_TEST(weights.data() == storage);
+        BOOST_TEST(weights.size() == 10u);
+        for (float& weight : weights) weight = 3;
+    });
+    BOOST_TEST(made.size() == 10u);
+    BOOST_TEST(made.total() == 30);
+    BOOST_TEST(made.mode() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_refill_that_throws_leaves_nothing_to_draw) {
+    for (auto made : {distribution::weighted({1, 2}), distribution::point(0, 2)}) {
+        BOOST_CHECK_THROW(made.refill(2, [](std::span<float>) { throw std::runtime_error("row"); }),
+                          std::runtime_error);
+        BOOST_TEST(made.empty());
+        BOOST_TEST(!made.is_point());
+        BOOST_TEST(made.size() == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,101 @@
+#include "augur/types/guarantee.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+
+using namespace augur::guarantee;
+
+namespace {
+
+template <class... G>
+struct list {
+    template <class H>
+    static constexpr bool all(H holds) {
+        return (holds.template operator()<G>() && ...);
+    }
+};
+using exact_guarantees =
+    list<same_greedy_text, same_seeded_text, same_distribution, bounded_divergence, minimum_probability, none>;
+using all_guarantees =
+    list<same_greedy_text, same_seeded_text, same_distribution, bounded_divergence, minimum_probability, none,
+         within_numerics<same_greedy_text>, within_numerics<same_seeded_text>, within_numerics<same_distribution>,
+         within_numerics<bounded_divergence>, within_numerics<minimum_probability>, within_numerics<none>>;
+
+template <class A, class B>
+constexpr bool same = std::is_same_v<A, B>;
+
+constexpr bool commutes() {
+    return all_guarantees::all(
+        []<class A>() { return all_guarantees::all([]<class B>() { return same<meet_t<A, B>, meet_t<B, A>>; }); });
+}
+constexpr bool associates() {
+    return all_guarantees::all([]<class A>() {
+        return all_guarantees::all([]<class B>() {
+            return all_guarantees::all(
+                []<class C>() { return same<meet_t<A, meet_t<B, C>>, meet_t<meet_t<A, B>, C>>; });
+        });
+    });
+}
+
+template <class G>
+struct scheme {
+    using guarantee = G;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(types_guarantee)
+
+static_assert(commutes());
+static_assert(associates());
+static_assert(all_guarantees::all([]<class A>() { return same<meet_t<A, A>, A>; }));
+static_assert(exact_guarantees::all([]<class A>() { return same<meet_t<A, none>, none>; }));
+
+// Of two lossless guarantees the weaker stays; a lossless part takes nothing away from another; two that differ and lose
+// something have nothing in common.
+static_assert(same<meet_t<same_seeded_text, same_distribution>, same_distribution>);
+static_assert(same<meet_t<same_seeded_text, same_greedy_text>, same_greedy_text>);
+static_assert(same<meet_t<same_distribution, same_greedy_text>, same_greedy_text>);
+static_assert(same<meet_t<bounded_divergence, minimum_probability>, none>);
+static_assert(list<same_greedy_text, same_seeded_text, same_distribution>::all([]<class A>() {
+    return same<meet_t<A, bounded_divergence>, bounded_divergence> &&
+           same<meet_t<A, minimum_probability>, minimum_probability>;
+}));
+
+// Rounding in one part is rounding in the whole.
+static_assert(exact_guarantees::all([]<class A>() {
+    return exact_guarantees::all([]<class B>() {
+        using whole = within_numerics<meet_t<A, B>>;
+        return same<meet_t<within_numerics<A>, B>, whole> &&
+               same<meet_t<within_numerics<A>, within_numerics<B>>, whole>;
+    });
+}));
+
+static_assert(list<same_greedy_text, same_seeded_text, same_distribution>::all([]<class A>() {
+    return augur::Lossless<scheme<A>> && !augur::Lossless<scheme<within_numerics<A>>> && augur::lossless::admits<A> &&
+           !augur::lossless::admits<within_numerics<A>> && augur::lossless_within_numerics::admits<A> &&
+           augur::lossless_within_numerics::admits<within_numerics<A>>;
+}));
+static_assert(list<bounded_divergence, minimum_probability, none>::all([]<class A>() {
+    return !augur::Lossless<scheme<A>> && !augur::lossless::admits<A> && !augur::lossless_within_numerics::admits<A> &&
+           !augur::lossless_within_numerics::admits<within_numerics<A>>;
+}));
+static_assert(all_guarantees::all([]<class A>() { return augur::any_guarantee::admits<A>; }));
+
+static_assert(same<augur::guarantee_of<const scheme<none>&>, none>);
+static_assert(!augur::Lossless<int>);
+
+BOOST_AUTO_TEST_CASE(names_tell_guarantees_apart) {
+    const std::string_view names[] = {same_greedy_text::name,     same_seeded_text::name,    same_distribution::name,
+                                      bounded_divergence::name,   minimum_probability::name, none::name,
+                                      within_numerics<none>::name};
+    for (std::size_t i = 0; i < std::size(names); ++i) {
+        BOOST_TEST(!names[i].empty());
+        for (std::size_t j = 0; j < i; ++j) BOOST_TEST(names[i] != names[j]);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,115 @@
+#include "augur/types/prefix.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <map>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+using augur::prefix;
+using augur::supposition;
+using augur::token;
+
+namespace {
+
+/// The prefix is what its tokens say, counts included.
+void check_is(const prefix& made, const std::vector<token>& tokens, std::size_t prompt_length) {
+    BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+    BOOST_TEST(made.size() == tokens.size());
+    BOOST_TEST(made.prompt_length() == prompt_length);
+    BOOST_TEST(made.generated().size() == tokens.size() - prompt_length);
+    std::map<token, std::size_t> anywhere;
+    std::map<token, std::size_t> generated;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        ++anywhere[tokens[i]];
+        if (i >= prompt_length) ++generated[tokens[i]];
+    }
+    BOOST_TEST(made.counts().size() == anywhere.size());
+    for (const auto& [t, count] : anywhere) {
+        BOOST_TEST_REQUIRE(made.counts().contains(t));
+        BOOST_TEST(made.counts().at(t).anywhere == count);
+        BOOST_TEST(made.counts().at(t).generated == generated[t]);
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(types_prefix)
+
+BOOST_AUTO_TEST_CASE(counts_are_those_of_a_recount_after_every_push_and_pop) {
+    std::mt19937 random(1);
+    for (std::size_t run = 0; run < 30; ++run) {
+        std::vector<token> tokens(random() % 6);
+        for (token& t : tokens) t = static_cast<token>(random() % 5);
+        const std::size_t prompt_length = tokens.size();
+        prefix made(tokens);
+        check_is(made, tokens, prompt_length);
+        for (std::size_t i = 0; i < 60; ++i) {
+            if (tokens.size() > prompt_length && random() % 3 == 0) {
+                made.pop();
+                tokens.pop_back();
+            } else {
+                tokens.push_back(static_cast<token>(random() % 5));
+                made.push(tokens.back());
+            }
+            check_is(made, tokens, prompt_length);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_prefix_holds_nothing) {
+    check_is(prefix(), {}, 0);
+    check_is(prefix(std::span<const token>()), {}, 0);
+}
+
+BOOST_AUTO_TEST_CASE(generated_is_what_follows_the_prompt) {
+    const std::vector<token> prompt = {4, 5};
+    prefix made(prompt);
+    made.push(6);
+    BOOST_TEST(made.generated().size() == 1u);
+    BOOST_TEST(made.generated()[0] == 6);
+    const prefix copy = made;
+    made.pop();
+    check_is(copy, {4, 5, 6}, 2);
+    check_is(made, {4, 5}, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_supposition_leaves_no_trace) {
+    const std::vector<token> prompt = {1, 2, 1};
+    prefix made(prompt);
+    made.push(3);
+    {
+        supposition outer(made);
+        outer.push(1);
+        outer.push(9);
+        {
+            supposition inner(made);
+            inner.push(9);
+            check_is(made, {1, 2, 1, 3, 1, 9, 9}, 3);
+        }
+        check_is(made, {1, 2, 1, 3, 1, 9}, 3);
+    }
+    check_is(made, {1, 2, 1, 3}, 3);
+    { const supposition unused(made); }
+    check_is(made, {1, 2, 1, 3}, 3);
+}
+
+BOOST_AUTO_TEST_CASE(nor_when_an_exception_passes) {
+    const std::vector<token> prompt = {1};
+    prefix made(prompt);
+    const auto drafting = [&] {
+        supposition drafted(made);
+        drafted.push(1);
+        drafted.push(2);
+        throw std::runtime_error("the drafter failed");
+    };
+    BOOST_CHECK_THROW(drafting(), std::runtime_error);
+    check_is(made, {1}, 1);
+}
+
+static_assert(!std::is_copy_constructible_v<supposition> && !std::is_copy_assignable_v<supposition>);
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,40 @@
+#include "augur/types/verdict.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(types_verdict)
+
+// statistics counts by these numbers.
+static_assert(static_cast<int>(origin::accepted) == 0 && static_cast<int>(origin::plain) == 3);
+static_assert(decision::accept().accepted && decision::accept().replacement == no_token);
+static_assert(!decision::replace_with(7).accepted && decision::replace_with(7).replacement == 7);
+static_assert(!decision{}.accepted);
+
+BOOST_AUTO_TEST_CASE(the_last_token_is_plain_a_bonus_or_a_correction) {
+    for (std::size_t drafted = 0; drafted < 5; ++drafted) {
+        for (std::size_t accepted = 0; accepted <= drafted; ++accepted) {
+            const origin expected = drafted == 0          ? origin::plain
+                                    : accepted == drafted ? origin::bonus
+                                                          : origin::correction;
+            BOOST_TEST((verdict{drafted, accepted, 1}.next_origin() == expected));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_drawn_from_has_no_next_token) {
+    BOOST_TEST(verdict{}.invalid_row());
+    BOOST_TEST((verdict{2, 1, no_token}.invalid_row()));
+    BOOST_TEST((!verdict{2, 1, 0}.invalid_row()));
+}
+
+BOOST_AUTO_TEST_CASE(origins_have_names) {
+    BOOST_TEST(name_of(origin::accepted) == "accepted");
+    BOOST_TEST(name_of(origin::correction) == "correction");
+    BOOST_TEST(name_of(origin::bonus) == "bonus");
+    BOOST_TEST(name_of(origin::plain) == "plain");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
