@@ -1,0 +1,13 @@
+#pragma once
+// The commands. Each adds its options to the program and, when it is called, does its work while they are parsed.
+
+#include <CLI/App.hpp>
+
+namespace augur::program {
+
+void add_generate(CLI::App& program);
+void add_tokenize(CLI::App& program);
+void add_logits(CLI::App& program);
+void add_bench(CLI::App& program);
+
+}  // namespace augur::program

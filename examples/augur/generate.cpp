@@ -1,0 +1,264 @@
+// augur generate: decode, show, report.
+
+#include <unistd.h>
+
+#include <augur/detail/stopwatch.hpp>
+#include <memory>
+#include <utility>
+
+#include "commands.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "report.hpp"
+#include "terminal.hpp"
+
+namespace augur::program {
+namespace {
+
+struct generate_options {
+    model_options model;
+    prompt_options prompt;
+    scheme_options scheme;
+    std::vector<std::string> drafts;
+    transform::settings sampling{.temperature = {0}};
+    std::uint64_t seed = 0;
+    std::size_t max_tokens = 128;
+    std::vector<std::string> stop_strings;
+    std::vector<std::string> biases;
+    std::string device = "cpu";
+    std::optional<std::string> trace;
+    bool ignore_eos = false;
+    bool compare = false;
+    bool json = false;
+};
+
+void add_sampling_options(CLI::App& command, generate_options& into) {
+    transform::settings& s = into.sampling;
+    add_number(command, "--max-tokens", into.max_tokens, "Generate at most N tokens", "N", "128");
+    add_number(command, "--temperature", s.temperature.value, "0 is greedy", "T", "0");
+    add_number(command, "--top-k", s.top_k.k, "Keep the K most probable tokens, 0 for all", "K");
+    add_number(command, "--top-p", s.top_p.p, "Keep the fewest tokens that have probability P together", "P");
+    add_number(command, "--min-p", s.min_p.p, "Keep tokens at least P times as probable as the first", "P");
+    add_number(command, "--seed", into.seed, "Equal seeds, equal texts", "S", "0");
+    add_number(command, "--repetition-penalty", s.penalties.repetition, "Divides logits of tokens seen before", "X",
+               "1");
+    add_number(command, "--presence-penalty", s.penalties.presence, "Taken from tokens in the output", "X", "0");
+    add_number(command, "--frequency-penalty", s.penalties.frequency, "The same, once per occurrence", "X", "0");
+    command.add_option("--logit-bias", into.biases, "Adds to a token's logit; -inf bans it (repeatable)")
+        ->type_name("ID=VALUE")
+        ->allow_extra_args(false);
+    command.add_option("--stop", into.stop_strings, "Stop before this text (repeatable)")
+        ->type_name("TEXT")
+        ->allow_extra_args(false);
+    command.add_flag("--ignore-eos", into.ignore_eos, "Go on after the model's end tokens");
+}
+
+void add_scheme_options(CLI::App& command, generate_options& into) {
+    scheme_options& s = into.scheme;
+    command.add_option("--draft", into.drafts, "A smaller model of the same vocabulary that drafts (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command.add_option("--scheme", s.scheme, "auto, plain, lookup, sd or eaad")->type_name("NAME")->default_str("auto");
+    command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
+        ->type_name("NAME")
+        ->default_str("exact at temperature 0, else coupled");
+    const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
+    add_text(command, "--length", length, "Tokens drafted per round; with eaad the most", "K",
+             "6 for lookup, 4 for sd");
+    const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
+    add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
+    const auto lengths = [&s](const std::string& text) {
+        s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
+    };
+    add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
+    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "2");
+    add_number(command, "--lookup-max", s.lookup_max, "lookup: longest n-gram looked for", "N", "8");
+}
+
+/// "ID=VALUE", each.
+transform::bias parse_biases(const std::vector<std::string>& texts) {
+    transform::bias bias;
+    for (const std::string& text : texts) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos) detail::fail("--logit-bias is ", io::quote(text), "; it must be ID=VALUE");
+        bias.added.emplace_back(parse_number<token>("--logit-bias", std::string_view(text).substr(0, equals)),
+                                parse_number<float>("--logit-bias", std::string_view(text).substr(equals + 1)));
+    }
+    return bias;
+}
+
+/// What can be refused before a model is loaded, is.
+void check_early(const generate_options& chosen) {
+    if (chosen.device == "cuda") detail::fail("device 'cuda' is not available in this version");
+    if (chosen.device != "cpu") detail::fail("--device ", io::quote(chosen.device), " is unknown; valid are cpu, cuda");
+    transform::settings sampling = chosen.sampling;
+    sampling.bias = {};  // needs the vocabulary
+    static_cast<void>(transform::pipeline(std::move(sampling), 1));
+}
+
+nlohmann::json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
+    const transform::settings& s = chosen.sampling;
+    return {{"model", chosen.model.path},
+            {"draft", chosen.drafts},
+            {"requested_scheme", chosen.scheme.scheme},
+            {"weights", chosen.model.weights},
+            {"threads", target.threads()},
+            {"context", target.context_length()},
+            {"max_tokens", chosen.max_tokens},
+            {"temperature", s.temperature.value},
+            {"top_k", s.top_k.k},
+            {"top_p", s.top_p.p},
+            {"min_p", s.min_p.p},
+            {"repetition_penalty", s.penalties.repetition},
+            {"presence_penalty", s.penalties.presence},
+            {"frequency_penalty", s.penalties.frequency}};
+}
+
+std::string trace_line(const round_summary& round) {
+    std::vector<token> committed;
+    for (const auto& t : round.committed) committed.push_back(t.id);
+    nlohmann::json line = {{"position", round.position},
+                           {"drafted", round.drafted},
+                           {"accepted", round.decided.accepted},
+                           {"next", round.decided.next},
+                           {"origin", name_of(round.decided.next_origin())},
+                           {"committed", committed},
+                           {"seconds",
+                            {{"draft", round.seconds.draft},
+                             {"verify", round.seconds.verify},
+                             {"accept", round.seconds.accept},
+                             {"other", round.seconds.other}}}};
+    return line.dump() + "\n";
+}
+
+/// The models and what decoding with them is asked for.
+class generator {
+ public:
+    explicit generator(const generate_options& chosen)
+        : chosen_(chosen),
+          scheme_(resolve(chosen.scheme, static_cast<double>(chosen.sampling.temperature.value), chosen.drafts.size())),
+          words_(load_tokenizer(chosen.model.path)),
+          prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
+        const passing_note note("loading " + chosen.model.path);
+        const detail::stopwatch watch;
+        target_.emplace(load_model(chosen.model.path, chosen.model));
+        if (scheme_.scheme == "sd" || scheme_.scheme == "eaad") {
+            model_options options = chosen.model;
+            options.context = 0;
+            draft_.emplace(load_model(chosen.drafts.front(), options));
+        }
+        load_seconds_ = watch.seconds();
+    }
+
+    /// Without a tokenizer there is none.
+    bool has_text() const { return words_.has_value(); }
+
+    generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
+        const interruption stop;
+        run_request request{prompt_, options(), std::move(on_round)};
+        if (chosen_.compare) warm_up(request);
+        request.options.on_token = sink;
+        generation_report report;
+        report.prompt = prompt_;
+        report.scheme = scheme_;
+        report.requested_scheme = chosen_.scheme.scheme;
+        report.seed = chosen_.seed;
+        report.load_seconds = load_seconds_;
+        report.weight_bytes = target_->memory_bytes() + (draft_ ? draft_->memory_bytes() : 0);
+        report.settings = settings_as_json(chosen_, *target_);
+        report.composed = run(scheme_, *target_, draft_ ? &*draft_ : nullptr, request);
+        return report;
+    }
+
+    /// The same request, decoded plainly; nothing if Ctrl-C ended it, for it is then no measure.
+    std::optional<run_result> decode_plainly() const {
+        const interruption stop;
+        const passing_note note("decoding plainly, to compare ...");
+        run_request request{prompt_, options(), {}};
+        request.options.on_token = [](const auto&) { return !interruption::pressed(); };
+        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *target_, nullptr, request);
+        if (plain.finish == finish_reason::cancelled) return std::nullopt;
+        return plain;
+    }
+
+ private:
+    decode::options options() const {
+        decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
+        options.sampling.bias = parse_biases(chosen_.biases);
+        options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
+        if (!words_) return options;
+        if (!chosen_.ignore_eos)
+            options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        options.stop.text_of = [&words = *words_](token id) {
+            return static_cast<std::size_t>(id) < words.vocabulary_size() ? words.bytes_of(id) : std::string();
+        };
+        return options;
+    }
+
+    /// Whoever is timed first would pay for cold caches and waking threads.
+    void warm_up(run_request request) const {
+        request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
+        request.on_round = {};
+        run(scheme_, *target_, draft_ ? &*draft_ : nullptr, request);
+    }
+
+    const generate_options& chosen_;
+    scheme_options scheme_;
+    std::optional<io::tokenizer> words_;
+    std::vector<token> prompt_;
+    std::optional<llama::host_model> target_, draft_;
+    double load_seconds_ = 0;
+};
+
+void generate(const generate_options& chosen) {
+    check_early(chosen);
+    generator made(chosen);
+    std::optional<output_file> trace;
+    std::function<void(const round_summary&)> on_round;
+    if (chosen.trace) {
+        trace.emplace(*chosen.trace);
+        on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
+    }
+    std::optional<text_output> output;
+    if (!chosen.json) output.emplace(look_of(STDOUT_FILENO));
+    std::size_t shown = 0;
+    const auto sink = [&](const commit::committed_token& t) {
+        shown += t.text.size();
+        if (output) output->show(t.from, made.has_text() ? t.text : std::to_string(t.id) + " ");
+        return !interruption::pressed();
+    };
+    generation_report report = made.decode(sink, on_round);
+    if (output) output->finish(std::string_view(report.composed.text).substr(shown));
+    if (trace) trace->commit();
+    if (chosen.compare && report.composed.finish != finish_reason::cancelled) report.plain = made.decode_plainly();
+    if (chosen.json) {
+        print(as_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    } else {
+        std::fputs(as_table(report, look_of(STDERR_FILENO).colour).c_str(), stderr);
+    }
+}
+
+}  // namespace
+
+void add_generate(CLI::App& program) {
+    auto* command = program.add_subcommand("generate", "Continue a prompt");
+    const auto chosen = std::make_shared<generate_options>();
+    add_model_options(*command, chosen->model);
+    add_prompt_options(*command, chosen->prompt);
+    command->add_flag("--chat", chosen->prompt.chat, "Wrap the prompt in the model's chat template");
+    add_text(
+        *command, "--system", [chosen](const std::string& text) { chosen->prompt.system = text; },
+        "With --chat: the system message");
+    add_scheme_options(*command, *chosen);
+    add_sampling_options(*command, *chosen);
+    command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
+    command->add_flag("--compare", chosen->compare, "Decode plainly as well, and say how the two compare");
+    command->add_flag("--json", chosen->json, "Print one JSON object and nothing else");
+    add_text(
+        *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
+        "Write one JSON object per round to FILE", "FILE");
+    add_reserved_options(*command, {"--heads", "--bank", "--adapter", "--calibration"});
+    command->callback([chosen] { generate(*chosen); });
+}
+
+}  // namespace augur::program

@@ -1,0 +1,54 @@
+// augur: the program. Arguments are CLI11's business, each command's work is in the file of its name.
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <initializer_list>
+#include <new>
+#include <string>
+
+#include "commands.hpp"
+#include "options.hpp"
+
+namespace {
+
+void add_reserved_commands(CLI::App& program) {
+    for (const std::string name : {"entropy", "tune", "grow", "learn"}) {
+        auto* command = program.add_subcommand(name, "Not available in this version");
+        command->allow_extras();
+        command->set_help_flag();
+        command->callback([name] { augur::detail::fail("'augur ", name, "' is not available in this version"); });
+    }
+}
+
+/// Whatever went wrong is one line.
+int report(std::string message) {
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    std::fprintf(stderr, "augur: error: %s\n", message.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    CLI::App program("Language models decoded faster by guessing ahead.", "augur");
+    program.require_subcommand(1);
+    augur::program::add_generate(program);
+    augur::program::add_tokenize(program);
+    augur::program::add_logits(program);
+    augur::program::add_bench(program);
+    add_reserved_commands(program);
+    try {
+        program.parse(count, values);
+        return 0;
+    } catch (const CLI::ParseError& stopped) {
+        if (stopped.get_exit_code() == 0) return program.exit(stopped);
+        return report(std::string(stopped.what()) + " (see augur --help)");
+    } catch (const std::bad_alloc&) {
+        return report("out of memory");
+    } catch (const std::exception& problem) {
+        return report(problem.what());
+    }
+}

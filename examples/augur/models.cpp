@@ -1,0 +1,88 @@
+#include "models.hpp"
+
+#include <augur/io/chat_template.hpp>
+#include <augur/io/gguf.hpp>
+#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/tokenizer_json.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace augur::program {
+namespace {
+
+llama::weight_format parse_weights(const std::string& name) {
+    for (const auto format : {llama::weight_format::keep, llama::weight_format::f32, llama::weight_format::bf16}) {
+        if (name == name_of(format)) return format;
+    }
+    detail::fail("--weights ", io::quote(name), " is not available; valid are keep, f32, bf16");
+}
+
+std::string read_file(const std::string& path) {
+    if (std::filesystem::is_directory(path)) detail::fail("--prompt-file ", path, " is a directory, not a file");
+    std::ifstream file(path, std::ios::binary);
+    if (!file) detail::fail("cannot open --prompt-file ", path, ": ", std::strerror(errno));
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (file.bad()) detail::fail("cannot read --prompt-file ", path, ": ", std::strerror(errno));
+    return text;
+}
+
+std::string as_conversation(const prompt_options& options, const std::string& text, const io::tokenizer& words) {
+    std::vector<io::chat_message> messages;
+    if (options.system) messages.push_back({"system", *options.system});
+    messages.push_back({"user", text});
+    return io::chat_template(words.words()).render(messages);
+}
+
+}  // namespace
+
+llama::host_model load_model(const std::string& path, const model_options& options) {
+    const llama::weight_format weights = parse_weights(options.weights);
+    return llama::host_model::load(path,
+                                   {.weights = weights, .threads = options.threads, .context_length = options.context});
+}
+
+std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code unknown;  // then opening the file says why
+    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") {
+        const fs::path folder = fs::is_directory(path, unknown) ? fs::path(path) : fs::path(path).parent_path();
+        if (!fs::exists(folder / "tokenizer.json", unknown)) return std::nullopt;
+        return io::tokenizer(io::read_tokenizer_folder(folder));
+    }
+    const io::gguf_file file(path);
+    if (!file.contains("tokenizer.ggml.model")) return std::nullopt;
+    return io::tokenizer(io::read_vocabulary(file));
+}
+
+const io::tokenizer& require(const std::optional<io::tokenizer>& words, const std::string& path,
+                             const std::string& what) {
+    if (!words) detail::fail("the model ", path, " has no tokenizer, which ", what, " needs");
+    return *words;
+}
+
+std::optional<std::string> read_prompt(const prompt_options& options) {
+    const int given = int{options.text.has_value()} + int{options.file.has_value()} + int{options.ids.has_value()};
+    if (given != 1) detail::fail("give one of --prompt, --prompt-file and --prompt-ids; ", given, " were given");
+    if (options.ids) return std::nullopt;
+    const std::string source = options.text ? "--prompt" : "--prompt-file " + *options.file;
+    std::string text = options.text ? *options.text : read_file(*options.file);
+    if (text.empty()) detail::fail("the prompt is empty: ", source, " has 0 bytes");
+    io::check_utf8(text, source);
+    return text;
+}
+
+std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
+                                 const std::string& path) {
+    if (options.system && !options.chat) detail::fail("--system needs --chat");
+    if (options.chat && options.ids) detail::fail("--chat needs a prompt of text, but --prompt-ids was given");
+    std::optional<std::string> text = read_prompt(options);
+    if (!text) return parse_list<token>("--prompt-ids", *options.ids);
+    const io::tokenizer& encoder = require(words, path, "a prompt of text");
+    if (options.chat) text = as_conversation(options, *text, encoder);
+    return encoder.encode(*text, {.add_special = true, .parse_special = true});
+}
+
+}  // namespace augur::program

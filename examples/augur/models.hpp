@@ -1,0 +1,30 @@
+#pragma once
+// From the options to a model, its tokenizer and the prompt's tokens.
+
+#include <augur/io/tokenizer.hpp>
+#include <augur/llama/host_model.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+namespace augur::program {
+
+llama::host_model load_model(const std::string& path, const model_options& options);
+
+/// The model's tokenizer, or nothing if the file holds none.
+std::optional<io::tokenizer> load_tokenizer(const std::string& path);
+
+/// The same; throws where there is none, saying what would have needed it.
+const io::tokenizer& require(const std::optional<io::tokenizer>& words, const std::string& path,
+                             const std::string& what);
+
+/// The prompt's text, checked to be UTF-8 and not empty; nothing for ids.
+std::optional<std::string> read_prompt(const prompt_options& options);
+
+/// The prompt's tokens: special tokens are added as the model asks, and parsed where they are written in the text.
+std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
+                                 const std::string& path);
+
+}  // namespace augur::program

@@ -1,0 +1,33 @@
+#include "options.hpp"
+
+namespace augur::program {
+
+void add_model_options(CLI::App& command, model_options& into, bool with_context) {
+    command.add_option("--model", into.path, "The model: a GGUF file, or a folder of safetensors")
+        ->type_name("FILE")
+        ->required();
+    command.add_option("--weights", into.weights, "How weights are held in memory: keep, f32 or bf16")
+        ->type_name("FORMAT")
+        ->default_str(into.weights);
+    add_number(command, "--threads", into.threads, "Threads, 0 for one per core", "N", "0");
+    if (with_context)
+        add_number(command, "--context", into.context, "Tokens of context, 0 for the model's own", "N", "0");
+}
+
+void add_prompt_options(CLI::App& command, prompt_options& into) {
+    const auto keep = [](std::optional<std::string>& where) {
+        return [&where](const std::string& text) { where = text; };
+    };
+    add_text(command, "--prompt", keep(into.text), "The prompt; control tokens written in it count as such");
+    add_text(command, "--prompt-file", keep(into.file), "A file with the prompt", "FILE");
+    add_text(command, "--prompt-ids", keep(into.ids), "The prompt's token ids, e.g. 1,2,3", "IDS");
+}
+
+void add_reserved_options(CLI::App& command, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        const auto refuse = [name](const std::string&) { detail::fail(name, " is not available in this version"); };
+        add_text(command, name, refuse, "")->group("");
+    }
+}
+
+}  // namespace augur::program

@@ -1,0 +1,81 @@
+#pragma once
+// What the commands have in common: numbers out of text, and the options that say which model and which prompt.
+
+#include <CLI/App.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/types/error.hpp>
+#include <augur/types/token.hpp>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+namespace augur::program {
+
+struct model_options {
+    std::string path;
+    std::string weights = "keep";
+    std::size_t threads = 0;  ///< 0: as many as the machine has cores
+    std::size_t context = 0;  ///< 0: the model's own
+};
+
+/// Exactly one of text, file and ids is given.
+struct prompt_options {
+    std::optional<std::string> text, file, ids;
+    std::optional<std::string> system;  ///< with chat
+    bool chat = false;
+};
+
+/// --model, --weights, --threads and, unless the command means something else by it, --context.
+void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
+void add_prompt_options(CLI::App& command, prompt_options& into);
+
+/// Options for what this version lacks: accepted, so that the refusal can say more than "unknown option".
+void add_reserved_options(CLI::App& command, const std::vector<std::string>& names);
+
+/// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none or
+/// one that the type cannot hold.
+template <class Number>
+Number parse_number(std::string_view option, std::string_view text) {
+    Number value{};
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem == std::errc() && end == text.data() + text.size()) return value;
+    const char* const kind = std::is_floating_point_v<Number> ? "a number"
+                             : std::is_unsigned_v<Number>     ? "a whole number, 0 or more"
+                                                              : "a whole number";
+    const char* const reason = problem == std::errc::result_out_of_range ? ", and not one so large" : "";
+    augur::detail::fail(option, " is ", io::quote(text), "; it must be ", kind, reason);
+}
+
+/// "1,2,3"; nothing between two commas is an error.
+template <class Number>
+std::vector<Number> parse_list(std::string_view option, std::string_view text) {
+    std::vector<Number> numbers;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        numbers.push_back(parse_number<Number>(option, text.substr(0, comma)));
+        if (comma == std::string_view::npos) return numbers;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// An option that is handed to `take` as text, and shows `shown` as its default.
+template <class Take>
+CLI::Option* add_text(CLI::App& command, const std::string& name, Take take, const std::string& help,
+                      const std::string& type = "TEXT", const std::string& shown = "") {
+    auto* option = command.add_option_function<std::string>(name, take, help)->type_name(type);
+    return shown.empty() ? option : option->default_str(shown);
+}
+
+template <class Number>
+CLI::Option* add_number(CLI::App& command, const std::string& name, Number& into, const std::string& help,
+                        const std::string& type, const std::string& shown = "") {
+    const auto take = [name, &into](const std::string& text) { into = parse_number<Number>(name, text); };
+    return add_text(command, name, take, help, type, shown);
+}
+
+}  // namespace augur::program

@@ -1,0 +1,184 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <augur/io/quote.hpp>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+namespace augur::program {
+namespace {
+
+std::string fixed(double value, int digits) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+std::string percent(double share) {
+    return fixed(100 * share, 1) + " %";
+}
+
+std::string padded(std::string text, std::size_t width) {
+    if (text.size() < width) text.insert(0, width - text.size(), ' ');
+    return text;
+}
+
+nlohmann::json stages_as_json(const statistics& counts) {
+    auto stages = nlohmann::json::array();
+    for (const stage_statistics& stage : counts.stages) {
+        auto positions = nlohmann::json::array();
+        for (const auto& at : stage.positions)
+            positions.push_back({{"drafted", at.drafted}, {"accepted", at.accepted}});
+        const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier";
+        stages.push_back({{"name", name},
+                          {"rounds", stage.rounds},
+                          {"drafted", stage.drafted},
+                          {"accepted", stage.accepted},
+                          {"acceptance", stage.acceptance()},
+                          {"positions", positions}});
+    }
+    return stages;
+}
+
+nlohmann::json bins_as_json(const policy::entropy_bins& bins) {
+    auto all = nlohmann::json::array();
+    for (std::size_t i = 0; i < bins.bins().size(); ++i) {
+        const policy::bin_statistics& bin = bins.bins()[i];
+        all.push_back({{"length", bins.lengths()[i]},
+                       {"rounds", bin.rounds},
+                       {"drafted", bin.drafted},
+                       {"accepted", bin.accepted},
+                       {"rate", bin.rate()},
+                       {"average", bin.average}});
+        all.back()["below_nats"] = i < bins.edges_nats().size() ? nlohmann::json(bins.edges_nats()[i]) : nullptr;
+    }
+    return all;
+}
+
+nlohmann::json seconds_as_json(const time_spent& spent) {
+    return {{"prefill", spent.prefill},
+            {"draft", spent.draft},
+            {"verify", spent.verify},
+            {"accept", spent.accept},
+            {"other", spent.other}};
+}
+
+/// One line of the table: a name, the plain figure, the composed one, a remark. Composed comes last but for the remark.
+struct line {
+    std::string name, plain, composed, remark;
+};
+
+std::vector<line> lines_of(const generation_report& report) {
+    const run_result& run = report.composed;
+    const stage_statistics& stage = run.counts.stages.back();
+    const run_result none;
+    const run_result& plain = report.plain ? *report.plain : none;
+    const auto seconds = [&](const char* name, double time_spent::*part) {
+        return line{name, fixed(plain.counts.seconds.*part, 3) + " s", fixed(run.counts.seconds.*part, 3) + " s", ""};
+    };
+    const std::string drafted = std::to_string(stage.accepted) + " of " + std::to_string(stage.drafted) + " drafted";
+    return {{"", "plain", report.scheme.scheme, ""},
+            {"tokens per second", fixed(plain.tokens_per_second(), 1), fixed(run.tokens_per_second(), 1),
+             report.plain ? fixed(report.speedup(), 2) + " x" : ""},
+            {"accepted length", fixed(plain.counts.accepted_length(), 2), fixed(run.counts.accepted_length(), 2),
+             "tokens per pass of the model"},
+            {"acceptance", "", stage.drafted == 0 ? "" : percent(stage.acceptance()), drafted},
+            seconds("prefill", &time_spent::prefill),
+            seconds("draft", &time_spent::draft),
+            seconds("verify", &time_spent::verify),
+            seconds("accept", &time_spent::accept),
+            seconds("other", &time_spent::other)};
+}
+
+std::string bins_as_table(const policy::entropy_bins& bins) {
+    std::string out = "\n  entropy, nats     length    rounds  acceptance   average\n";
+    for (std::size_t i = 0; i < bins.bins().size(); ++i) {
+        const policy::bin_statistics& bin = bins.bins()[i];
+        const bool last = i == bins.edges_nats().size();
+        const std::string edge = last ? "above" : "below " + fixed(bins.edges_nats()[i], 2);
+        out += "  " + edge + std::string(14 - std::min<std::size_t>(edge.size(), 14), ' ');
+        out += padded(std::to_string(bins.lengths()[i]), 10) + padded(std::to_string(bin.rounds), 10);
+        out += padded(bin.drafted == 0 ? "" : percent(bin.rate()), 12) + padded(percent(bin.average), 10) + "\n";
+    }
+    return out;
+}
+
+std::string verdict_on_text(const generation_report& report) {
+    const std::string count = std::to_string(report.composed.ids.size()) + " tokens";
+    const auto difference = report.first_difference();
+    if (!difference) return "identical to plain decoding, " + count;
+    return "differs from plain decoding from token " + std::to_string(*difference) + " on, " + count;
+}
+
+}  // namespace
+
+std::optional<std::size_t> generation_report::first_difference() const {
+    const auto& other = plain->ids;
+    const auto [at, _] = std::mismatch(composed.ids.begin(), composed.ids.end(), other.begin(), other.end());
+    if (composed.ids == other) return std::nullopt;
+    return static_cast<std::size_t>(at - composed.ids.begin());
+}
+
+double generation_report::speedup() const {
+    const double base = plain ? plain->tokens_per_second() : 0;
+    return base > 0 ? composed.tokens_per_second() / base : 0;
+}
+
+nlohmann::json as_json(const generation_report& report) {
+    const run_result& run = report.composed;
+    nlohmann::json seconds = seconds_as_json(run.counts.seconds);
+    seconds["load"] = report.load_seconds;
+    auto origins = nlohmann::json::array();
+    for (const origin from : run.origins) origins.push_back(name_of(from));
+    nlohmann::json out = {{"text", run.text},
+                          {"ids", run.ids},
+                          {"prompt_ids", report.prompt},
+                          {"finish_reason", name_of(run.finish)},
+                          {"seed", report.seed},
+                          {"scheme", report.scheme.scheme},
+                          {"guarantee", run.guarantee},
+                          {"tokens_per_second", run.tokens_per_second()},
+                          {"accepted_length", run.counts.accepted_length()},
+                          {"acceptance", run.counts.acceptance()},
+                          {"rounds", run.counts.rounds()},
+                          {"stages", stages_as_json(run.counts)},
+                          {"seconds", std::move(seconds)},
+                          {"memory_bytes", report.weight_bytes + run.cache_bytes},
+                          {"origins", std::move(origins)},
+                          {"settings", report.settings}};
+    out["settings"]["policy"] = run.policy;
+    if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
+    if (run.bins) out["bins"] = bins_as_json(*run.bins);
+    if (!report.plain) return out;
+    out["plain"] = {{"ids", report.plain->ids},
+                    {"tokens_per_second", report.plain->tokens_per_second()},
+                    {"seconds", seconds_as_json(report.plain->counts.seconds)}};
+    const auto difference = report.first_difference();
+    out["identical"] = !difference.has_value();
+    out["first_difference"] = difference ? nlohmann::json(*difference) : nullptr;
+    out["speedup"] = report.speedup();
+    return out;
+}
+
+std::string as_table(const generation_report& report, bool colour) {
+    const auto dimmed = [&](const std::string& text) { return colour ? "\x1b[2m" + text + "\x1b[0m" : text; };
+    const auto bold = [&](const std::string& text) { return colour ? "\x1b[1m" + text + "\x1b[0m" : text; };
+    const std::string by = report.requested_scheme == "auto" ? " (chosen by auto)" : "";
+    std::string out = "\n" + dimmed("scheme   ") + report.scheme.scheme + by + ", " + report.composed.policy +
+                      ", accept " + report.scheme.accept + "\n" + dimmed("promise  ") + report.composed.guarantee +
+                      "\n";
+    if (report.plain) out += dimmed("text     ") + bold(verdict_on_text(report)) + "\n";
+    if (report.composed.finish == finish_reason::cancelled) out += dimmed("ended    ") + "by Ctrl-C\n";
+    out += "\n";
+    for (const line& each : lines_of(report)) {
+        std::string figures = each.name + std::string(20 - each.name.size(), ' ');
+        if (report.plain) figures += padded(each.plain, 10);
+        figures += padded(each.composed, 10);
+        out += "  " + figures + (each.remark.empty() ? "" : "   " + dimmed(each.remark)) + "\n";
+    }
+    if (report.composed.bins) out += bins_as_table(*report.composed.bins);
+    return out + "\n  " + dimmed("Rates leave out loading, prefill and printing.") + "\n";
+}
+
+}  // namespace augur::program

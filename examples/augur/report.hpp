@@ -1,0 +1,38 @@
+#pragma once
+// What a run was like: a table for people, one JSON object for programs.
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheme.hpp"
+
+namespace augur::program {
+
+/// Everything there is to say about one call of `augur generate`.
+struct generation_report {
+    std::vector<token> prompt;
+    scheme_options scheme;  ///< resolved
+    std::string requested_scheme;
+    std::uint64_t seed = 0;
+    double load_seconds = 0;
+    std::size_t weight_bytes = 0;
+    nlohmann::json settings;
+    run_result composed;
+    std::optional<run_result> plain;  ///< the same request, decoded plainly
+
+    /// Index of the first generated token in which the two differ; nothing if they are the same.
+    std::optional<std::size_t> first_difference() const;
+    /// Of the two rates, composed over plain; 0 without a plain run.
+    double speedup() const;
+};
+
+nlohmann::json as_json(const generation_report& report);
+
+/// Several lines, each ended; with colour if it may.
+std::string as_table(const generation_report& report, bool colour);
+
+}  // namespace augur::program

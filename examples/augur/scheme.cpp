@@ -1,0 +1,148 @@
+#include "scheme.hpp"
+
+#include <algorithm>
+#include <array>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/detail/stopwatch.hpp>
+#include <augur/draft/nothing.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace augur::program {
+namespace {
+
+struct later_scheme {
+    std::string_view name, needs;
+};
+constexpr std::array<later_scheme, 10> later_schemes = {{{"hybrid", "several drafters at once"},
+                                                         {"fsd", "the fuzzy criterion"},
+                                                         {"psd_a", "cascades of models"},
+                                                         {"psd_f", "cascades of models"},
+                                                         {"ead", "switching between models"},
+                                                         {"medusa", "draft heads"},
+                                                         {"hydra", "draft heads"},
+                                                         {"entmtp", "draft heads"},
+                                                         {"kangaroo", "a trained exit"},
+                                                         {"dvi", "a trained exit"}}};
+
+using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled>;
+
+any_criterion criterion_of(const std::string& name) {
+    if (name == "exact") return accept::exact{};
+    if (name == "rejection_sampling") return accept::rejection_sampling{};
+    if (name == "coupled") return accept::coupled{};
+    detail::fail("--accept ", io::quote(name), " is unknown; valid are exact, rejection_sampling, coupled");
+}
+
+void check_scheme(const std::string& name) {
+    for (const later_scheme& later : later_schemes) {
+        if (name == later.name) {
+            detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
+        }
+    }
+    constexpr std::array<std::string_view, 4> valid = {"plain", "lookup", "sd", "eaad"};
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+        detail::fail("scheme ", io::quote(name), " is unknown; valid are auto, plain, lookup, sd, eaad");
+    }
+}
+
+/// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
+template <class Scheme>
+run_result run_scheme(const Scheme& scheme, const run_request& request) {
+    const decode::options& chosen = request.options;
+    double in_sink = 0;
+    const commit::token_sink sink = [&](const commit::committed_token& t) {
+        const detail::stopwatch watch;
+        const bool go_on = !chosen.on_token || chosen.on_token(t);
+        in_sink += watch.seconds();
+        return go_on;
+    };
+    decode::session<Scheme> s(scheme, request.prompt, chosen.sampling, chosen.stop,
+                              random::philox_chooser(chosen.seed));
+    run_result result;
+    result.guarantee = guarantee_of<Scheme>::name;
+    while (s.finished == finish_reason::running) {
+        const std::size_t position = s.committed.size();
+        const double before = in_sink;
+        auto record = decode::step(scheme, s, {.on_token = sink});
+        record.seconds.other -= in_sink - before;
+        for (const auto& t : record.committed) result.origins.push_back(t.from);
+        if (!request.on_round) continue;
+        const auto drafted = record.proposed.tokens();
+        request.on_round(
+            {position, {drafted.begin(), drafted.end()}, record.decided, record.committed, record.seconds});
+    }
+    if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
+    s.stops.text().finish();
+    s.counts.seconds.other -= in_sink;
+    result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
+    result.text = s.stops.text().text();
+    result.finish = s.finished;
+    result.detail = s.stops.text().matched();
+    result.counts = s.counts;
+    std::ostringstream policy;
+    policy << s.policy;
+    result.policy = policy.str();
+    if constexpr (std::is_same_v<typename Scheme::policy_type, policy::entropy_bins>) result.bins = s.policy;
+    result.cache_bytes = s.target.sequence().memory_bytes();
+    if constexpr (requires { s.drafter_state.sequence(); }) {
+        result.cache_bytes += s.drafter_state.sequence().memory_bytes();
+    }
+    return result;
+}
+
+policy::entropy_bins bins_of(const scheme_options& chosen) {
+    policy::entropy_bins_options limits;
+    if (chosen.length) limits.max_k = *chosen.length;
+    return {chosen.bin_edges_nats, chosen.bin_lengths, limits};
+}
+
+std::size_t default_length(const std::string& scheme) {
+    return scheme == "lookup" ? 6 : 4;
+}
+
+}  // namespace
+
+scheme_options resolve(scheme_options chosen, double temperature, std::size_t drafts) {
+    if (chosen.scheme == "auto") chosen.scheme = drafts == 0 ? "lookup" : "eaad";
+    if (chosen.accept.empty()) chosen.accept = temperature == 0 ? "exact" : "coupled";
+    check_scheme(chosen.scheme);
+    static_cast<void>(criterion_of(chosen.accept));
+    const bool uses_draft = chosen.scheme == "sd" || chosen.scheme == "eaad";
+    if (uses_draft && drafts == 0) detail::fail("scheme '", chosen.scheme, "' needs a draft model: give --draft FILE");
+    if (uses_draft && drafts > 1) {
+        detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
+    }
+    if (!chosen.length && chosen.scheme != "eaad") chosen.length = default_length(chosen.scheme);
+    static_cast<void>(bins_of(chosen));
+    static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
+    return chosen;
+}
+
+run_result run(const scheme_options& resolved, const llama::host_model& target, const llama::host_model* draft,
+               const run_request& request) {
+    const auto compose = [&](auto criterion) {
+        if (resolved.scheme == "lookup") {
+            return run_scheme(speculate(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max), target,
+                                        policy::fixed_length{*resolved.length}, criterion),
+                              request);
+        }
+        if (resolved.scheme == "sd") {
+            return run_scheme(speculate(*draft, target, policy::fixed_length{*resolved.length}, criterion), request);
+        }
+        if (resolved.scheme == "eaad") {
+            return run_scheme(speculate(*draft, target, bins_of(resolved), criterion), request);
+        }
+        return run_scheme(speculate(draft::nothing{}, target, policy::fixed_length{0}, criterion), request);
+    };
+    return std::visit(compose, criterion_of(resolved.accept));
+}
+
+}  // namespace augur::program

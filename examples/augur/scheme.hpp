@@ -1,0 +1,69 @@
+#pragma once
+// The one place where what was chosen at run time becomes a scheme's type.
+
+#include <augur/decode/generate.hpp>
+#include <augur/llama/host_model.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace augur::program {
+
+/// What the user chose; empty names mean that the program chooses.
+struct scheme_options {
+    std::string scheme = "auto";
+    std::string accept{};
+    std::optional<std::size_t> length{};
+    std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
+    std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
+    std::size_t lookup_min = 2;
+    std::size_t lookup_max = 8;
+};
+
+/// The same with every choice made. Throws where a name is unknown or not available, or the scheme cannot be composed
+/// with this many draft models.
+scheme_options resolve(scheme_options chosen, double temperature, std::size_t drafts);
+
+/// One finished round, whatever the scheme.
+struct round_summary {
+    std::size_t position;  ///< tokens before it, prompt included
+    std::vector<token> drafted;
+    verdict decided;
+    std::vector<commit::committed_token> committed;
+    time_spent seconds;
+};
+
+struct run_request {
+    std::span<const token> prompt;
+    decode::options options;
+    std::function<void(const round_summary&)> on_round;  ///< may be empty
+};
+
+/// A finished decoding, whatever the scheme. The seconds leave out what the sink of the options took.
+struct run_result {
+    std::vector<token> ids;
+    std::vector<origin> origins;
+    std::string text;
+    finish_reason finish = finish_reason::running;
+    std::string detail;
+    statistics counts;
+    std::string guarantee;
+    std::string policy;
+    std::optional<policy::entropy_bins> bins;
+    std::size_t cache_bytes = 0;
+
+    double tokens_per_second() const {
+        return ids.empty() ? 0 : static_cast<double>(ids.size()) / counts.seconds.decoding();
+    }
+};
+
+/// Decodes by a resolved scheme. `draft` may be null for schemes that need none. Throws augur::error, also where the
+/// model's logits were invalid.
+run_result run(const scheme_options& resolved, const llama::host_model& target, const llama::host_model* draft,
+               const run_request& request);
+
+}  // namespace augur::program

@@ -1,0 +1,167 @@
+#include "terminal.hpp"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cwchar>
+
+namespace augur::program {
+namespace {
+
+constexpr std::string_view dim = "\x1b[2m", undo = "\x1b[0m", clear_below = "\x1b[J";
+constexpr double seconds_between_updates = 0.2;
+volatile sig_atomic_t interrupted = 0;
+struct sigaction action_before;
+
+std::string_view colour_of(origin from) {
+    constexpr std::array<std::string_view, 4> colours = {"\x1b[32m", "\x1b[33m", "\x1b[36m", ""};
+    return colours[static_cast<std::size_t>(from)];
+}
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A model's text must not drive the terminal: control characters other than line feed and tab show as '?'.
+std::string harmless(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        const auto code = static_cast<unsigned char>(c);
+        if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = '?';
+    }
+    return out;
+}
+
+winsize size_of_terminal() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return winsize{};
+    return size;
+}
+
+}  // namespace
+
+stream_look look_of(int descriptor) {
+    const char* const terminal = std::getenv("TERM");
+    const char* const no_colour = std::getenv("NO_COLOR");
+    stream_look look;
+    look.live = ::isatty(descriptor) == 1 && terminal && std::string_view(terminal) != "dumb";
+    look.colour = look.live && (!no_colour || *no_colour == '\0');
+    return look;
+}
+
+passing_note::passing_note(std::string_view text) : shown_(look_of(STDERR_FILENO).live) {
+    const bool colour = look_of(STDERR_FILENO).colour;
+    if (shown_)
+        std::fprintf(stderr, "%s%.*s%s", colour ? "\x1b[2m" : "", int(text.size()), text.data(),
+                     colour ? "\x1b[0m" : "");
+}
+
+passing_note::~passing_note() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+interruption::interruption() {
+    interrupted = 0;
+    struct sigaction wish {};
+    wish.sa_handler = [](int) { interrupted = 1; };
+    wish.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    ::sigaction(SIGINT, nullptr, &action_before);
+    if (action_before.sa_handler != SIG_IGN) ::sigaction(SIGINT, &wish, nullptr);
+}
+
+interruption::~interruption() {
+    ::sigaction(SIGINT, &action_before, nullptr);
+}
+
+bool interruption::pressed() {
+    return interrupted != 0;
+}
+
+text_output::text_output(stream_look look) : look_(look) {
+    if (!look_.live) return;
+    std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters
+    if (!look_.colour) return;
+    std::string legend;
+    for (const origin from : {origin::accepted, origin::correction, origin::bonus, origin::plain}) {
+        legend.append(colour_of(from)).append("\u25cf ").append(name_of(from)).append(undo).append("   ");
+    }
+    print(legend + "\n\n");
+}
+
+void text_output::show(origin from, std::string_view text) {
+    ++tokens_;
+    if (!look_.live) {
+        if (!text.empty()) line_open_ = text.back() != '\n';
+        return text.empty() ? void() : print(text);
+    }
+    std::string out;
+    if (status_visible_) out += clear_below;
+    status_visible_ = false;
+    out += painted(from, text);
+    out += status();
+    print(out);
+}
+
+void text_output::finish(std::string_view rest) {
+    std::string out(status_visible_ ? clear_below : "");
+    out += look_.live ? painted(origin::plain, rest) : std::string(rest);
+    if (!look_.live && !rest.empty()) line_open_ = rest.back() != '\n';
+    if (line_open_ && look_.live) out += '\n';
+    if (!out.empty()) print(out);
+}
+
+std::string text_output::painted(origin from, std::string_view text) {
+    const std::string safe = harmless(text);
+    if (!safe.empty()) line_open_ = safe.back() != '\n';
+    advance(safe);
+    return look_.colour && !safe.empty() ? std::string(colour_of(from)).append(safe).append(undo) : safe;
+}
+
+/// The rate, on the line below the text: room for it is made by going down and up again, then the cursor is saved, the line
+/// written, the cursor restored. Not where the text has just filled a line, for there terminals disagree on the cursor.
+std::string text_output::status() {
+    const double time = now();
+    if (!started_) started_ = time;
+    if (time - updated_ >= seconds_between_updates && time - *started_ >= seconds_between_updates) {
+        char text[64];
+        std::snprintf(text, sizeof text, "%.1f tokens/s, %zu tokens", double(tokens_ - 1) / (time - *started_),
+                      tokens_);
+        rate_ = text;
+        updated_ = time;
+    }
+    const winsize size = size_of_terminal();
+    if (rate_.empty() || size.ws_row < 3 || size.ws_col <= rate_.size()) return {};
+    if (column_ != 0 && column_ % size.ws_col == 0) return {};
+    status_visible_ = true;
+    const std::string line = look_.colour ? std::string(dim).append(rate_).append(undo) : rate_;
+    return "\x1b"
+           "D\x1b"
+           "M\x1b"
+           "7\x1b[B\r" +
+           line +
+           "\x1b[K\x1b"
+           "8";
+}
+
+/// Counts the columns that the text takes since the last line feed.
+void text_output::advance(std::string_view text) {
+    std::mbstate_t state{};
+    while (!text.empty()) {
+        wchar_t letter = 0;
+        const std::size_t length = std::mbrtowc(&letter, text.data(), text.size(), &state);
+        if (length == 0 || length > text.size()) return;
+        const int width = ::wcwidth(letter);
+        if (letter == L'\n') column_ = 0;
+        if (letter == L'\t') column_ += 8 - column_ % 8;
+        if (width > 0) column_ += static_cast<std::size_t>(width);
+        text.remove_prefix(length);
+    }
+}
+
+}  // namespace augur::program

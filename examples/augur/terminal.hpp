@@ -1,0 +1,69 @@
+#pragma once
+// What a person sees while the text is made. Piped output gets none of this: only the text.
+
+#include <augur/commit/apply.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "output_file.hpp"
+
+namespace augur::program {
+
+/// What a stream may be sent. TERM=dumb counts as no terminal; NO_COLOR keeps the live lines, without colour.
+struct stream_look {
+    bool live = false;
+    bool colour = false;
+};
+stream_look look_of(int descriptor);
+
+/// A dim line on standard error for as long as it lives; on a terminal only.
+class passing_note {
+ public:
+    explicit passing_note(std::string_view text);
+    passing_note(const passing_note&) = delete;
+    passing_note& operator=(const passing_note&) = delete;
+    ~passing_note();
+
+ private:
+    bool shown_;
+};
+
+/// While it lives, the first Ctrl-C is a wish to stop, which pressed() tells; the second ends the program.
+class interruption {
+ public:
+    interruption();
+    interruption(const interruption&) = delete;
+    interruption& operator=(const interruption&) = delete;
+    ~interruption();
+    static bool pressed();
+};
+
+/// Writes tokens to standard output as they come: on a terminal coloured by origin, below a legend and above a line
+/// with the rate so far; elsewhere the text alone.
+class text_output {
+ public:
+    explicit text_output(stream_look look);
+
+    /// `text` became final with a token of this origin.
+    void show(origin from, std::string_view text);
+    /// The last piece of text; afterwards the cursor is where the next line begins.
+    void finish(std::string_view rest);
+
+ private:
+    std::string painted(origin from, std::string_view text);
+    std::string status();
+    void advance(std::string_view text);
+
+    stream_look look_;
+    std::optional<double> started_;
+    double updated_ = 0;
+    std::string rate_;
+    std::size_t tokens_ = 0;
+    std::size_t column_ = 0;
+    bool status_visible_ = false;
+    bool line_open_ = false;
+};
+
+}  // namespace augur::program
