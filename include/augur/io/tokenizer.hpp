@@ -57,7 +57,6 @@ class tokenizer {
     std::vector<token> encode(std::string_view text, encode_options options = {}) const {
         check_utf8(text, "the text");
         std::vector<token> out;
-        if (options.add_special && words_.add_bos) out.push_back(words_.bos);
         bool with_prefix = words_.prefix != space_prefix::never;
         special_.split(
             text, options.parse_special,
@@ -66,10 +65,12 @@ class tokenizer {
                 with_prefix = false;
             },
             [&](token id) {
-                const bool doubled = options.add_special && words_.add_bos && out.size() == 1 && id == words_.bos;
-                if (!doubled) out.push_back(id);
+                out.push_back(id);
                 with_prefix = words_.prefix == space_prefix::always;
             });
+        if (options.add_special && words_.add_bos && (out.empty() || out.front() != words_.bos)) {
+            out.insert(out.begin(), words_.bos);
+        }
         if (options.add_special && words_.add_eos && (out.empty() || out.back() != words_.eos)) {
             out.push_back(words_.eos);
         }
