@@ -1,9 +1,13 @@
 #pragma once
 // What the safetensors fuzzer does with its input, and the replay of its corpus too.
 
+#include <algorithm>
 #include <augur/io/safetensors.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
+#include <vector>
 
 #include "fuzz/touch.hpp"
 
@@ -13,6 +17,18 @@ namespace augur::testing {
 inline void read_safetensors(std::span<const std::byte> bytes) {
     const io::tensor_table table(io::parse_safetensors(bytes, "fuzz"), "fuzz");
     for (const auto& tensor : table.tensors()) touch(tensor, table.find(tensor.name));
+}
+
+/// The same for a file made of the bytes: the first is the size of the data, the others are the header. So a mutation of
+/// the header does not end at its length.
+inline void read_safetensors_header(std::span<const std::byte> bytes) {
+    const std::size_t data = bytes.empty() ? 0 : std::to_integer<std::size_t>(bytes[0]);
+    const auto header = bytes.subspan(std::min<std::size_t>(bytes.size(), 1));
+    const std::uint64_t length = header.size();
+    std::vector<std::byte> file(sizeof(length) + header.size() + data);
+    std::memcpy(file.data(), &length, sizeof(length));
+    std::copy(header.begin(), header.end(), file.begin() + sizeof(length));
+    read_safetensors(file);
 }
 
 }  // namespace augur::testing

@@ -1,4 +1,5 @@
-#include <augur/io/byte_reader.hpp>
+#include "augur/io/byte_reader.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <limits>
 

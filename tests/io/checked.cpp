@@ -1,5 +1,6 @@
+#include "augur/io/checked.hpp"
+
 #include <array>
-#include <augur/io/checked.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-#include <augur/io/dequantize.hpp>
+#include "augur/io/dequantize.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>

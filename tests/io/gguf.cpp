@@ -1,5 +1,6 @@
+#include "augur/io/gguf.hpp"
+
 #include <augur/io/dequantize.hpp>
-#include <augur/io/gguf.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
-#include <augur/io/gguf_metadata.hpp>
+#include "augur/io/gguf_metadata.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>

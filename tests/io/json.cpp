@@ -1,4 +1,5 @@
-#include <augur/io/json.hpp>
+#include "augur/io/json.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <span>
 #include <string>

@@ -1,6 +1,7 @@
+#include "augur/io/mapped_file.hpp"
+
 #include <sys/stat.h>
 
-#include <augur/io/mapped_file.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string_view>
 #include <type_traits>

@@ -1,4 +1,5 @@
-#include <augur/io/quote.hpp>
+#include "augur/io/quote.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <string>
 

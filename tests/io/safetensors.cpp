@@ -1,5 +1,6 @@
+#include "augur/io/safetensors.hpp"
+
 #include <augur/io/dequantize.hpp>
-#include <augur/io/safetensors.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-#include <augur/io/tensor.hpp>
+#include "augur/io/tensor.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
-#include <augur/io/tensor_table.hpp>
+#include "augur/io/tensor_table.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <utility>
