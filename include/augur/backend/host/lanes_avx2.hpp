@@ -25,7 +25,7 @@ struct lanes_avx2 {
     /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
     /// that need unpacking are unpacked in registers for up to streamed_columns columns.
     static constexpr int wide_panels = 2, tile_panels = 1;
-    static constexpr int wide_columns = 2, most_columns = 6, streamed_columns = 6;
+    static constexpr int wide_columns = 1, most_columns = 6, streamed_columns = 4;
 
     AUGUR_AVX2_INLINE static vector broadcast(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
     AUGUR_AVX2_INLINE static vector zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }

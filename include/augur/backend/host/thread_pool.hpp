@@ -1,10 +1,12 @@
 #pragma once
-// A few threads that run one function together and meet at barriers inside it.
+// A few threads that share loops of some microseconds.
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <thread>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "augur/types/error.hpp"
@@ -15,28 +17,31 @@
 
 namespace augur::backend::host {
 
-/// The half-open part [first, last) of [0, size) that falls to worker `index` of `count`.
+/// The half-open range [first, last).
 struct part {
     std::size_t first, last;
 };
+/// Part `index` of `count` almost equal ones of [0, size).
 inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
     return {size * index / count, size * (index + 1) / count};
 }
 
-/// `threads` workers, the calling thread being worker 0. Workers spin for some tens of microseconds between parts, so
-/// that a step's parts follow each other without system calls, and then sleep: an idle pool costs nothing, and a machine
-/// with more runnable threads than cores keeps moving. Only one thread may call run() at a time.
+/// The calling thread and `threads - 1` helpers. Whoever is free takes the next chunk of a loop, so a helper that the
+/// system has put aside delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that wait
+/// spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an idle
+/// pool costs nothing. No memory is allocated after construction.
 class thread_pool {
  public:
-    static constexpr std::size_t most_threads = 64;
+    static constexpr std::size_t most_threads = 64, most_chunks = 32768;
 
     explicit thread_pool(std::size_t threads) : count_(threads) {
-        if (threads < 1 || threads > most_threads)
+        if (threads < 1 || threads > most_threads) {
             detail::fail("threads must be 1 to ", most_threads, ", not ", threads);
+        }
         const std::size_t cores = std::thread::hardware_concurrency();
         if (cores != 0 && threads > cores) spins_ = 16;
         try {
-            for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
+            for (std::size_t i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { serve(i); });
         } catch (...) {
             stop();
             throw;
@@ -48,35 +53,52 @@ class thread_pool {
 
     std::size_t size() const { return count_; }
 
-    /// Calls body(index) once on every worker, index 0..size()-1, and returns when all have returned. The body must not
-    /// throw; it may call meet().
+    /// Calls body(chunk, worker) for every chunk in [0, chunks), each once, in any order, and returns when all have
+    /// returned; what they wrote is then visible. Worker is 0..size()-1, and no two calls run at once for one worker. The
+    /// body must not throw. One loop at a time; chunks <= most_chunks.
     template <class Body>
-    void run(Body& body) {
-        call_ = [](void* context, std::size_t index) noexcept { (*static_cast<Body*>(context))(index); };
-        context_ = &body;
-        if (count_ > 1) signal(job_);
-        call_(context_, 0);
-        meet();
-    }
-
-    /// Waits, inside a body, until every worker has come here; what they wrote before is then visible to all.
-    void meet() {
-        if (count_ == 1) return;
-        const int round = round_.load(std::memory_order_relaxed);
-        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<int>(count_)) {
-            arrived_.store(0, std::memory_order_relaxed);
-            signal(round_);
-        } else {
-            wait_while(round_, round);
+    void for_each(std::size_t chunks, const Body& body) {
+        if (count_ == 1 || chunks <= 1) {
+            for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
+            return;
         }
+        call_ = [](const void* context, std::size_t chunk, std::size_t worker) noexcept {
+            (*static_cast<const Body*>(context))(chunk, worker);
+        };
+        context_ = std::addressof(body);
+        done_.store(0, std::memory_order_relaxed);
+        publish(chunks);
+        while (take(0)) {
+        }
+        for (std::uint32_t done; (done = done_.load(std::memory_order_acquire)) < chunks;) wait(done_, done);
     }
 
  private:
-    static void signal(std::atomic<int>& value) {
-        value.fetch_add(1, std::memory_order_release);
-        value.notify_all();
+    // A ticket is [loop : 32 | chunks : 16 | next chunk : 16]. Taking a chunk is one increment. A helper that comes late
+    // increments a finished loop's ticket, or takes a chunk of the present one: never a chunk that was taken.
+    static std::uint64_t chunks_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
+    static std::uint64_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
+
+    void publish(std::uint64_t chunks) {
+        ticket_.store(++loop_ << 32 | chunks << 16, std::memory_order_release);
+        ticket_.notify_all();
     }
-    void wait_while(const std::atomic<int>& value, int old) const {
+
+    /// Runs one chunk; false if none is left.
+    bool take(std::size_t worker) {
+        const std::uint64_t seen = ticket_.load(std::memory_order_relaxed);
+        if (next_of(seen) >= chunks_of(seen)) return false;
+        const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acq_rel);
+        const std::uint64_t chunk = next_of(ticket), chunks = chunks_of(ticket);
+        if (chunk >= chunks) return false;
+        call_(context_, static_cast<std::size_t>(chunk), worker);
+        if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) done_.notify_all();
+        return true;
+    }
+
+    /// Returns when the value has changed, and sometimes before.
+    template <class T>
+    void wait(const std::atomic<T>& value, std::type_identity_t<T> old) const {
         for (int spin = 0; spin < spins_; ++spin) {
             if (value.load(std::memory_order_acquire) != old) return;
 #if defined(__x86_64__)
@@ -86,29 +108,27 @@ class thread_pool {
         value.wait(old, std::memory_order_acquire);
     }
 
-    void serve(std::size_t index) {
-        for (int job = 0;; ++job) {
-            wait_while(job_, job);
-            if (stopping_) return;
-            call_(context_, index);
-            meet();
+    void serve(std::size_t worker) {
+        while (!stopping_.load(std::memory_order_acquire)) {
+            const std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+            if (!take(worker)) wait(ticket_, ticket);
         }
     }
     void stop() {
-        stopping_ = true;
-        signal(job_);
-        for (auto& worker : workers_) worker.join();
+        stopping_.store(true, std::memory_order_release);
+        publish(0);
+        for (auto& helper : helpers_) helper.join();
     }
 
     std::size_t count_;
-    int spins_ = 4000;
-    bool stopping_ = false;  // written before job_ is signalled, read after
-    void (*call_)(void*, std::size_t) noexcept = nullptr;
-    void* context_ = nullptr;
-    alignas(64) std::atomic<int> job_{0};
-    alignas(64) std::atomic<int> arrived_{0};
-    alignas(64) std::atomic<int> round_{0};
-    std::vector<std::thread> workers_;
+    int spins_ = 2000;
+    std::uint64_t loop_ = 0;
+    void (*call_)(const void*, std::size_t, std::size_t) noexcept = nullptr;
+    const void* context_ = nullptr;
+    std::atomic<bool> stopping_{false};
+    alignas(64) std::atomic<std::uint64_t> ticket_{0};
+    alignas(64) std::atomic<std::uint32_t> done_{0};
+    std::vector<std::thread> helpers_;
 };
 
 }  // namespace augur::backend::host

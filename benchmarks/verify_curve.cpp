@@ -1,0 +1,90 @@
+// What decides whether speculation pays: the time of one forward pass over n new tokens, T(n), against T(1).
+//
+//   bench_verify_curve MODEL [keep|f32|bf16] [THREADS] [CONTEXT] [automatic|portable|avx2|avx512]
+//
+// Prints the median and the least of many passes, in milliseconds, logits for all n rows, and medians' ratio to T(1).
+// Row counts take turns, so that a machine's other work slows all of them alike.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "augur/llama/host_model.hpp"
+
+namespace {
+
+using namespace augur;
+
+template <class Name, class... Names>
+Name parse(const std::string& text, Name first, Names... others) {
+    for (const Name name : {first, others...}) {
+        if (text == name_of(name)) return name;
+    }
+    detail::fail("unknown option ", text);
+}
+
+double milliseconds(const llama::host_model& model, llama::sequence& sequence, std::span<const token> tokens) {
+    const std::size_t length = model.length(sequence);
+    const auto start = std::chrono::steady_clock::now();
+    model.extend(sequence, tokens);
+    const auto end = std::chrono::steady_clock::now();
+    model.truncate(sequence, length);
+    return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
+void run(const std::string& path, const llama::load_options& options, std::size_t context) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto model = llama::host_model::load(path, options);
+    const std::chrono::duration<double> loading = std::chrono::steady_clock::now() - start;
+    std::printf("%s, %zu threads, %.1f MB of weights, loaded in %.2f s\n", std::string(name_of(model.format())).c_str(),
+                model.threads(), static_cast<double>(model.memory_bytes()) * 1e-6, loading.count());
+    std::vector<token> text(std::max<std::size_t>(context, 512));
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        text[i] = static_cast<token>((i * 7919 + 13) % model.vocabulary_size());
+    }
+    auto sequence = model.make_sequence();
+    const auto before = std::chrono::steady_clock::now();
+    model.extend(sequence, std::span(text).first(context), 0);
+    const std::chrono::duration<double> prefill = std::chrono::steady_clock::now() - before;
+    std::printf("prefill of %zu tokens: %.0f tokens per second\n", context,
+                static_cast<double>(context) / prefill.count());
+    const std::vector<std::size_t> rows{1, 2, 3, 4, 6, 8, 12, 16, 32};
+    std::vector<std::vector<double>> times(rows.size());
+    for (int round = 0; round < 31; ++round) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            times[i].push_back(milliseconds(model, sequence, std::span(text).first(rows[i])));
+        }
+    }
+    std::printf("%4s %10s %10s %8s %8s\n", "n", "median ms", "least ms", "ratio", "of least");
+    for (auto& of_rows : times) std::sort(of_rows.begin(), of_rows.end());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double median = times[i][times[i].size() / 2], least = times[i].front();
+        std::printf("%4zu %10.2f %10.2f %8.2f %8.2f\n", rows[i], median, least, median / times[0][times[0].size() / 2],
+                    least / times[0].front());
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc < 2) detail::fail("usage: bench_verify_curve MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]");
+        using backend::host::instruction_set;
+        using llama::weight_format;
+        llama::load_options options;
+        if (argc > 2) options.weights = parse(argv[2], weight_format::keep, weight_format::f32, weight_format::bf16);
+        if (argc > 3) options.threads = std::stoul(argv[3]);
+        if (argc > 5) {
+            options.instruction_set = parse(argv[5], instruction_set::automatic, instruction_set::portable,
+                                            instruction_set::avx2, instruction_set::avx512);
+        }
+        run(argv[1], options, argc > 4 ? std::stoul(argv[4]) : 256);
+    } catch (const std::exception& caught) {
+        std::fprintf(stderr, "bench_verify_curve: %s\n", caught.what());
+        return 1;
+    }
+}
