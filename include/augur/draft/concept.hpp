@@ -21,12 +21,12 @@ concept MakesDraftState = std::movable<typename D::state_type> && requires(const
     { drafter.make_state() } -> std::same_as<typename D::state_type>;
 };
 
-/// `drafter.propose(state, context)` returns a proposal, whose type says what is claimed about its tokens.
+/// `drafter.propose(state, context)` returns a proposal, whose type says what is claimed about its tokens: `claim_type`.
 template <class D>
 concept ReturnsProposal = requires(const D& drafter, typename D::state_type& state,
                                    detail::any_draft_context& context) {
     typename D::claim_type;
-    { drafter.propose(state, context) } -> ChainProposal;
+    { drafter.propose(state, context) } -> ChainProposalOf<typename D::claim_type>;
 };
 
 /// `drafter.follow(state, prefix)`: these tokens are committed; forget everything else.
@@ -38,13 +38,14 @@ concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state
 /// Makes a proposal after a prefix, for as long as the context wants more.
 /// Define: state_type, claim_type, make_state(), propose(), follow().
 ///         Optional: vocabulary_size(), compared with the target's at construction;
+///         prepare(state, prefix) const, called once with the prompt, whose time counts as prefill;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
 ///         drawing from it, which policies on the draft's entropy or confidence need.
 /// Laws:   never more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
 ///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
 ///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
-/// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Suite: testing/drafter_laws.hpp.
+/// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Smallest: tests/draft/concept.cpp.
 template <class D>
 concept Drafter = MakesDraftState<D> && ReturnsProposal<D> && FollowsPrefix<D>;
 

@@ -90,4 +90,8 @@ concept ChainProposal = requires(const P& proposed, std::size_t i) {
     { proposed[i] } -> std::same_as<drafted_token<typename P::claim_type>>;
 };
 
+/// A chain that makes this very claim about its tokens.
+template <class P, class Claim>
+concept ChainProposalOf = ChainProposal<P> && std::same_as<typename P::claim_type, Claim>;
+
 }  // namespace augur

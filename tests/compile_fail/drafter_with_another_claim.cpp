@@ -1,0 +1,13 @@
+// A drafter cannot claim that its tokens were drawn from rows and return none.
+// expected-error {{ReturnsProposal}}
+#include "augur/draft/concept.hpp"
+
+struct pretender {
+    struct state_type {};
+    using claim_type = augur::distribution;
+    state_type make_state() const { return {}; }
+    augur::proposal<augur::point_mass> propose(state_type&, auto&) const { return {}; }
+    void follow(state_type&, const augur::prefix&) const {}
+};
+
+static_assert(augur::Drafter<pretender>);
