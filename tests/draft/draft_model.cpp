@@ -137,4 +137,43 @@ BOOST_FIXTURE_TEST_CASE(redrafting_a_position_draws_anew, fixture) {
     BOOST_TEST(!std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin()));
 }
 
+/// Drafts while rows are uncertain, as a policy that looks at them does.
+struct while_uncertain {
+    static constexpr signals needs = signals::draft_confidence;
+    std::size_t length(const observation& seen) const { return seen.draft_confidence < 0.5 ? 100 : seen.drafted; }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_prompt_is_prefilled_where_it_fits, fixture) {
+    const std::vector<token> prompt{1, 2, 3};
+    for (std::size_t context_length : {1u, 2u, 3u, 4u}) {
+        const model_type small = testing::hashed_model(7, 3, 2, context_length);
+        const auto scheme = speculate(small, model, policy::fixed_length{2}, accept::coupled{});
+        const decode::session session(scheme, prompt, {}, {}, random::philox_chooser(0));
+        BOOST_TEST(session.drafter_state.tokens().size() == (context_length < 3 ? 0u : 2u));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(one_row_per_drafted_token_and_one_that_ends_the_draft, fixture) {
+    std::size_t rows = 0;
+    const model_type counting(7, 64, [&](std::span<const token> tokens, std::span<float> row) {
+        ++rows;
+        std::fill(row.begin(), row.end(), 0.0f);
+        if (tokens.size() == 6) row[0] = 20;
+    });
+    const draft::draft_model<const model_type&> drafter(counting);
+    auto state = drafter.make_state();
+    drafter.prepare(state, before);
+    BOOST_TEST(rows == 0u);
+    const policy::fixed_length four{4};
+    auto given = context(four);
+    BOOST_TEST(drafter.propose(state, given).size() == 4u);
+    BOOST_TEST(rows == 4u);
+    drafter.follow(state, before);
+    rows = 0;
+    const while_uncertain looking{};
+    auto watched = context(looking);
+    BOOST_TEST(drafter.propose(state, watched).size() == 3u);
+    BOOST_TEST(rows == 4u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,7 +14,8 @@ namespace augur::draft {
 
 /// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says. Its rows pass
 /// through the same transform as the target's. Rewound to what is committed after every round; where its context ends it
-/// proposes nothing. Cost: one pass of the model per drafted token, and one to catch up.
+/// proposes nothing. Cost: one pass of the model per row looked at: per drafted token, and one more where the policy ends
+/// the draft at a row. The first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 template <class Source, class Drawing = argmax>
 class draft_model {
@@ -32,6 +33,11 @@ class draft_model {
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
 
     state_type make_state() const { return state_type(model()); }
+
+    /// Prefills all of the prompt but its last token, where the model's context holds the prompt.
+    void prepare(state_type& state, const prefix& prompt) const {
+        if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
+    }
 
     proposal<claim_type> propose(state_type& state, auto& context) const {
         proposal<claim_type> proposed;
