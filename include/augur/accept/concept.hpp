@@ -42,7 +42,7 @@ concept DrawsToken = requires(const C& criterion, const distribution& target, de
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee.
 /// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
 ///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
-/// Models: accept::exact, accept::rejection_sampling, accept::coupled. Suite: testing/criterion_laws.hpp.
+/// Models: accept::exact, accept::rejection_sampling, accept::coupled. Smallest: tests/accept/concept.cpp.
 template <class C, class Claim>
 concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> && ReturnsDecision<C, Claim>;
 

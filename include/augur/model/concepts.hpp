@@ -66,7 +66,7 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
 ///         rows stay valid until the same sequence is extended again.
-/// Models: llama::host_model, testing::table_model. Smallest: tests/model/smallest.hpp. Suite: testing/model_laws.hpp.
+/// Models: llama::host_model, testing::function_model. Smallest: tests/model/smallest.hpp.
 template <class M>
 concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
     ExtendsSequences<M> && TruncatesSequences<M>;

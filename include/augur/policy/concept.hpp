@@ -16,16 +16,16 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
 };
 
 /// Decides how far to guess before the next verification.
-/// Define: length(observation) const, asked once before drafting and, when the policy needs a signal of the draft's rows,
-///         again before each token is drawn, with that token's row observed and its value not yet chosen. Drafting goes on
-///         while fewer tokens than the answer are drafted.
+/// Define: length(observation) const, asked once before drafting; but where the policy needs a signal of the draft's rows,
+///         before each token instead, with that token's row observed and its value not yet chosen. Drafting goes on while
+///         fewer tokens than the answer are drafted.
 ///         Optional: `static constexpr signals needs` (default none), the only signals that are computed;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round.
 /// Laws:   equal policies and equal observations, equal lengths; 0 means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer.
 /// Cannot change the output's distribution; only acceptance can.
-/// Models: policy::fixed_length, policy::entropy_bins. Suite: testing/policy_laws.hpp.
+/// Models: policy::fixed_length, policy::entropy_bins. Smallest: tests/policy/concept.cpp.
 template <class P>
 concept SpeculationPolicy = std::copyable<P> && DecidesLength<P>;
 
