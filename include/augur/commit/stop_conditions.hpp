@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "augur/commit/text_stream.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur {
@@ -18,7 +19,7 @@ namespace augur {
 /// Why a decoding ended. Of several reasons at one token the first in this list is reported.
 enum class finish_reason {
     running,
-    stop_token,      ///< a stop token was committed; it is the last token returned
+    stop_token,      ///< a stop token was committed; it is the last token returned, and not part of the text
     stop_string,     ///< a stop string was completed; the text ends before it, the ids with the token that completed it
     max_tokens,      ///< the limit on generated tokens
     context,         ///< prompt and output fill the context
@@ -52,7 +53,7 @@ struct stop_conditions {
     std::size_t max_tokens = 128;
     std::vector<token> stop_tokens{};
     std::vector<std::string> stop_strings{};  ///< need text_of
-    /// Bytes of a token; asked once for every committed token, in order. Must not throw.
+    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw.
     std::function<std::string(token)> text_of{};
 };
 

@@ -1,0 +1,144 @@
+#include "augur/commit/stop_conditions.hpp"
+
+#include <augur/types/error.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using augur::finish_reason;
+using augur::name_of;
+using augur::token;
+using augur::commit::stop_conditions;
+using augur::commit::stop_watcher;
+
+namespace {
+
+/// Tokens are letters: 0 is "a".
+std::string letter(token t) {
+    return std::string(1, static_cast<char>('a' + t));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(commit_stop_conditions)
+
+BOOST_AUTO_TEST_CASE(of_several_reasons_the_first_is_reported) {
+    for (unsigned holds = 0; holds < 16; ++holds) {
+        const bool stop_token = holds & 1;
+        const bool stop_string = holds & 2;
+        const bool max_tokens = holds & 4;
+        const bool context = holds & 8;
+        stop_conditions conditions{.max_tokens = max_tokens ? 5u : 6u, .text_of = letter};
+        conditions.stop_tokens = {9, stop_token ? 2 : 8};
+        conditions.stop_strings = {stop_string ? "c" : "cd"};
+        stop_watcher watcher(conditions, context ? 20 : 21);
+        const finish_reason expected = stop_token    ? finish_reason::stop_token
+                                       : stop_string ? finish_reason::stop_string
+                                       : max_tokens  ? finish_reason::max_tokens
+                                       : context     ? finish_reason::context
+                                                     : finish_reason::running;
+        BOOST_TEST(name_of(watcher.admit(2, 5, 20)) == name_of(expected), "conditions " << holds);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reasons_are_listed_in_the_order_in_which_they_are_reported) {
+    const finish_reason order[] = {finish_reason::running,    finish_reason::stop_token, finish_reason::stop_string,
+                                   finish_reason::max_tokens, finish_reason::context,    finish_reason::invalid_logits,
+                                   finish_reason::cancelled};
+    const std::string_view names[] = {"running", "stop_token",     "stop_string", "max_tokens",
+                                      "context", "invalid_logits", "cancelled"};
+    for (std::size_t i = 0; i < 7; ++i) {
+        BOOST_TEST(static_cast<std::size_t>(order[i]) == i);
+        BOOST_TEST(name_of(order[i]) == names[i]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_string_spans_tokens_and_its_text_is_never_released) {
+    stop_watcher watcher({.stop_strings = {"bcd"}, .text_of = letter}, 100);
+    std::string released;
+    std::size_t generated = 0;
+    finish_reason why = finish_reason::running;
+    for (const token t : {0, 1, 2, 1, 2, 3, 4}) {
+        ++generated;
+        why = watcher.admit(t, generated, 10 + generated);
+        released += watcher.released();
+        if (why != finish_reason::running) break;
+    }
+    BOOST_TEST(name_of(why) == "stop_string");
+    BOOST_TEST(generated == 6u);
+    BOOST_TEST(released == "abc");
+    BOOST_TEST(watcher.text().text() == "abc");
+    BOOST_TEST(watcher.text().matched() == "bcd");
+}
+
+BOOST_AUTO_TEST_CASE(at_the_end_nothing_is_held_back) {
+    stop_watcher watcher({.max_tokens = 2, .stop_strings = {"abc"}, .text_of = letter}, 100);
+    BOOST_TEST(name_of(watcher.admit(0, 1, 11)) == "running");
+    BOOST_TEST(watcher.released() == "");
+    BOOST_TEST(name_of(watcher.admit(1, 2, 12)) == "max_tokens");
+    BOOST_TEST(watcher.released() == "ab");
+}
+
+BOOST_AUTO_TEST_CASE(text_is_asked_for_once_per_token_and_never_for_a_stop_token) {
+    std::vector<token> asked;
+    stop_conditions conditions{.stop_tokens = {5}};
+    conditions.text_of = [&](token t) {
+        asked.push_back(t);
+        return letter(t);
+    };
+    stop_watcher watcher(conditions, 100);
+    for (const token t : {3, 3, 1}) BOOST_TEST(name_of(watcher.admit(t, 1, 10)) == "running");
+    BOOST_TEST(name_of(watcher.admit(5, 4, 14)) == "stop_token");
+    const std::vector<token> expected = {3, 3, 1};
+    BOOST_TEST(asked == expected, boost::test_tools::per_element());
+    BOOST_TEST(watcher.text().text() == "ddb");
+}
+
+BOOST_AUTO_TEST_CASE(without_text_tokens_and_limits_still_stop) {
+    stop_watcher watcher({.max_tokens = 3, .stop_tokens = {7}}, 100);
+    BOOST_TEST(name_of(watcher.admit(1, 1, 11)) == "running");
+    BOOST_TEST(name_of(watcher.admit(7, 2, 12)) == "stop_token");
+    BOOST_TEST(name_of(watcher.admit(1, 3, 13)) == "max_tokens");
+    BOOST_TEST(watcher.released() == "");
+}
+
+BOOST_AUTO_TEST_CASE(room_is_what_both_limits_leave) {
+    for (std::size_t max_tokens = 0; max_tokens < 8; ++max_tokens) {
+        for (std::size_t context = 0; context < 12; ++context) {
+            const stop_watcher watcher({.max_tokens = max_tokens}, context);
+            for (std::size_t generated = 0; generated < 10; ++generated) {
+                const std::size_t length = 4 + generated;
+                std::size_t room = 0;
+                while (generated + room < max_tokens && length + room < context) ++room;
+                BOOST_TEST(watcher.room(generated, length) == room);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_token_of_the_room_ends_the_decoding) {
+    for (const std::size_t max_tokens : {1u, 3u, 9u}) {
+        for (const std::size_t context : {5u, 7u, 30u}) {
+            stop_watcher watcher({.max_tokens = max_tokens}, context);
+            const std::size_t room = watcher.room(0, 4);
+            BOOST_TEST_REQUIRE(room > 0u);
+            for (std::size_t n = 1; n <= room; ++n) {
+                const bool running = watcher.admit(0, n, 4 + n) == finish_reason::running;
+                BOOST_TEST(running == (n < room));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stop_strings_without_text_are_refused) {
+    try {
+        const stop_watcher watcher({.stop_strings = {"a", "b"}}, 10);
+        BOOST_TEST(false, "stop strings without text_of were accepted");
+    } catch (const augur::error& e) {
+        BOOST_TEST(e.what() == std::string("there are 2 stop strings, but no text_of to find them with"));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

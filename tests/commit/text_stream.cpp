@@ -1,0 +1,215 @@
+#include "augur/commit/text_stream.hpp"
+
+#include <algorithm>
+#include <augur/types/error.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using augur::commit::text_stream;
+using strings = std::vector<std::string>;
+
+namespace {
+
+struct outcome {
+    std::string text;
+    std::string matched;
+    friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+/// Where the text ends, from all of it: before the stop string that ends first; of those, before the longest.
+outcome literal(const std::string& text, const strings& stops) {
+    for (std::size_t end = 1; end <= text.size(); ++end) {
+        std::string longest;
+        for (const std::string& stop : stops) {
+            const bool ends_here = std::string_view(text).substr(0, end).ends_with(stop);
+            if (ends_here && stop.size() > longest.size()) longest = stop;
+        }
+        if (!longest.empty()) return {text.substr(0, end - longest.size()), longest};
+    }
+    return {text, ""};
+}
+
+/// How much of a text is certain to stay: up to the first place where a stop string may have begun.
+std::size_t certain(const std::string& text, const strings& stops) {
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
+        const std::string_view rest = std::string_view(text).substr(begin);
+        if (std::any_of(stops.begin(), stops.end(), [&](const auto& stop) { return stop.starts_with(rest); })) {
+            return begin;
+        }
+    }
+    return text.size();
+}
+
+/// Pushes the pieces; after each the released text is exactly what is certain.
+outcome stream(const std::vector<std::string_view>& pieces, const strings& stops) {
+    text_stream made(stops);
+    std::string released;
+    bool stopped = false;
+    for (const std::string_view piece : pieces) {
+        stopped = made.push(piece);
+        released += made.release();
+        if (stopped) break;
+        BOOST_TEST(released == made.text().substr(0, certain(made.text(), stops)));
+        BOOST_TEST(made.release() == "");
+    }
+    BOOST_TEST(stopped == !made.matched().empty());
+    made.finish();
+    released += made.release();
+    BOOST_TEST(released == made.text());
+    return {made.text(), std::string(made.matched())};
+}
+
+/// The pieces between the set bits of `cuts`.
+std::vector<std::string_view> cut(std::string_view bytes, std::size_t cuts) {
+    std::vector<std::string_view> pieces;
+    std::size_t begin = 0;
+    for (std::size_t at = 1; at < bytes.size(); ++at) {
+        if ((cuts >> (at - 1) & 1) == 0) continue;
+        pieces.push_back(bytes.substr(begin, at - begin));
+        begin = at;
+    }
+    pieces.push_back(bytes.substr(begin));
+    return pieces;
+}
+
+struct sample {
+    std::string bytes;
+    std::string text;  ///< what the bytes say
+    strings stops;
+};
+
+const std::vector<sample> samples = {
+    {"hello world", "hello world", {}},
+    {"hello world", "hello world", {"o w"}},
+    {"aaaabaaab", "aaaabaaab", {"aab"}},
+    {"abcdabce", "abcdabce", {"abce", "zz"}},
+    {"xabcdx", "xabcdx", {"abcd", "bc"}},  // begins first, ends last
+    {"xabcdx", "xabcdx", {"cd", "abcd", "bcd"}},
+    {"one\n\ntwo", "one\n\ntwo", {"\n\n", "\n\nt"}},
+    {"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z", "ä€😀z", {}},
+    {"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z", "ä€😀z", {"€😀"}},
+    {"a\xE2\x82\xAC\xE2\x82\xAC"
+     "b",
+     "a€€b",
+     {"€b", "a€b"}},
+    {"a\xC3\xA4o\xC3\xB6", "aäoö", {"ö", "äo"}},
+    {"a\xFF\x80z", "a\uFFFD\uFFFDz", {}},
+    {"\xE2\x82z\xE2", "\uFFFDz\uFFFD", {}},
+    {"\xF0\x9F\x98\xC3\xA4", "\uFFFDä", {"ä"}},
+    {"\xED\xA0\x80q", "\uFFFD\uFFFD\uFFFDq", {"q"}},  // a surrogate half
+    {"a\xE2z!", "a\uFFFDz!", {"\uFFFDz", "z!"}},
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(commit_text_stream)
+
+BOOST_AUTO_TEST_CASE(how_the_bytes_are_cut_does_not_matter) {
+    for (const sample& given : samples) {
+        BOOST_TEST_CONTEXT(given.text) {
+            const outcome expected = literal(given.text, given.stops);
+            for (std::size_t cuts = 0; cuts < std::size_t{1} << (given.bytes.size() - 1); ++cuts) {
+                const outcome made = stream(cut(given.bytes, cuts), given.stops);
+                BOOST_TEST(made.text == expected.text);
+                BOOST_TEST(made.matched == expected.matched);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nor_do_they_for_every_short_text_and_pair_of_stop_strings) {
+    const strings alphabet = {"a", "b", "\xC3\xA4"};
+    std::mt19937 random(1);
+    const auto word = [&](std::size_t longest) {
+        std::string made;
+        for (std::size_t n = 1 + random() % longest; n > 0; --n) made += alphabet[random() % 3];
+        return made;
+    };
+    for (std::size_t i = 0; i < 1500; ++i) {
+        const std::string text = word(20);
+        const strings stops = {word(4), word(3)};
+        const outcome expected = literal(text, stops);
+        for (std::size_t n = 0; n < 4; ++n) BOOST_TEST((stream(cut(text, random()), stops) == expected));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_stop_string_that_is_complete_first_ends_the_text) {
+    text_stream made({"world", "lo"});
+    BOOST_TEST(made.push("hello world"));
+    BOOST_TEST(made.text() == "hel");
+    BOOST_TEST(made.matched() == "lo");
+    BOOST_TEST(made.release() == "hel");
+    BOOST_TEST(made.release() == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_may_become_a_stop_string_is_held_back_until_it_does_not) {
+    text_stream made({"stop!"});
+    BOOST_TEST(!made.push("non-stop"));
+    BOOST_TEST(made.release() == "non-");
+    BOOST_TEST(made.text() == "non-stop");
+    BOOST_TEST(!made.push("s"));
+    BOOST_TEST(made.release() == "stop");
+    BOOST_TEST(!made.push("top"));
+    BOOST_TEST(made.release() == "");
+    made.finish();
+    BOOST_TEST(made.release() == "stop");
+    BOOST_TEST(made.matched() == "");
+}
+
+BOOST_AUTO_TEST_CASE(half_a_code_point_is_no_text_until_the_end) {
+    text_stream made;
+    BOOST_TEST(!made.push("a\xE2\x82"));
+    BOOST_TEST(made.text() == "a");
+    text_stream other = made;
+    BOOST_TEST(!made.push("\xAC"));
+    BOOST_TEST(made.text() == "a€");
+    other.finish();
+    BOOST_TEST(other.text() == "a\uFFFD");
+    BOOST_TEST(other.release() == "a\uFFFD");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_never_ended_complete_no_stop_string) {
+    text_stream made({"\uFFFD"});
+    BOOST_TEST(!made.push("a\xE2"));
+    made.finish();
+    BOOST_TEST(made.text() == "a\uFFFD");
+    BOOST_TEST(made.matched() == "");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_in_nothing_out) {
+    text_stream made({"x"});
+    BOOST_TEST(!made.push(""));
+    BOOST_TEST(made.release() == "");
+    made.finish();
+    BOOST_TEST(made.text() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_is_on_its_own) {
+    auto original = std::make_unique<text_stream>(strings{"b"});
+    BOOST_TEST(original->push("ab"));
+    const text_stream copy = *original;
+    original.reset();
+    BOOST_TEST(copy.matched() == "b");
+    BOOST_TEST(copy.text() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(stop_strings_that_cannot_be_looked_for_are_refused) {
+    const auto refusal = [](const strings& stops) -> std::string {
+        try {
+            const text_stream made(stops);
+        } catch (const augur::error& e) {
+            return e.what();
+        }
+        return "";
+    };
+    BOOST_TEST(refusal({"a", "€"}) == "");
+    BOOST_TEST(refusal({"a", ""}) == "a stop string is empty; it would stop before the first token");
+    BOOST_TEST(refusal({"ab\xE2\x82"}) == "stop string is not UTF-8: byte 0xe2 at offset 2 of 4");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
