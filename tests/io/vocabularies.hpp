@@ -3,6 +3,7 @@
 
 #include <augur/io/byte_alphabet.hpp>
 #include <augur/io/sentencepiece_bpe.hpp>
+#include <augur/io/tokenizer.hpp>
 #include <augur/io/vocabulary.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>

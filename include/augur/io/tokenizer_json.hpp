@@ -54,11 +54,12 @@ inline std::vector<json> steps_of(const json& value, const char* list) {
 }
 
 inline void place(vocabulary& words, const std::string& text, const json& id, token_kind kind) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= words.texts.size()) {
+    const auto number = id.is_number_integer() ? id.get<std::int64_t>() : -1;
+    if (number < 0 || static_cast<std::uint64_t>(number) >= words.texts.size()) {
         augur::detail::fail("the token ", quote(text), " has the id ", id.dump(), ", not one of 0 to ",
                             words.texts.size() - 1, "; ids may leave few gaps");
     }
-    const auto index = id.get<std::size_t>();
+    const auto index = static_cast<std::size_t>(number);
     if (!words.texts[index].empty() && words.texts[index] != text) {
         augur::detail::fail("token ", index, " is both ", quote(words.texts[index]), " and ", quote(text));
     }

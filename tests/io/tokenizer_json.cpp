@@ -1,0 +1,230 @@
+#include <augur/io/tokenizer_json.hpp>
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/files.hpp"
+#include "io/vocabularies.hpp"
+
+BOOST_AUTO_TEST_SUITE(io_tokenizer_json)
+
+using namespace augur;
+using namespace augur::io;
+using augur::testing::says;
+using nlohmann::json;
+
+namespace {
+
+json byte_level_step(bool use_regex) {
+    return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
+}
+
+json split_step(std::string_view pattern) {
+    return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}};
+}
+
+json sequence(const char* list, std::vector<json> steps) {
+    return {{"type", "Sequence"}, {list, std::move(steps)}};
+}
+
+json added(token id, const std::string& text, bool special) {
+    return {{"id", id},        {"content", text},     {"single_word", false}, {"lstrip", false},
+            {"rstrip", false}, {"normalized", false}, {"special", special}};
+}
+
+/// What the vocabularies of the other tests look like in tokenizer.json.
+json document_of(const vocabulary& words) {
+    json root = {{"normalizer", nullptr}, {"added_tokens", json::array()}, {"post_processor", nullptr}};
+    json listed = json::object();
+    json merges = json::array();
+    for (std::size_t i = 0; i < words.texts.size(); ++i) {
+        const auto kind = words.kinds[i];
+        listed[words.texts[i]] = i;
+        if (kind == token_kind::control || kind == token_kind::user_defined || kind == token_kind::unknown) {
+            root["added_tokens"].push_back(
+                added(static_cast<token>(i), words.texts[i], kind != token_kind::user_defined));
+        }
+    }
+    for (const auto& merge : words.merges) {
+        merges.push_back(
+            {words.texts[static_cast<std::size_t>(merge.left)], words.texts[static_cast<std::size_t>(merge.right)]});
+    }
+    root["model"] = {{"type", "BPE"}, {"vocab", listed}, {"merges", merges}, {"byte_fallback", false}};
+    root["pre_tokenizer"] = byte_level_step(true);
+    return root;
+}
+
+json sentencepiece_document() {
+    auto words = augur::testing::sentencepiece_words({"▁", "h", "e", "l", "o", "he", "ll", "hell", "hello", "▁hello"});
+    const auto index = index_texts(words.texts);
+    for (const auto* merge : {"h e", "l l", "he ll", "hell o", "▁ hello"}) {
+        words.merges.push_back(make_merge(index, words.merges.size(), merge));
+    }
+    auto root = document_of(words);
+    root["model"]["byte_fallback"] = true;
+    root["model"]["unk_token"] = "<unk>";
+    root["pre_tokenizer"] = nullptr;
+    root["normalizer"] =
+        sequence("normalizers", {{{"type", "Prepend"}, {"prepend", "▁"}},
+                                 {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "▁"}}});
+    root["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single",
+         {{{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}}};
+    return root;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(byte_level_reads_back_what_was_written) {
+    const auto words = augur::testing::byte_level_words();
+    const json config = {{"bos_token", "<|im_start|>"},
+                         {"eos_token", {{"content", "<|endoftext|>"}, {"special", true}}},
+                         {"chat_template", "{{ x }}"}};
+    const auto read = read_tokenizer_json(document_of(words), config);
+    BOOST_TEST((read.kind == tokenizer_kind::byte_level_bpe));
+    BOOST_TEST(read.pre_tokenizer == "gpt-2");
+    BOOST_TEST(read.texts == words.texts);
+    BOOST_TEST((read.kinds == words.kinds));
+    BOOST_TEST(read.merges.size() == words.merges.size());
+    BOOST_TEST(read.bos == words.bos);
+    BOOST_TEST(read.eos == words.eos);
+    BOOST_TEST(!read.add_bos);
+    BOOST_TEST(read.chat_template == "{{ x }}");
+    const std::string text = "hello world <tool> é";
+    BOOST_TEST(tokenizer(read).encode(text) == tokenizer(words).encode(text));
+}
+
+BOOST_AUTO_TEST_CASE(pre_tokenizers_are_known_by_their_patterns) {
+    auto root = document_of(augur::testing::byte_level_words());
+    const auto name = [&](json pre_tokenizer) {
+        root["pre_tokenizer"] = std::move(pre_tokenizer);
+        return read_tokenizer_json(root).pre_tokenizer;
+    };
+    const json digits = {{"type", "Digits"}, {"individual_digits", true}};
+    BOOST_TEST(name(byte_level_step(true)) == "gpt-2");
+    BOOST_TEST(name(sequence("pretokenizers", {digits, byte_level_step(true)})) == "smollm");
+    for (const auto* rules : {"llama-bpe", "qwen2"}) {
+        const auto pattern = find_split_rules(rules).patterns[0];
+        BOOST_TEST(name(sequence("pretokenizers", {split_step(pattern), byte_level_step(false)})) == rules);
+    }
+    BOOST_CHECK_EXCEPTION(name(sequence("pretokenizers", {split_step("[a-z]+"), byte_level_step(false)})), augur::error,
+                          says({"'[a-z]+'", "smollm"}));
+    BOOST_CHECK_EXCEPTION(name(nullptr), augur::error, says({"no pattern"}));
+    BOOST_CHECK_EXCEPTION(name({{"type", "Whitespace"}}), augur::error, says({"Whitespace", "not supported"}));
+    BOOST_CHECK_EXCEPTION(name({{"type", "ByteLevel"}, {"add_prefix_space", true}}), augur::error,
+                          says({"add_prefix_space"}));
+}
+
+BOOST_AUTO_TEST_CASE(both_spellings_of_merges) {
+    auto root = document_of(augur::testing::byte_level_words());
+    const auto pairs = read_tokenizer_json(root);
+    for (auto& merge : root["model"]["merges"]) {
+        merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+    }
+    const auto strings = read_tokenizer_json(root);
+    BOOST_REQUIRE(strings.merges.size() == pairs.merges.size());
+    for (std::size_t i = 0; i < pairs.merges.size(); ++i) {
+        BOOST_TEST(strings.merges[i].result == pairs.merges[i].result);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sentencepiece_by_normalizer_or_metaspace) {
+    auto root = sentencepiece_document();
+    const tokenizer legacy(read_tokenizer_json(root));
+    BOOST_TEST((legacy.words().prefix == space_prefix::always));
+    BOOST_TEST(legacy.words().add_bos);
+    BOOST_TEST((legacy.encode("hello") == std::vector<token>{1, 268}));
+    BOOST_TEST((legacy.encode("a") == std::vector<token>{1, 259, 3 + 'a'}));
+    BOOST_TEST(legacy.is_control(0));
+    root["normalizer"] = nullptr;
+    for (const auto& [scheme, prefix] :
+         {std::pair("always", space_prefix::always), std::pair("first", space_prefix::at_start),
+          std::pair("never", space_prefix::never)}) {
+        root["pre_tokenizer"] = {
+            {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", scheme}, {"split", false}};
+        BOOST_TEST((read_tokenizer_json(root).prefix == prefix), scheme);
+    }
+    root["pre_tokenizer"] = nullptr;
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"U+2581"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_configuration_overrides_the_template) {
+    const auto root = sentencepiece_document();
+    BOOST_TEST(read_tokenizer_json(root, {{"bos_token", "<s>"}}).add_bos);
+    BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "<s>"}, {"add_bos_token", false}}).add_bos);
+    BOOST_TEST(read_tokenizer_json(root, {{"eos_token", "</s>"}, {"add_eos_token", true}}).add_eos);
+    BOOST_TEST(read_tokenizer_json(root, {{"bos_token", nullptr}}).bos == 1);
+    const json named = {{{"name", "tool_use"}, {"template", "T"}}, {{"name", "default"}, {"template", "D"}}};
+    BOOST_TEST(read_tokenizer_json(root, {{"chat_template", named}}).chat_template == "D");
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{"bos_token", "<x>"}}), augur::error,
+                          says({"bos_token", "'<x>'"}));
+}
+
+BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
+    struct flaw {
+        std::function<void(json&)> make;
+        std::vector<std::string> message;
+    };
+    const std::vector<flaw> flaws = {
+        {[](json& root) { root = 5; }, {"model.type"}},
+        {[](json& root) { root["model"]["type"] = "WordPiece"; }, {"'WordPiece'", "'BPE'"}},
+        {[](json& root) { root["model"]["vocab"] = json::array(); }, {"model.vocab"}},
+        {[](json& root) { root["model"]["vocab"]["new"] = 3'000'000'000u; }, {"'new'", "3000000000"}},
+        {[](json& root) { root["model"]["vocab"]["new"] = -1; }, {"'new'", "-1"}},
+        {[](json& root) { root["model"]["vocab"]["new"] = "7"; }, {"'new'", "\"7\""}},
+        {[](json& root) { root["model"]["vocab"]["new"] = 7; }, {"token 7", "'new'"}},
+        {[](json& root) { root["model"]["merges"] = {"h x"}; }, {"merge 0", "'hx'"}},
+        {[](json& root) {
+             root["model"]["merges"] = {{"h", 3}};
+         },
+         {"merge 0", "neither"}},
+        {[](json& root) { root["added_tokens"][0]["lstrip"] = true; }, {"lstrip", "<|endoftext|>"}},
+        {[](json& root) { root["added_tokens"][0]["id"] = 3; }, {"token 3", "<|endoftext|>"}},
+        {[](json& root) {
+             root["normalizer"] = {{"type", "Lowercase"}};
+         },
+         {"Lowercase", "NFC"}},
+    };
+    for (std::size_t i = 0; i < flaws.size(); ++i) {
+        BOOST_TEST_CONTEXT("flaw " << i) {
+            auto root = document_of(augur::testing::byte_level_words());
+            flaws[i].make(root);
+            BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says(flaws[i].message));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ids_may_leave_gaps) {
+    auto root = document_of(augur::testing::byte_level_words());
+    root["added_tokens"].push_back(added(300, "<late>", true));
+    const tokenizer tokens(read_tokenizer_json(root));
+    BOOST_TEST(tokens.vocabulary_size() == 301u);
+    BOOST_TEST((tokens.words().kinds[290] == token_kind::unused));
+    BOOST_TEST(tokens.bytes_of(290) == "");
+    BOOST_TEST((tokens.encode("<late>", {.parse_special = true}) == std::vector<token>{300}));
+}
+
+BOOST_AUTO_TEST_CASE(folders) {
+    const augur::testing::temporary_directory folder;
+    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error,
+                          says({"tokenizer.json", "cannot be read"}));
+    const auto root = document_of(augur::testing::byte_level_words());
+    augur::testing::write_file(folder / "tokenizer.json", root.dump());
+    BOOST_TEST(read_tokenizer_folder(folder.path()).bos == no_token);
+    augur::testing::write_file(folder / "tokenizer_config.json",
+                               json{{"bos_token", "<|im_start|>"}, {"chat_template", "old"}}.dump());
+    BOOST_TEST(read_tokenizer_folder(folder.path()).bos == 263);
+    BOOST_TEST(read_tokenizer_folder(folder.path()).chat_template == "old");
+    augur::testing::write_file(folder / "chat_template.jinja", "new");
+    BOOST_TEST(read_tokenizer_folder(folder.path()).chat_template == "new");
+    augur::testing::write_file(folder / "tokenizer_config.json", "{\"a\": ");
+    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer_config.json", "parse"}));
+    augur::testing::write_file(folder / "tokenizer_config.json", "{}");
+    augur::testing::write_file(folder / "tokenizer.json", "{}");
+    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer.json: ", "model.type"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
