@@ -1,8 +1,7 @@
 #pragma once
-// UTF-8, under the names that readers and tokenizers use. It lives in detail/, for the text of a decoding needs it without
-// any of io.
+// UTF-8, under the names that readers and tokenizers use; the core shares it.
 
-#include "augur/detail/utf8.hpp"
+#include <augur/detail/utf8.hpp>
 
 namespace augur::io {
 
@@ -10,7 +9,6 @@ using augur::detail::check_utf8;
 using augur::detail::find_invalid_utf8;
 using augur::detail::first_code_point;
 using augur::detail::repair_utf8;
-using augur::detail::replacement_character;
 using augur::detail::utf8_start;
 using augur::detail::utf8_state;
 
