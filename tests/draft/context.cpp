@@ -58,8 +58,14 @@ BOOST_FIXTURE_TEST_CASE(signals_of_every_row_reach_the_policy, fixture) {
     BOOST_TEST(shown[2].round == 4u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_is_one_of_maximum_entropy, fixture) {
+BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_is_one_of_maximum_entropy_and_no_confidence, fixture) {
     const std::vector<float> broken{0, NAN, 0, 0};
+    std::vector<observation> shown;
+    const recording_policy recording{&shown};
+    draft::context watched(before, transform, chooser, recording, observation{}, 10);
+    watched.wants_more(0, broken);
+    BOOST_TEST(shown[0].draft_confidence == 0.0);
+    BOOST_TEST(shown[0].path_value == 0.0);
     const policy::entropy_bins bins;
     draft::context context(before, transform, chooser, bins, observation{}, 10);
     BOOST_TEST(context.wants_more(0, broken));
