@@ -1,0 +1,138 @@
+#pragma once
+// Random packed matrices of every storage format, and the instruction sets to try them with.
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "augur/backend/host/instruction_set.hpp"
+#include "augur/backend/host/packed_matrix.hpp"
+#include "augur/io/dequantize.hpp"
+
+namespace augur::testing {
+
+namespace host = augur::backend::host;
+
+inline const std::vector<host::storage> all_formats{host::storage::f32,  host::storage::f16,  host::storage::bf16,
+                                                    host::storage::q8_0, host::storage::q4_0, host::storage::q4_1};
+
+/// Those that this machine has; portable is always the first.
+inline std::vector<host::instruction_set> instruction_sets() {
+    std::vector<host::instruction_set> out;
+    using enum host::instruction_set;
+    for (const auto set : {portable, avx2, avx512}) {
+        if (host::is_supported(set)) out.push_back(set);
+    }
+    return out;
+}
+
+inline std::vector<float> normal_numbers(std::size_t count, std::mt19937& random) {
+    std::normal_distribution<float> normal;
+    std::vector<float> out(count);
+    for (float& value : out) value = normal(random);
+    return out;
+}
+
+inline io::tensor_type tensor_type_of(host::storage format) {
+    switch (format) {
+        case host::storage::f32:
+            return io::tensor_type::f32;
+        case host::storage::f16:
+            return io::tensor_type::f16;
+        case host::storage::bf16:
+            return io::tensor_type::bf16;
+        case host::storage::q8_0:
+            return io::tensor_type::q8_0;
+        case host::storage::q4_0:
+            return io::tensor_type::q4_0;
+        case host::storage::q4_1:
+            return io::tensor_type::q4_1;
+    }
+    detail::fail("unknown format");
+}
+
+/// `elements` numbers as a model file of this type stores them: finite, some tenths large, every bit pattern of the quants.
+inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t elements, std::mt19937& random) {
+    const std::size_t size = io::block_bytes(type), blocks = elements / io::block_size(type);
+    std::vector<std::byte> out(size * blocks);
+    for (auto& byte : out) byte = static_cast<std::byte>(random());
+    const auto put_half = [&](std::size_t at, std::uint32_t exponent) {  // with a random mantissa
+        const auto half = static_cast<std::uint16_t>(exponent << 10 | (random() & 0x3ff));
+        std::memcpy(&out[at], &half, 2);
+    };
+    for (std::size_t at = 0; at < out.size(); at += size) {
+        switch (type) {
+            case io::tensor_type::f32: {
+                const float value = std::normal_distribution<float>()(random) / 8;
+                std::memcpy(&out[at], &value, 4);
+                break;
+            }
+            case io::tensor_type::f16:
+                put_half(at, (random() & 32) | 11);
+                break;
+            case io::tensor_type::bf16: {
+                const auto bits = static_cast<std::uint16_t>((random() & 0x807f) | 124 << 7);
+                std::memcpy(&out[at], &bits, 2);
+                break;
+            }
+            case io::tensor_type::q8_0:
+                put_half(at, 4);
+                break;
+            case io::tensor_type::q4_0:
+                put_half(at, 8);
+                break;
+            case io::tensor_type::q4_1:
+                put_half(at, 8);
+                put_half(at + 2, 32 | 11);
+                break;
+            case io::tensor_type::q4_k:
+            case io::tensor_type::q5_k:
+                put_half(at, 2);
+                put_half(at + 2, 2);
+                break;
+            case io::tensor_type::q6_k:
+                put_half(at + size - 2, 0);
+                break;
+        }
+    }
+    return out;
+}
+
+/// A matrix of the format, and the same numbers in f32.
+struct matrix_pair {
+    host::packed_matrix packed, widened;
+};
+inline matrix_pair random_matrix(host::storage format, std::size_t rows, std::size_t depth, std::mt19937& random) {
+    const auto type = tensor_type_of(format);
+    const auto bytes = stored_numbers(type, rows * depth, random);
+    const std::size_t row_bytes = bytes.size() / rows;
+    matrix_pair out{{format, rows, depth}, {host::storage::f32, rows, depth}};
+    std::vector<float> values(depth);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const auto stored = std::span(bytes).subspan(row * row_bytes, row_bytes);
+        io::dequantize(type, stored, values);
+        out.widened.set_row(row, values);
+        if (format == host::storage::f32 || format == host::storage::bf16) {
+            out.packed.set_row(row, values);
+        } else {
+            out.packed.set_packed_row(row, stored);
+        }
+    }
+    return out;
+}
+
+/// Depths a format can have: odd ones where it allows, beyond one slice of K, and a single block.
+inline std::vector<std::size_t> depths_of(host::storage format) {
+    if (host::layout_of(format).depth > 2) return {32, 160, 288};
+    return {1, 8, 129, 172, 300};
+}
+
+inline bool same_bits(std::span<const float> a, std::span<const float> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+}  // namespace augur::testing

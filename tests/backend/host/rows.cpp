@@ -1,0 +1,161 @@
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "augur/backend/host/kernels.hpp"
+#include "backend/host/matrices.hpp"
+
+BOOST_AUTO_TEST_SUITE(backend_rows)
+
+using namespace augur::testing;
+
+namespace {
+
+/// Keys and values of one head in the cache's layout, blocks of 32 positions.
+struct small_cache {
+    static constexpr std::size_t block_positions = 32;
+    std::size_t head_size, value_offset;
+    std::vector<std::vector<float>> blocks;
+    std::vector<const float*> pointers;
+
+    small_cache(std::size_t size, const std::vector<float>& keys, const std::vector<float>& values)
+        : head_size(size), value_offset(block_positions * size) {
+        const std::size_t positions = keys.size() / size, components = (size + 15) / 16 * 16;
+        blocks.resize((positions + block_positions - 1) / block_positions,
+                      std::vector<float>(value_offset + components * block_positions));
+        for (std::size_t at = 0; at < positions; ++at) {
+            float* block = blocks[at / block_positions].data();
+            const std::size_t row = at % block_positions;
+            for (std::size_t i = 0; i < size; ++i) {
+                block[(row / 16 * size + i) * 16 + row % 16] = keys[at * size + i];
+                block[value_offset + (i / 16 * block_positions + row) * 16 + i % 16] = values[at * size + i];
+            }
+        }
+        for (const auto& block : blocks) pointers.push_back(block.data());
+    }
+};
+
+std::vector<float> attend(const small_cache& cache, const std::vector<float>& query, std::size_t heads,
+                          std::size_t positions, host::instruction_set set) {
+    std::vector<float> weights(heads * (positions + 15) / 16 * 16 + heads * 16), out(heads * cache.head_size);
+    host::attention_task task;
+    task.blocks = cache.pointers.data();
+    task.value_offset = cache.value_offset;
+    task.block_positions = small_cache::block_positions;
+    task.positions = positions;
+    task.head_size = cache.head_size;
+    task.heads = heads;
+    task.query = query.data();
+    task.weights = weights.data();
+    task.out = out.data();
+    host::kernels_of(set).attention(task);
+    return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(attention_is_a_softmax_over_the_positions_it_sees) {
+    std::mt19937 random(1);
+    const std::size_t positions = 75, heads = 3;
+    for (const std::size_t size : {8, 10, 64, 80}) {
+        const auto keys = normal_numbers(positions * size, random), values = normal_numbers(positions * size, random);
+        const auto query = normal_numbers(heads * size, random);
+        const small_cache cache(size, keys, values);
+        for (std::size_t seen = 1; seen <= positions; ++seen) {
+            const auto found = attend(cache, query, heads, seen, host::instruction_set::portable);
+            for (const auto set : instruction_sets()) {
+                BOOST_TEST(same_bits(attend(cache, query, heads, seen, set), found), host::name_of(set));
+            }
+            for (std::size_t head = 0; head < heads; ++head) {
+                std::vector<double> weight(seen), wanted(size);
+                double sum = 0;
+                for (std::size_t at = 0; at < seen; ++at) {
+                    double score = 0;
+                    for (std::size_t i = 0; i < size; ++i)
+                        score += double{query[head * size + i]} * double{keys[at * size + i]};
+                    sum += weight[at] = std::exp(score);
+                }
+                for (std::size_t at = 0; at < seen; ++at) {
+                    for (std::size_t i = 0; i < size; ++i)
+                        wanted[i] += weight[at] / sum * double{values[at * size + i]};
+                }
+                for (std::size_t i = 0; i < size; ++i) {
+                    BOOST_TEST(std::abs(double{found[head * size + i]} - wanted[i]) < 2e-5);
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(attention_does_not_see_what_comes_later) {
+    std::mt19937 random(2);
+    const std::size_t size = 24, positions = 64;
+    auto keys = normal_numbers(positions * size, random), values = normal_numbers(positions * size, random);
+    const auto query = normal_numbers(size, random);
+    const auto before = attend(small_cache(size, keys, values), query, 1, 37, host::instruction_set::automatic);
+    for (std::size_t i = 37 * size; i < positions * size; ++i) keys[i] = values[i] = NAN;
+    for (const auto set : instruction_sets()) {
+        BOOST_TEST(same_bits(attend(small_cache(size, keys, values), query, 1, 37, set), before));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(norms_and_gates_are_their_formulas_with_the_same_bits_everywhere) {
+    std::mt19937 random(3);
+    for (const std::size_t size : {1, 16, 52, 576}) {
+        const auto x = normal_numbers(size, random), weight = normal_numbers(size, random);
+        std::vector<float> norm(size), gate = x;
+        host::kernels_of(host::instruction_set::portable).rms_norm(x.data(), weight.data(), norm.data(), size, 1e-5f);
+        host::kernels_of(host::instruction_set::portable).silu_product(gate.data(), weight.data(), size);
+        double squares = 0;
+        for (const float value : x) squares += double{value} * double{value};
+        const double scale = 1 / std::sqrt(squares / static_cast<double>(size) + 1e-5);
+        for (std::size_t i = 0; i < size; ++i) {
+            const double value = double{x[i]}, factor = double{weight[i]};
+            BOOST_TEST(std::abs(double{norm[i]} - value * scale * factor) < 1e-6 * (1 + std::abs(double{norm[i]})));
+            BOOST_TEST(std::abs(double{gate[i]} - value / (1 + std::exp(-value)) * factor) <
+                       1e-6 * (1 + std::abs(double{gate[i]})));
+        }
+        for (const auto set : instruction_sets()) {
+            std::vector<float> other_norm(size), other_gate = x;
+            host::kernels_of(set).rms_norm(x.data(), weight.data(), other_norm.data(), size, 1e-5f);
+            host::kernels_of(set).silu_product(other_gate.data(), weight.data(), size);
+            BOOST_TEST(same_bits(other_norm, norm));
+            BOOST_TEST(same_bits(other_gate, gate));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_gate_survives_large_numbers_and_passes_on_bad_ones) {
+    for (const auto set : instruction_sets()) {
+        std::vector<float> gate{200.0f, -200.0f, -1000.0f, NAN, 0.0f};
+        const std::vector<float> up(5, 1.0f);
+        host::kernels_of(set).silu_product(gate.data(), up.data(), gate.size());
+        BOOST_TEST(gate[0] == 200.0f);
+        BOOST_TEST(std::abs(gate[1]) < 1e-30f);
+        BOOST_TEST(std::abs(gate[2]) < 1e-30f);
+        BOOST_TEST(std::isnan(gate[3]));
+        BOOST_TEST(gate[4] == 0.0f);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(pairs_turn_by_their_angles) {
+    std::mt19937 random(4);
+    const auto start = normal_numbers(34, random);
+    std::vector<float> cosines, sines;
+    for (int i = 0; i < 17; ++i) {
+        cosines.push_back(std::cos(0.3f * static_cast<float>(i)));
+        sines.push_back(std::sin(0.3f * static_cast<float>(i)));
+    }
+    auto wanted = start;
+    host::kernels_of(host::instruction_set::portable).rotate(wanted.data(), cosines.data(), sines.data(), 17);
+    for (std::size_t i = 0; i < 17; ++i) {
+        BOOST_TEST(std::abs(wanted[2 * i] - (start[2 * i] * cosines[i] - start[2 * i + 1] * sines[i])) < 1e-6f);
+        BOOST_TEST(std::abs(wanted[2 * i + 1] - (start[2 * i] * sines[i] + start[2 * i + 1] * cosines[i])) < 1e-6f);
+    }
+    for (const auto set : instruction_sets()) {
+        auto found = start;
+        host::kernels_of(set).rotate(found.data(), cosines.data(), sines.data(), 17);
+        BOOST_TEST(same_bits(found, wanted));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

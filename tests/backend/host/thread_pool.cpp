@@ -1,0 +1,76 @@
+#include "augur/backend/host/thread_pool.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(backend_thread_pool)
+
+using augur::backend::host::thread_pool;
+
+BOOST_AUTO_TEST_CASE(every_chunk_runs_once_and_a_worker_runs_one_at_a_time) {
+    for (const std::size_t threads : {1, 2, 3, 8}) {
+        thread_pool pool(threads);
+        BOOST_TEST(pool.size() == threads);
+        for (int round = 0; round < 300; ++round) {
+            const std::size_t chunks = static_cast<std::size_t>(round) % 50;
+            std::vector<int> ran(chunks, 0);
+            std::vector<std::atomic<int>> busy(threads);
+            std::atomic<int> doubled{0};
+            pool.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
+                if (busy[worker].fetch_add(1) != 0) ++doubled;
+                ++ran[chunk];
+                busy[worker].fetch_sub(1);
+            });
+            BOOST_TEST(ran == std::vector<int>(chunks, 1));
+            BOOST_TEST(doubled == 0);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_loop_wrote_the_next_one_reads) {
+    thread_pool pool(4);
+    std::vector<long> values(64, 1);
+    for (int round = 0; round < 200; ++round) {
+        long sum = 0;
+        for (const long value : values) sum += value;
+        BOOST_TEST(sum == 64 * (round + 1));
+        pool.for_each(64, [&](std::size_t chunk, std::size_t) { ++values[(chunk * 13) % 64]; });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(helpers_that_fell_asleep_wake_up) {
+    thread_pool pool(3);
+    std::atomic<int> count{0};
+    for (int round = 0; round < 3; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        pool.for_each(30, [&](std::size_t, std::size_t) { ++count; });
+    }
+    BOOST_TEST(count == 90);
+}
+
+BOOST_AUTO_TEST_CASE(parts_make_up_the_whole) {
+    for (const std::size_t size : {0, 1, 7, 100}) {
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const auto part = augur::backend::host::part_of(size, i, 3);
+            BOOST_TEST(part.first == end);
+            BOOST_TEST(part.last - part.first <= size / 3 + 1);
+            end = part.last;
+        }
+        BOOST_TEST(end == size);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_to_sixty_four_threads) {
+    for (const std::size_t threads : {0, 65}) {
+        BOOST_CHECK_EXCEPTION(thread_pool{threads}, augur::error, [&](const augur::error& caught) {
+            return caught.what() == "threads must be 1 to 64, not " + std::to_string(threads);
+        });
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
