@@ -147,6 +147,23 @@ BOOST_FIXTURE_TEST_CASE(the_stream_can_stop_in_the_middle_of_a_block, fixture) {
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(what_was_held_back_from_a_cancelled_stream_is_in_the_text, fixture) {
+    chosen.stop.stop_strings = {"cx"};
+    for (std::size_t length : {0u, 1u, 4u}) {
+        std::string text;
+        std::size_t seen = 0;
+        chosen.on_token = [&](const commit::committed_token& t) {
+            text += t.text;
+            return ++seen < 2;
+        };
+        const auto made =
+            decode::generate(speculate(target, target, policy::fixed_length{length}, accept::exact{}), prompt, chosen);
+        BOOST_TEST((made.finish == finish_reason::cancelled));
+        BOOST_TEST(text == "b");
+        BOOST_TEST(made.text == "bc");
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture) {
     const auto wild = testing::hashed_model(8, 5);
     chosen.log_probabilities = true;

@@ -76,7 +76,8 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
     }
 }
 
-/// Drafts, verifies, accepts and commits. At least one token is committed, unless the target's row cannot be drawn from.
+/// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
+/// row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can be repeated.
 /// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
 template <class Scheme, Chooser C>
 auto step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
