@@ -61,13 +61,13 @@ void verify(const bench_options& chosen) {
     const llama::host_model model = load_model(chosen.model.path, chosen.model);
     const std::vector<double> medians = measure(chosen, model);
     if (chosen.json) {
-        return print(nlohmann::json{{"model", chosen.model.path},
-                                    {"weights", name_of(model.format())},
-                                    {"threads", model.threads()},
-                                    {"context", chosen.prefix},
-                                    {"repetitions", chosen.repetitions},
-                                    {"rows", chosen.rows},
-                                    {"milliseconds", medians}}
+        return print(nlohmann::ordered_json{{"model", chosen.model.path},
+                                            {"weights", name_of(model.format())},
+                                            {"threads", model.threads()},
+                                            {"context", chosen.prefix},
+                                            {"repetitions", chosen.repetitions},
+                                            {"rows", chosen.rows},
+                                            {"milliseconds", medians}}
                          .dump() +
                      "\n");
     }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <augur/detail/stopwatch.hpp>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -96,7 +97,7 @@ void check_early(const generate_options& chosen) {
     static_cast<void>(transform::pipeline(std::move(sampling), 1));
 }
 
-nlohmann::json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
+nlohmann::ordered_json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
     const transform::settings& s = chosen.sampling;
     return {{"model", chosen.model.path},
             {"draft", chosen.drafts},
@@ -117,17 +118,17 @@ nlohmann::json settings_as_json(const generate_options& chosen, const llama::hos
 std::string trace_line(const round_summary& round) {
     std::vector<token> committed;
     for (const auto& t : round.committed) committed.push_back(t.id);
-    nlohmann::json line = {{"position", round.position},
-                           {"drafted", round.drafted},
-                           {"accepted", round.decided.accepted},
-                           {"next", round.decided.next},
-                           {"origin", name_of(round.decided.next_origin())},
-                           {"committed", committed},
-                           {"seconds",
-                            {{"draft", round.seconds.draft},
-                             {"verify", round.seconds.verify},
-                             {"accept", round.seconds.accept},
-                             {"other", round.seconds.other}}}};
+    nlohmann::ordered_json line = {{"position", round.position},
+                                   {"drafted", round.drafted},
+                                   {"accepted", round.decided.accepted},
+                                   {"next", round.decided.next},
+                                   {"origin", name_of(round.decided.next_origin())},
+                                   {"committed", committed},
+                                   {"seconds",
+                                    {{"draft", round.seconds.draft},
+                                     {"verify", round.seconds.verify},
+                                     {"accept", round.seconds.accept},
+                                     {"other", round.seconds.other}}}};
     return line.dump() + "\n";
 }
 
@@ -136,13 +137,13 @@ class generator {
  public:
     explicit generator(const generate_options& chosen)
         : chosen_(chosen),
-          scheme_(resolve(chosen.scheme, static_cast<double>(chosen.sampling.temperature.value), chosen.drafts.size())),
+          scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size())),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
-        const passing_note note("loading " + chosen.model.path);
+        const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
-        if (scheme_.scheme == "sd" || scheme_.scheme == "eaad") {
+        if (uses_draft_model(scheme_)) {
             model_options options = chosen.model;
             options.context = 0;
             draft_.emplace(load_model(chosen.drafts.front(), options));
@@ -150,6 +151,7 @@ class generator {
         load_seconds_ = watch.seconds();
     }
 
+    bool drafts() const { return draft_.has_value(); }
     /// Without a tokenizer there is none.
     bool has_text() const { return words_.has_value(); }
 
@@ -219,6 +221,9 @@ void generate(const generate_options& chosen) {
         trace.emplace(*chosen.trace);
         on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
     }
+    if (!chosen.drafts.empty() && !made.drafts()) {
+        std::fprintf(stderr, "augur: note: this scheme uses no draft model, so --draft is not loaded\n");
+    }
     std::optional<text_output> output;
     if (!chosen.json) output.emplace(look_of(STDOUT_FILENO));
     std::size_t shown = 0;
@@ -232,7 +237,7 @@ void generate(const generate_options& chosen) {
     if (trace) trace->commit();
     if (chosen.compare && report.composed.finish != finish_reason::cancelled) report.plain = made.decode_plainly();
     if (chosen.json) {
-        print(as_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        print(as_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {
         std::fputs(as_table(report, look_of(STDERR_FILENO).colour).c_str(), stderr);
     }

@@ -32,7 +32,7 @@ void write_row(logit_row row, const std::string& path) {
     file.commit();
 }
 
-nlohmann::json largest(logit_row row, std::size_t count) {
+nlohmann::ordered_json largest(logit_row row, std::size_t count) {
     const auto rank = [&](token t) {
         const float logit = row[static_cast<std::size_t>(t)];
         return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
@@ -42,7 +42,7 @@ nlohmann::json largest(logit_row row, std::size_t count) {
     const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, ids.size()));
     std::partial_sort(ids.begin(), end, ids.end(),
                       [&](token a, token b) { return rank(a) != rank(b) ? rank(a) > rank(b) : a < b; });
-    auto top = nlohmann::json::array();
+    auto top = nlohmann::ordered_json::array();
     for (auto id = ids.begin(); id != end; ++id) {
         top.push_back({{"id", *id}, {"logit", row[static_cast<std::size_t>(*id)]}});
     }
@@ -62,7 +62,7 @@ void logits(const logits_options& chosen) {
     if (words) {
         for (auto& entry : top) entry["text"] = words->decode({{entry["id"].get<token>()}});
     }
-    print(nlohmann::json{{"prompt_ids", ids}, {"vocabulary", row.size()}, {"top", top}}.dump() + "\n");
+    print(nlohmann::ordered_json{{"prompt_ids", ids}, {"vocabulary", row.size()}, {"top", top}}.dump() + "\n");
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ std::string padded(std::string text, std::size_t width) {
     return text;
 }
 
-nlohmann::json stages_as_json(const statistics& counts) {
-    auto stages = nlohmann::json::array();
+nlohmann::ordered_json stages_as_json(const statistics& counts) {
+    auto stages = nlohmann::ordered_json::array();
     for (const stage_statistics& stage : counts.stages) {
-        auto positions = nlohmann::json::array();
+        auto positions = nlohmann::ordered_json::array();
         for (const auto& at : stage.positions)
             positions.push_back({{"drafted", at.drafted}, {"accepted", at.accepted}});
         const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier";
@@ -41,8 +41,8 @@ nlohmann::json stages_as_json(const statistics& counts) {
     return stages;
 }
 
-nlohmann::json bins_as_json(const policy::entropy_bins& bins) {
-    auto all = nlohmann::json::array();
+nlohmann::ordered_json bins_as_json(const policy::entropy_bins& bins) {
+    auto all = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < bins.bins().size(); ++i) {
         const policy::bin_statistics& bin = bins.bins()[i];
         all.push_back({{"length", bins.lengths()[i]},
@@ -51,12 +51,13 @@ nlohmann::json bins_as_json(const policy::entropy_bins& bins) {
                        {"accepted", bin.accepted},
                        {"rate", bin.rate()},
                        {"average", bin.average}});
-        all.back()["below_nats"] = i < bins.edges_nats().size() ? nlohmann::json(bins.edges_nats()[i]) : nullptr;
+        all.back()["below_nats"] =
+            i < bins.edges_nats().size() ? nlohmann::ordered_json(bins.edges_nats()[i]) : nullptr;
     }
     return all;
 }
 
-nlohmann::json seconds_as_json(const time_spent& spent) {
+nlohmann::ordered_json seconds_as_json(const time_spent& spent) {
     return {{"prefill", spent.prefill},
             {"draft", spent.draft},
             {"verify", spent.verify},
@@ -104,6 +105,11 @@ std::string bins_as_table(const policy::entropy_bins& bins) {
     return out;
 }
 
+std::string length_of(const generation_report& report) {
+    const auto& length = report.scheme.length;
+    return length && report.scheme.scheme != "plain" ? ", length " + std::to_string(*length) : "";
+}
+
 std::string verdict_on_text(const generation_report& report) {
     const std::string count = std::to_string(report.composed.ids.size()) + " tokens";
     const auto difference = report.first_difference();
@@ -125,28 +131,28 @@ double generation_report::speedup() const {
     return base > 0 ? composed.tokens_per_second() / base : 0;
 }
 
-nlohmann::json as_json(const generation_report& report) {
+nlohmann::ordered_json as_json(const generation_report& report) {
     const run_result& run = report.composed;
-    nlohmann::json seconds = seconds_as_json(run.counts.seconds);
+    nlohmann::ordered_json seconds = seconds_as_json(run.counts.seconds);
     seconds["load"] = report.load_seconds;
-    auto origins = nlohmann::json::array();
+    auto origins = nlohmann::ordered_json::array();
     for (const origin from : run.origins) origins.push_back(name_of(from));
-    nlohmann::json out = {{"text", run.text},
-                          {"ids", run.ids},
-                          {"prompt_ids", report.prompt},
-                          {"finish_reason", name_of(run.finish)},
-                          {"seed", report.seed},
-                          {"scheme", report.scheme.scheme},
-                          {"guarantee", run.guarantee},
-                          {"tokens_per_second", run.tokens_per_second()},
-                          {"accepted_length", run.counts.accepted_length()},
-                          {"acceptance", run.counts.acceptance()},
-                          {"rounds", run.counts.rounds()},
-                          {"stages", stages_as_json(run.counts)},
-                          {"seconds", std::move(seconds)},
-                          {"memory_bytes", report.weight_bytes + run.cache_bytes},
-                          {"origins", std::move(origins)},
-                          {"settings", report.settings}};
+    nlohmann::ordered_json out = {{"text", run.text},
+                                  {"ids", run.ids},
+                                  {"prompt_ids", report.prompt},
+                                  {"finish_reason", name_of(run.finish)},
+                                  {"seed", report.seed},
+                                  {"scheme", report.scheme.scheme},
+                                  {"guarantee", run.guarantee},
+                                  {"tokens_per_second", run.tokens_per_second()},
+                                  {"accepted_length", run.counts.accepted_length()},
+                                  {"acceptance", run.counts.acceptance()},
+                                  {"rounds", run.counts.rounds()},
+                                  {"stages", stages_as_json(run.counts)},
+                                  {"seconds", std::move(seconds)},
+                                  {"memory_bytes", report.weight_bytes + run.cache_bytes},
+                                  {"origins", std::move(origins)},
+                                  {"settings", report.settings}};
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (run.bins) out["bins"] = bins_as_json(*run.bins);
@@ -156,7 +162,7 @@ nlohmann::json as_json(const generation_report& report) {
                     {"seconds", seconds_as_json(report.plain->counts.seconds)}};
     const auto difference = report.first_difference();
     out["identical"] = !difference.has_value();
-    out["first_difference"] = difference ? nlohmann::json(*difference) : nullptr;
+    out["first_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
     out["speedup"] = report.speedup();
     return out;
 }
@@ -165,9 +171,8 @@ std::string as_table(const generation_report& report, bool colour) {
     const auto dimmed = [&](const std::string& text) { return colour ? "\x1b[2m" + text + "\x1b[0m" : text; };
     const auto bold = [&](const std::string& text) { return colour ? "\x1b[1m" + text + "\x1b[0m" : text; };
     const std::string by = report.requested_scheme == "auto" ? " (chosen by auto)" : "";
-    std::string out = "\n" + dimmed("scheme   ") + report.scheme.scheme + by + ", " + report.composed.policy +
-                      ", accept " + report.scheme.accept + "\n" + dimmed("promise  ") + report.composed.guarantee +
-                      "\n";
+    std::string out = "\n" + dimmed("scheme   ") + report.scheme.scheme + by + length_of(report) + ", accept " +
+                      report.scheme.accept + "\n" + dimmed("promise  ") + report.composed.guarantee + "\n";
     if (report.plain) out += dimmed("text     ") + bold(verdict_on_text(report)) + "\n";
     if (report.composed.finish == finish_reason::cancelled) out += dimmed("ended    ") + "by Ctrl-C\n";
     out += "\n";

@@ -20,7 +20,7 @@ struct generation_report {
     std::uint64_t seed = 0;
     double load_seconds = 0;
     std::size_t weight_bytes = 0;
-    nlohmann::json settings;
+    nlohmann::ordered_json settings;
     run_result composed;
     std::optional<run_result> plain;  ///< the same request, decoded plainly
 
@@ -30,7 +30,7 @@ struct generation_report {
     double speedup() const;
 };
 
-nlohmann::json as_json(const generation_report& report);
+nlohmann::ordered_json as_json(const generation_report& report);
 
 /// Several lines, each ended; with colour if it may.
 std::string as_table(const generation_report& report, bool colour);

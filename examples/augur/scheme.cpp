@@ -41,6 +41,13 @@ any_criterion criterion_of(const std::string& name) {
     detail::fail("--accept ", io::quote(name), " is unknown; valid are exact, rejection_sampling, coupled");
 }
 
+void check_criterion(const std::string& name, const transform::settings& sampling) {
+    const auto check = [&](const auto& criterion) {
+        if constexpr (requires { criterion.check(sampling); }) criterion.check(sampling);
+    };
+    std::visit(check, criterion_of(name));
+}
+
 void check_scheme(const std::string& name) {
     for (const later_scheme& later : later_schemes) {
         if (name == later.name) {
@@ -110,12 +117,16 @@ std::size_t default_length(const std::string& scheme) {
 
 }  // namespace
 
-scheme_options resolve(scheme_options chosen, double temperature, std::size_t drafts) {
+bool uses_draft_model(const scheme_options& resolved) {
+    return resolved.scheme == "sd" || resolved.scheme == "eaad";
+}
+
+scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts) {
     if (chosen.scheme == "auto") chosen.scheme = drafts == 0 ? "lookup" : "eaad";
-    if (chosen.accept.empty()) chosen.accept = temperature == 0 ? "exact" : "coupled";
+    if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     check_scheme(chosen.scheme);
-    static_cast<void>(criterion_of(chosen.accept));
-    const bool uses_draft = chosen.scheme == "sd" || chosen.scheme == "eaad";
+    check_criterion(chosen.accept, sampling);
+    const bool uses_draft = uses_draft_model(chosen);
     if (uses_draft && drafts == 0) detail::fail("scheme '", chosen.scheme, "' needs a draft model: give --draft FILE");
     if (uses_draft && drafts > 1) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");

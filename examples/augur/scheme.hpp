@@ -25,8 +25,8 @@ struct scheme_options {
 };
 
 /// The same with every choice made. Throws where a name is unknown or not available, or the scheme cannot be composed
-/// with this many draft models.
-scheme_options resolve(scheme_options chosen, double temperature, std::size_t drafts);
+/// with these settings and this many draft models.
+scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts);
 
 /// One finished round, whatever the scheme.
 struct round_summary {
@@ -60,6 +60,9 @@ struct run_result {
         return ids.empty() ? 0 : static_cast<double>(ids.size()) / counts.seconds.decoding();
     }
 };
+
+/// Whether a scheme drafts with a model.
+bool uses_draft_model(const scheme_options& resolved);
 
 /// Decodes by a resolved scheme. `draft` may be null for schemes that need none. Throws augur::error, also where the
 /// model's logits were invalid.

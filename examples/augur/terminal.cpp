@@ -120,7 +120,8 @@ std::string text_output::painted(origin from, std::string_view text) {
     const std::string safe = harmless(text);
     if (!safe.empty()) line_open_ = safe.back() != '\n';
     advance(safe);
-    return look_.colour && !safe.empty() ? std::string(colour_of(from)).append(safe).append(undo) : safe;
+    const std::string_view colour = look_.colour && !safe.empty() ? colour_of(from) : "";
+    return colour.empty() ? safe : std::string(colour).append(safe).append(undo);
 }
 
 /// The rate, on the line below the text: room for it is made by going down and up again, then the cursor is saved, the line

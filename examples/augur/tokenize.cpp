@@ -35,9 +35,9 @@ void tokenize(const tokenize_options& chosen) {
     const std::vector<token> ids = ids_of(chosen, words);
     const std::string text = words.decode(ids, {.show_control = !chosen.no_special});
     if (chosen.json) {
-        auto pieces = nlohmann::json::array();
+        auto pieces = nlohmann::ordered_json::array();
         for (const token id : ids) pieces.push_back(io::repair_utf8(words.bytes_of(id, true)));
-        return print(nlohmann::json{{"ids", ids}, {"pieces", pieces}, {"text", text}}.dump() + "\n");
+        return print(nlohmann::ordered_json{{"ids", ids}, {"pieces", pieces}, {"text", text}}.dump() + "\n");
     }
     if (chosen.decode) return print(text + "\n");
     std::string list;

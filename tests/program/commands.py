@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""augur tokenize, augur logits and augur bench verify."""
+
+import pathlib
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
+from program import FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
+
+THE = tiny_model.VOCABULARY - 2  # "the", made by two merges
+
+
+class Tokenize(ProgramTest):
+    def tokenize(self, *arguments):
+        return self.works("tokenize", "--model", TARGET, *arguments).stdout.decode()
+
+    def test_ids(self):
+        self.assertEqual(f"{THE},{THE + 1}\n", self.tokenize("--prompt", "the the"))
+        self.assertEqual(f"1,{THE}\n", self.tokenize("--prompt", "<|im_start|>the"))
+        self.assertLess(1 + 1, self.tokenize("--prompt", "<|im_start|>the", "--no-special").count(","))
+
+    def test_there_and_back(self):
+        for prompt in PROMPTS:
+            ids = self.tokenize("--prompt", prompt).strip()
+            self.assertEqual(prompt + "\n", self.tokenize("--decode", "--ids", ids))
+            path = FOLDER / "text.txt"
+            path.write_text(prompt, encoding="utf-8")
+            self.assertEqual(ids + "\n", self.tokenize("--prompt-file", path))
+
+    def test_object(self):
+        made = self.object("tokenize", "--model", TARGET, "--prompt", "<|im_start|>the é")
+        self.assertEqual("<|im_start|>the é", made["text"])
+        self.assertEqual([1, THE], made["ids"][:2])
+        self.assertEqual(["<|im_start|>", "the", " ", "\ufffd", "\ufffd"], made["pieces"])
+
+    def test_refusals(self):
+        self.refuses("--ids", "tokenize", "--model", TARGET, "--decode")
+        self.refuses("--decode", "tokenize", "--model", TARGET, "--ids", "1")
+        self.refuses(["999", "262"], "tokenize", "--model", TARGET, "--decode", "--ids", "999")
+        self.refuses("0 were given", "tokenize", "--model", TARGET)
+        wordless = tiny_model.write(FOLDER / "wordless.gguf", words=False)
+        self.refuses([wordless, "no tokenizer"], "tokenize", "--model", wordless, "--prompt", "a")
+
+
+class Logits(ProgramTest):
+    def test_row_and_largest(self):
+        path = FOLDER / "row.f32"
+        made = self.object("logits", "--model", TARGET, "--prompt-ids", "5,6,7", "--output", path)
+        row = struct.unpack(f"<{tiny_model.VOCABULARY}f", path.read_bytes())
+        best = sorted(range(len(row)), key=lambda token: -row[token])[:10]
+        self.assertEqual(best, [each["id"] for each in made["top"]])
+        self.assertEqual([row[token] for token in best], [each["logit"] for each in made["top"]])
+        self.assertEqual((tiny_model.VOCABULARY, [5, 6, 7]), (made["vocabulary"], made["prompt_ids"]))
+        self.assertFalse((FOLDER / "row.f32.part").exists())
+        greedy = self.generated("--prompt-ids", "5,6,7", "--max-tokens", 1)["ids"]
+        self.assertEqual(best[:1], greedy)
+
+    def test_row_that_is_no_numbers(self):
+        spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
+        made = self.object("logits", "--model", spoiled, "--prompt", "a")
+        self.assertEqual([(token, None) for token in range(10)], [(each["id"], each["logit"]) for each in made["top"]])
+
+    def test_needs_somewhere_to_write(self):
+        self.refuses(["--output", "--json"], "logits", "--model", TARGET, "--prompt", "a")
+
+
+class BenchVerify(ProgramTest):
+    def test_one_median_per_number_of_rows(self):
+        made = self.object(
+            "bench", "verify", "--model", TARGET, "--weights", "bf16", "--rows", "1,3", "--context", 64, "--threads", 1
+        )
+        self.assertEqual(([1, 3], 64, "bf16", 1), tuple(made[key] for key in ("rows", "context", "weights", "threads")))
+        self.assertEqual(2, len(made["milliseconds"]))
+        self.assertGreater(min(made["milliseconds"]), 0)
+
+    def test_table(self):
+        lines = self.works("bench", "verify", "--model", TARGET, "--context", 8, "--repetitions", 1).stdout.splitlines()
+        self.assertEqual([b"1", b"2", b"4", b"8"], [line.split()[0] for line in lines[1:]])
+
+    def test_refusals(self):
+        bench = ("bench", "verify", "--model", TARGET)
+        self.refuses(["--rows", "0"], *bench, "--rows", "1,0")
+        self.refuses("--repetitions", *bench, "--repetitions", 0)
+        self.refuses(["256", "context"], *bench, "--context", 250)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Whatever is wrong is exit code 1 and one line that names the values at fault; nothing is left half-written."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
+from program import DRAFT, FOLDER, TARGET, ProgramTest, run  # noqa: E402
+
+
+class Generate(ProgramTest):
+    def refused(self, expected, *arguments, prompt=("--prompt", "the cat"), model=TARGET):
+        self.refuses(expected, "generate", "--model", model, *prompt, *arguments)
+
+    def test_numbers(self):
+        for arguments, expected in {
+            ("--temperature", "-1"): ["temperature", "-1"],
+            ("--temperature", "nan"): ["temperature", "nan"],
+            ("--temperature", "warm"): ["--temperature", "'warm'"],
+            ("--top-p", "2"): ["top_p", "2"],
+            ("--top-p", "0"): ["top_p", "0"],
+            ("--min-p", "1.5"): ["min_p", "1.5"],
+            ("--top-k", "-3"): ["--top-k", "'-3'"],
+            ("--seed", "-1"): ["--seed", "'-1'"],
+            ("--seed", str(2**64)): ["--seed", str(2**64), "large"],
+            ("--max-tokens", "1x"): ["--max-tokens", "'1x'"],
+            ("--max-tokens", ""): ["--max-tokens", "''"],
+            ("--length", "1.5"): ["--length", "'1.5'"],
+            ("--threads", "65"): ["65", "64"],
+            ("--context", "9999"): ["9999", "256"],
+            ("--repetition-penalty", "0"): ["repetition", "0"],
+            ("--presence-penalty", "inf"): ["presence", "inf"],
+            ("--frequency-penalty", "nan"): ["frequency", "nan"],
+            ("--logit-bias", "5"): ["--logit-bias", "'5'", "ID=VALUE"],
+            ("--logit-bias", "999=1"): ["999", "262"],
+            ("--logit-bias", "5=inf"): ["5", "inf"],
+            ("--lookup-min", "0"): ["min_n", "0"],
+            ("--lookup-min", "9"): ["9", "8"],
+        }.items():
+            with self.subTest(arguments):
+                self.refused(expected, *arguments)
+
+    def test_names(self):
+        self.refused(["'fast'", "auto, plain, lookup, sd, eaad"], "--scheme", "fast")
+        self.refused(["'lenient'", "exact, rejection_sampling, coupled"], "--accept", "lenient")
+        self.refused(["'q3'", "keep, f32, bf16"], "--weights", "q3")
+        self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
+
+    def test_what_later_versions_have(self):
+        for scheme in ("hybrid", "fsd", "psd_a", "psd_f", "ead", "medusa", "hydra", "entmtp", "kangaroo", "dvi"):
+            self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
+        for flag in ("--heads", "--bank", "--adapter", "--calibration"):
+            self.refused([flag, "not available in this version"], flag, "file")
+        self.refused(["'cuda'", "not available in this version"], "--device", "cuda")
+        for command in ("entropy", "tune", "grow", "learn"):
+            self.refuses([f"'augur {command}'", "not available"], command, "--model", TARGET)
+
+    def test_criterion_and_temperature(self):
+        self.refused(["exact", "0.7"], "--accept", "exact", "--temperature", "0.7")
+
+    def test_drafts(self):
+        for scheme in ("sd", "eaad"):
+            self.refused([f"'{scheme}'", "--draft"], "--scheme", scheme)
+            self.refused([f"'{scheme}'", "2"], "--scheme", scheme, "--draft", DRAFT, "--draft", DRAFT)
+        other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)
+        self.refused(["300", "262"], "--draft", other)
+        self.refused("absent.gguf", "--draft", FOLDER / "absent.gguf")
+
+    def test_bins(self):
+        for edges, lengths, expected in (
+            ("1,0.5,2", "4,3,2,1", ["1", "0.5", "rise"]),
+            ("1,2", "4,3", ["2 edges", "2 lengths"]),
+            ("1,nan", "4,3,2", ["nan"]),
+            ("1,,2", "4,3,2", ["--bins", "''"]),
+            ("1", "4,-3", ["--bin-lengths", "'-3'"]),
+        ):
+            self.refused(expected, "--draft", DRAFT, "--bins", edges, "--bin-lengths", lengths)
+
+    def test_prompts(self):
+        self.refused(["prompt is empty"], prompt=("--prompt", ""))
+        self.refused(["--prompt-ids", "''"], prompt=("--prompt-ids", ""))
+        self.refused(["--prompt-ids", "'x'"], prompt=("--prompt-ids", "1,x"))
+        self.refused(["262", "token 1"], prompt=("--prompt-ids", "1,262"))
+        self.refused(["-5"], prompt=("--prompt-ids", "-5"))
+        self.refused(["7 tokens", "context of 7"], "--context", 7, prompt=("--prompt-ids", "1,2,3,4,5,6,7"))
+        self.refused(["one of", "2 were given"], "--prompt-ids", "1")
+        self.refused(["one of", "0 were given"], prompt=())
+
+    def test_prompt_files(self):
+        broken = FOLDER / "broken.txt"
+        broken.write_bytes(b"abc\xff")
+        self.refused([str(broken), "0xff", "offset 3"], prompt=("--prompt-file", broken))
+        self.refused(["absent.txt", "No such file"], prompt=("--prompt-file", FOLDER / "absent.txt"))
+        self.refused([str(FOLDER), "directory"], prompt=("--prompt-file", FOLDER))
+        empty = FOLDER / "empty.txt"
+        empty.touch()
+        self.refused(["empty"], prompt=("--prompt-file", empty))
+
+    def test_prompt_that_is_not_utf8(self):
+        self.refused(["--prompt", "0xfe"], prompt=(b"--prompt".decode(), "\udcfe"))
+
+    def test_chat(self):
+        self.refused("--chat", "--chat", prompt=("--prompt-ids", "1"))
+        self.refused("--chat", "--system", "x")
+        untrained = tiny_model.write(FOLDER / "untrained.gguf", chat_template=None)
+        self.refused("chat template", "--chat", model=untrained)
+
+    def test_stop_strings(self):
+        self.refused("empty", "--stop", "")
+
+    def test_models(self):
+        whole = pathlib.Path(TARGET).read_bytes()
+        for name, content, expected in (
+            ("cut.gguf", whole[:-100], "cut.gguf"),
+            ("header.gguf", whole[:20], "header.gguf"),
+            ("text.gguf", b"not a model", "not a GGUF file"),
+            ("none.gguf", b"", "empty"),
+        ):
+            path = FOLDER / name
+            path.write_bytes(content)
+            self.refused([name, expected], model=path)
+        self.refused(["absent.gguf", "No such file"], model=FOLDER / "absent.gguf")
+        self.refused("config.json", model=FOLDER, prompt=("--prompt-ids", "1"))
+
+    def test_logits_that_are_no_numbers(self):
+        spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
+        self.refused(["position 5", "nan"], "--json", prompt=("--prompt", "the_cat"), model=spoiled)
+
+
+class Arguments(ProgramTest):
+    def test_parser_errors_are_one_line_too(self):
+        self.refuses("subcommand")
+        self.refuses("subcommand", "bench")
+        self.refuses("--model", "generate", "--prompt", "a")
+        self.refuses("--speed", "generate", "--model", TARGET, "--prompt", "a", "--speed")
+        self.refuses("--temperature", "generate", "--model", TARGET, "--prompt", "a", "--temperature")
+        self.refuses("--model", "generate", "--model", TARGET, "--model", TARGET, "--prompt", "a")
+        self.refuses("--prompt", "generate", "--model", TARGET, "--prompt", "a\nb", "--prompt", "c\nd")
+
+    def test_help_is_no_error(self):
+        for command in ((), ("generate",), ("tokenize",), ("logits",), ("bench",), ("bench", "verify")):
+            done = run(*command, "--help")
+            self.assertEqual((0, b""), (done.returncode, done.stderr))
+            self.assertIn(b"Usage: augur", done.stdout)
+
+    def test_help_shows_every_flag_of_the_contract(self):
+        shown = run("generate", "--help").stdout.decode()
+        for flag in (
+            "model draft prompt prompt-file prompt-ids chat scheme accept length max-tokens temperature top-k top-p min-p "
+            "seed threads device compare json trace weights"
+        ).split():
+            self.assertIn(f"--{flag} ", shown)
+
+
+class Outputs(ProgramTest):
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for more in ((), ("--json",)):
+                done = run("generate", "--model", TARGET, "--prompt", "a", *more, stdout=full)
+                self.assertEqual(1, done.returncode)
+                self.assertEqual(b"augur: error: cannot write to standard output: No space left on device\n", done.stderr)
+        self.refuses(
+            ["/dev/full", "No space left"], "generate", "--model", TARGET, "--prompt", "a", "--json", "--trace", "/dev/full"
+        )
+        self.refuses(["/dev/full", "No space left"], "logits", "--model", TARGET, "--prompt", "a", "--output", "/dev/full")
+
+    def test_folders_that_are_not_there(self):
+        for arguments in (("logits", "--output"), ("generate", "--json", "--trace")):
+            path = FOLDER / "absent" / "file"
+            self.refuses([str(path), "No such file"], arguments[0], "--model", TARGET, "--prompt", "a", *arguments[1:], path)
+
+
+if __name__ == "__main__":
+    unittest.main()

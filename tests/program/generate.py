@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""What `augur generate` decodes, and what its JSON says about it."""
+
+import itertools
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
+from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest, run  # noqa: E402
+
+SCHEMA = {
+    "text": str,
+    "ids": list,
+    "prompt_ids": list,
+    "finish_reason": str,
+    "seed": int,
+    "scheme": str,
+    "guarantee": str,
+    "tokens_per_second": float,
+    "accepted_length": float,
+    "acceptance": float,
+    "rounds": int,
+    "stages": list,
+    "seconds": dict,
+    "memory_bytes": int,
+    "origins": list,
+    "settings": dict,
+}
+COMPARED = {"plain": dict, "identical": bool, "speedup": float, "first_difference": (int, type(None))}
+
+
+class Object(ProgramTest):
+    def check_types(self, made, schema):
+        for key, kind in schema.items():
+            self.assertIsInstance(made[key], kind, key)
+
+    def check_sums(self, made):
+        """The counts agree with each other and with the ids."""
+        stage = made["stages"][-1]
+        origins = made["origins"]
+        self.assertEqual(len(made["ids"]), len(origins))
+        self.assertLessEqual(set(origins), {"accepted", "correction", "bonus", "plain"})
+        self.assertEqual(stage["accepted"], origins.count("accepted"))
+        self.assertEqual(stage["drafted"], sum(at["drafted"] for at in stage["positions"]))
+        self.assertEqual(stage["accepted"], sum(at["accepted"] for at in stage["positions"]))
+        self.assertEqual(made["rounds"], stage["rounds"])
+        self.assertAlmostEqual(made["accepted_length"], len(made["ids"]) / made["rounds"])
+        self.assertAlmostEqual(made["acceptance"], stage["accepted"] / stage["drafted"] if stage["drafted"] else 0)
+        self.assertEqual({"load", "prefill", "draft", "verify", "accept", "other"}, set(made["seconds"]))
+        for name, seconds in made["seconds"].items():
+            self.assertGreaterEqual(seconds, 0, name)
+
+    def test_has_every_key_of_the_contract(self):
+        made = self.generated("--prompt", "the cat", "--max-tokens", 20)
+        self.check_types(made, SCHEMA)
+        self.check_sums(made)
+        self.assertNotIn("plain", made)
+        self.assertEqual(20, len(made["ids"]))
+        self.assertEqual("max_tokens", made["finish_reason"])
+        self.assertEqual({"name", "rounds", "drafted", "accepted", "acceptance", "positions"}, set(made["stages"][0]))
+        self.assertGreater(made["memory_bytes"], os.path.getsize(TARGET) // 2)
+
+    def test_compare_adds_the_plain_run(self):
+        made = self.generated("--prompt", "the cat", "--compare")
+        self.check_types(made, {**SCHEMA, **COMPARED})
+        self.check_sums(made)
+        self.assertTrue(made["identical"])
+        self.assertIsNone(made["first_difference"])
+        self.assertEqual(made["ids"], made["plain"]["ids"])
+        self.assertAlmostEqual(made["speedup"], made["tokens_per_second"] / made["plain"]["tokens_per_second"])
+
+    def test_compare_says_where_texts_part(self):
+        """Rejection sampling keeps the distribution, not the text."""
+        made = self.generated("--prompt", "the cat", "--compare", "--temperature", 2, "--accept", "rejection_sampling")
+        self.assertFalse(made["identical"])
+        plain, at = made["plain"]["ids"], made["first_difference"]
+        self.assertEqual(made["ids"][:at], plain[:at])
+        self.assertNotEqual(made["ids"][at : at + 1], plain[at : at + 1])
+
+    def test_counts_agree_for_every_scheme(self):
+        for scheme, accept, temperature in itertools.product(
+            ("plain", "lookup", "sd", "eaad"), ("exact", "coupled", "rejection_sampling"), (0, 0.8)
+        ):
+            if accept == "exact" and temperature > 0:
+                continue
+            with self.subTest(scheme=scheme, accept=accept, temperature=temperature):
+                arguments = ["--prompt", PROMPTS[1], "--max-tokens", 40, "--temperature", temperature]
+                arguments += ["--draft", DRAFT] if scheme in ("sd", "eaad") else []
+                made = self.generated(*arguments, "--scheme", scheme, "--accept", accept)
+                self.check_sums(made)
+                self.assertEqual(scheme, made["scheme"])
+
+    def test_text_is_utf8_whatever_the_model_says(self):
+        """A random model writes random bytes; assertions on decoding are in object()."""
+        for seed in range(3):
+            made = self.generated("--prompt", "a", "--temperature", 3, "--seed", seed)
+            self.assertIn("\N{REPLACEMENT CHARACTER}", made["text"])
+
+    def test_eaad_reports_its_bins(self):
+        made = self.generated("--prompt", "a", "--draft", DRAFT, "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
+        self.assertEqual("eaad", made["scheme"])
+        self.assertEqual([5, 4, 3, 2], [each["length"] for each in made["bins"]])
+        self.assertEqual([1, 3, 5.4, None], [each["below_nats"] for each in made["bins"]])
+        stage = made["stages"][0]
+        for key in ("drafted", "accepted"):
+            self.assertEqual(stage[key], sum(each[key] for each in made["bins"]))
+
+
+class SameText(ProgramTest):
+    def ids(self, *arguments):
+        return self.generated("--max-tokens", 80, "--ignore-eos", *arguments)["ids"]
+
+    def test_greedy(self):
+        for prompt in PROMPTS:
+            plain = self.ids("--prompt", prompt, "--scheme", "plain")
+            self.assertEqual(80, len(plain))
+            for scheme in ("lookup", "sd", "eaad"):
+                for length in (1, 7):
+                    arguments = ["--prompt", prompt, "--scheme", scheme, "--length", length]
+                    arguments += ["--draft", DRAFT] if scheme != "lookup" else []
+                    self.assertEqual(plain, self.ids(*arguments), arguments)
+
+    def test_coupled_at_every_seed_and_temperature(self):
+        texts = set()
+        for seed, temperature in itertools.product((1, 2, 3), (0.3, 1.2)):
+            drawn = ["--prompt", PROMPTS[1], "--seed", seed, "--temperature", temperature]
+            plain = self.ids(*drawn, "--scheme", "plain")
+            texts.add(tuple(plain))
+            self.assertEqual(plain, self.ids(*drawn, "--scheme", "lookup", "--accept", "coupled"))
+            self.assertEqual(plain, self.ids(*drawn, "--scheme", "sd", "--accept", "coupled", "--draft", DRAFT))
+        self.assertEqual(6, len(texts))
+
+    def test_under_every_transform(self):
+        for more in (
+            ("--top-k", 5), ("--top-p", 0.8), ("--min-p", 0.05), ("--repetition-penalty", 1.5),
+            ("--presence-penalty", 2), ("--frequency-penalty", 0.5), ("--logit-bias", "100=3", "--logit-bias", "101=-inf"),
+        ):  # fmt: skip
+            drawn = ["--prompt", PROMPTS[0], "--temperature", 1, *more]
+            plain = self.ids(*drawn, "--scheme", "plain")
+            self.assertNotEqual(plain, self.ids("--prompt", PROMPTS[0], "--temperature", 1, "--scheme", "plain"), more)
+            self.assertEqual(plain, self.ids(*drawn, "--scheme", "lookup"), more)
+
+    def test_threads_and_repetition(self):
+        one = self.ids("--prompt", "a", "--threads", 1, "--temperature", 1, "--seed", 2**64 - 1)
+        self.assertEqual(one, self.ids("--prompt", "a", "--threads", 2, "--temperature", 1, "--seed", 2**64 - 1))
+
+    def test_the_model_drafting_for_itself_is_always_right(self):
+        made = self.generated("--prompt", "a", "--draft", TARGET, "--scheme", "sd", "--length", 3, "--max-tokens", 40)
+        self.assertEqual(1, made["acceptance"])
+        self.assertEqual(4, made["accepted_length"])
+
+
+class Choices(ProgramTest):
+    def test_auto(self):
+        self.assertEqual("lookup", self.generated("--prompt", "a")["scheme"])
+        self.assertEqual("eaad", self.generated("--prompt", "a", "--draft", DRAFT)["scheme"])
+
+    def test_criterion_follows_the_temperature(self):
+        promises = {
+            (): "same text as plain greedy decoding",
+            ("--temperature", 1): "same text as plain sampling with the same seed",
+            ("--temperature", 1, "--accept", "rejection_sampling"): "same distribution as plain sampling",
+        }
+        for arguments, promise in promises.items():
+            self.assertEqual(promise, self.generated("--prompt", "a", *arguments)["guarantee"])
+
+    def test_length_is_the_most_that_is_drafted(self):
+        for scheme, length in itertools.product(("sd", "eaad"), (0, 1, 2)):
+            bins = ("--bins", 100, "--bin-lengths", "9,1")  # the first for every entropy there can be
+            made = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, "--length", length, *bins)
+            self.assertEqual(length, len(made["stages"][0]["positions"]))
+
+    def test_a_draft_that_is_not_used_is_noted(self):
+        done = self.works("generate", "--model", TARGET, "--draft", DRAFT, "--prompt", "a", "--scheme", "lookup", "--json")
+        self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*--draft[^\n]*\n\Z")
+
+    def test_prompt_by_text_file_and_ids(self):
+        path = FOLDER / "prompt.txt"
+        path.write_text(PROMPTS[3], encoding="utf-8")
+        by_text = self.generated("--prompt", PROMPTS[3])
+        self.assertEqual(by_text["ids"], self.generated("--prompt-file", path)["ids"])
+        ids = ",".join(map(str, by_text["prompt_ids"]))
+        self.assertEqual(by_text["ids"], self.generated("--prompt-ids", ids)["ids"])
+
+    def test_chat_wraps_the_prompt(self):
+        wrapped = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+        made = self.generated("--chat", "--system", "Be brief.", "--prompt", "Hi")
+        self.assertEqual(self.generated("--prompt", wrapped)["prompt_ids"], made["prompt_ids"])
+        self.assertEqual(1, made["prompt_ids"][0])
+
+    def test_weights(self):
+        keep, f32, bf16 = (self.generated("--prompt", "a", "--weights", w) for w in ("keep", "f32", "bf16"))
+        self.assertEqual(keep["ids"], f32["ids"])
+        self.assertLess(bf16["memory_bytes"], f32["memory_bytes"])
+
+
+class Ends(ProgramTest):
+    def test_stop_string(self):
+        made = self.generated("--prompt", "the cat")
+        start = made["text"].index("\N{REPLACEMENT CHARACTER}") + 1
+        stop = made["text"][start : start + 3]
+        stopped = self.generated("--prompt", "the cat", "--stop", "never said", "--stop", stop)
+        self.assertEqual("stop_string", stopped["finish_reason"])
+        self.assertEqual(stop, stopped["stop_string"])
+        self.assertEqual(made["text"][: made["text"].index(stop)], stopped["text"])
+
+    def test_end_token(self):
+        biased = ("--prompt", "the cat", "--logit-bias", "2=1000", "--max-tokens", 5)
+        made = self.generated(*biased)
+        self.assertEqual(("stop_token", [2], ""), (made["finish_reason"], made["ids"], made["text"]))
+        made = self.generated(*biased, "--ignore-eos")
+        self.assertEqual(("max_tokens", [2] * 5), (made["finish_reason"], made["ids"]))
+
+    def test_limits(self):
+        self.assertEqual([], self.generated("--prompt", "a", "--max-tokens", 0)["ids"])
+        made = self.generated("--prompt-ids", "5,6,7", "--context", 16)
+        self.assertEqual(("context", 13), (made["finish_reason"], len(made["ids"])))
+
+
+class WithoutTokenizer(ProgramTest):
+    def test_ids_in_ids_out(self):
+        path = tiny_model.write(FOLDER / "wordless.gguf", layers=2, words=False)
+        made = self.generated("--prompt-ids", "5,6,7", "--max-tokens", 6, model=path)
+        self.assertEqual("", made["text"])
+        done = run("generate", "--model", path, "--prompt-ids", "5,6,7", "--max-tokens", 6)
+        self.assertEqual(made["ids"], [int(word) for word in done.stdout.split()])
+        self.refuses([path, "tokenizer"], "generate", "--model", path, "--prompt", "a")
+
+
+class Trace(ProgramTest):
+    def test_one_line_per_round(self):
+        path = FOLDER / "trace.jsonl"
+        made = self.generated("--prompt", PROMPTS[1], "--trace", path)
+        rounds = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertEqual(made["rounds"], len(rounds))
+        self.assertEqual(made["ids"], [token for each in rounds for token in each["committed"]])
+        position = len(made["prompt_ids"])
+        for each in rounds:
+            self.assertEqual(position, each["position"])
+            self.assertEqual(each["drafted"][: each["accepted"]], each["committed"][: each["accepted"]])
+            self.assertEqual({"draft", "verify", "accept", "other"}, set(each["seconds"]))
+            position += len(each["committed"])
+        self.assertFalse((FOLDER / "trace.jsonl.part").exists())
+
+    def test_nothing_is_left_of_a_trace_that_failed(self):
+        path = FOLDER / "half.jsonl"
+        spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
+        self.refuses("nan", "generate", "--model", spoiled, "--prompt", "a", "--json", "--trace", path)
+        self.assertEqual([], [file.name for file in FOLDER.glob("half*")])
+
+
+if __name__ == "__main__":
+    unittest.main()

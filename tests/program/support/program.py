@@ -1,0 +1,67 @@
+"""Runs the program under test, with tiny models that are made for it once."""
+
+import atexit
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import tiny_model
+
+PROGRAM = os.environ["AUGUR_PROGRAM"]
+_folder = tempfile.TemporaryDirectory()
+atexit.register(_folder.cleanup)
+FOLDER = pathlib.Path(_folder.name)
+TARGET = tiny_model.write(FOLDER / "target.gguf", seed=1, layers=2)
+DRAFT = tiny_model.write(FOLDER / "draft.gguf", seed=2, layers=1)
+PROMPTS = ("the cat", "one two one two one two", "0123456789" * 8, "Grüße, 世界!\n")
+
+
+def environment(**changes):
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    return {**kept, **changes}
+
+
+def run(*arguments, **options):
+    """The finished process, its output as bytes."""
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        timeout=300,
+        env=environment(),
+        check=False,
+        **options,
+    )
+
+
+class ProgramTest(unittest.TestCase):
+    maxDiff = None
+
+    def works(self, *arguments):
+        """What it printed; it must have ended well."""
+        done = run(*arguments)
+        self.assertEqual((0, b""), (done.returncode, done.stderr if done.returncode else b""), arguments)
+        return done
+
+    def object(self, *arguments):
+        """The one JSON object that it printed; nothing else may be there."""
+        done = self.works(*arguments, "--json")
+        self.assertEqual(b"", done.stderr)
+        self.assertEqual(1, done.stdout.count(b"\n"))
+        return json.loads(done.stdout.decode("utf-8"))
+
+    def generated(self, *arguments, model=TARGET):
+        return self.object("generate", "--model", model, *arguments)
+
+    def refuses(self, expected, *arguments, printed=b""):
+        """Exit code 1 and one line on standard error that holds every one of the expected texts."""
+        done = run(*arguments)
+        message = done.stderr.decode("utf-8")
+        self.assertEqual((1, printed), (done.returncode, done.stdout), message)
+        self.assertRegex(message, r"\Aaugur: error: [^\n]+\n\Z")
+        for text in [expected] if isinstance(expected, str) else expected:
+            self.assertIn(text, message)

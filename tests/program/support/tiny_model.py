@@ -1,0 +1,104 @@
+"""Makes Llamas of a few thousand weights with a tokenizer of 262 tokens, as GGUF files, from the standard library alone."""
+
+import random
+import struct
+
+U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
+CONTROL, NORMAL = 3, 1
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+MERGES = ["t h", "th e", "Ġ the"]
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+VOCABULARY = len(SPECIAL) + 256 + len(MERGES)
+
+
+def byte_letters():
+    """GPT-2's alphabet: a printable letter for every byte."""
+    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    letters, others = {}, 0
+    for byte in range(256):
+        if byte in plain:
+            letters[byte] = chr(byte)
+        else:
+            letters[byte] = chr(256 + others)
+            others += 1
+    return [letters[byte] for byte in range(256)]
+
+
+def text(value):
+    encoded = value.encode()
+    return struct.pack("<Q", len(encoded)) + encoded
+
+
+def value(kind, content):
+    if kind == STRING:
+        return text(content)
+    return struct.pack({U32: "<I", F32: "<f", BOOL: "<?", I32: "<i"}[kind], content)
+
+
+def pair(key, kind, content):
+    return text(key) + struct.pack("<I", kind) + value(kind, content)
+
+
+def array(key, kind, items):
+    return text(key) + struct.pack("<IIQ", ARRAY, kind, len(items)) + b"".join(value(kind, item) for item in items)
+
+
+def tokenizer(chat_template):
+    tokens = SPECIAL + byte_letters() + [merge.replace(" ", "") for merge in MERGES]
+    pairs = [
+        pair("tokenizer.ggml.model", STRING, "gpt2"),
+        pair("tokenizer.ggml.pre", STRING, "gpt-2"),
+        array("tokenizer.ggml.tokens", STRING, tokens),
+        array("tokenizer.ggml.token_type", I32, [CONTROL if token in SPECIAL else NORMAL for token in tokens]),
+        array("tokenizer.ggml.merges", STRING, MERGES),
+        pair("tokenizer.ggml.bos_token_id", U32, 1),
+        pair("tokenizer.ggml.eos_token_id", U32, 2),
+        pair("tokenizer.ggml.add_bos_token", BOOL, False),
+    ]
+    return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
+
+
+def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None):
+    """`spoil`: a value that the last weight of the final norm is replaced by."""
+    heads, head_size, feed_forward = 4, width // 4, 2 * width
+    pairs = [
+        pair("general.architecture", STRING, "llama"),
+        pair("llama.block_count", U32, layers),
+        pair("llama.embedding_length", U32, width),
+        pair("llama.attention.head_count", U32, heads),
+        pair("llama.attention.head_count_kv", U32, 2),
+        pair("llama.feed_forward_length", U32, feed_forward),
+        pair("llama.context_length", U32, context),
+        pair("llama.attention.layer_norm_rms_epsilon", F32, 1e-5),
+    ] + (tokenizer(chat_template) if words else [])
+    shapes = {"token_embd.weight": (width, vocabulary), "output_norm.weight": (width,)}
+    for layer in range(layers):
+        block = {
+            "attn_norm": (width,),
+            "attn_q": (width, width),
+            "attn_k": (width, 2 * head_size),
+            "attn_v": (width, 2 * head_size),
+            "attn_output": (width, width),
+            "ffn_norm": (width,),
+            "ffn_gate": (width, feed_forward),
+            "ffn_up": (width, feed_forward),
+            "ffn_down": (feed_forward, width),
+        }
+        shapes.update({f"blk.{layer}.{name}.weight": shape for name, shape in block.items()})
+    dice, directory, data = random.Random(seed), b"", b""
+    for name, shape in shapes.items():
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        numbers = [1.0] * count if len(shape) == 1 else [dice.gauss(0, 1 / width**0.5) for _ in range(count)]
+        if name == "output_norm.weight" and spoil is not None:
+            numbers[-1] = spoil
+        directory += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+        directory += struct.pack("<IQ", 0, len(data))
+        data += struct.pack(f"<{count}f", *numbers)
+        data += b"\0" * (-len(data) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(pairs)) + b"".join(pairs) + directory
+    with open(path, "wb") as file:
+        file.write(head + b"\0" * (-len(head) % 32) + data)
+    return str(path)
