@@ -218,6 +218,10 @@ BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
         const std::uint64_t seed = (std::uint64_t{random()} << 32) | random();
         BOOST_TEST(philox_chooser(seed).race(row, position) == naive_race(row, seed, position));
     }
+    for (std::size_t position = 0; position < 20; ++position) {  // as large and as flat as rows get: each clock is late
+        const auto flat = distribution::weighted(std::vector<float>(100000, 1e-5f));
+        BOOST_TEST(philox_chooser(7).race(flat, position) == naive_race(flat, 7, position));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_race_does_not_see_the_scale_of_its_weights) {
