@@ -15,7 +15,7 @@ augur=build/demo/bin/augur
 
 echo "== Decoding with guesses looked up in the text so far, and plainly"
 "$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 160 \
-  --prompt "Repeat this list, then sort it by name: Pear, Apple, Quince, Cherry, Banana, Orange, Melon, Fig."
+  --prompt "Write a Python class Point with x, y and z, and the methods add, subtract, multiply and divide."
 
 cat <<END
 
