@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The program on a model that people use, against ids and logits that another implementation gave (tests/data/reference)."""
+
+import json
+import os
+import pathlib
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from program import FOLDER, ProgramTest  # noqa: E402
+
+MODEL = pathlib.Path(os.environ["AUGUR_MODEL_DIRECTORY"], "SmolLM2-135M-Instruct.Q4_1.gguf")
+DATA = pathlib.Path(__file__).parents[1] / "data" / "reference"
+REFERENCES = [json.loads(path.read_text()) for path in sorted(DATA.glob("*.json"))]
+
+
+class Reference(ProgramTest):
+    def test_there_are_some(self):
+        self.assertLess(2, len(REFERENCES))
+
+    def test_greedy_ids_with_and_without_guesses(self):
+        for known in REFERENCES:
+            path = FOLDER / "prompt.txt"
+            path.write_text(known["prompt"], encoding="utf-8")
+            arguments = ("--prompt-file", path, "--max-tokens", len(known["greedy_ids"]), "--ignore-eos", "--compare")
+            made = self.generated(*arguments, "--scheme", "lookup", model=MODEL)
+            self.assertEqual(known["prompt_ids"], made["prompt_ids"])
+            self.assertEqual(known["greedy_ids"], made["ids"])
+            self.assertEqual(known["greedy_ids"], made["plain"]["ids"])
+            self.assertTrue(made["identical"])
+
+    def test_last_row(self):
+        for known in REFERENCES:
+            path = FOLDER / "row.f32"
+            ids = ",".join(map(str, known["prompt_ids"]))
+            self.works("logits", "--model", MODEL, "--weights", "f32", "--prompt-ids", ids, "--output", path)
+            expected = (DATA / (known["name"] + ".logits.f32")).read_bytes()
+            self.assertEqual(len(expected), path.stat().st_size)
+            pairs = zip(struct.iter_unpack("<f", path.read_bytes()), struct.iter_unpack("<f", expected))
+            self.assertLess(max(abs(made - right) for (made,), (right,) in pairs), 1e-3)
+
+
+class Text(ProgramTest):
+    def test_chat(self):
+        """The template's own system message comes with it; the answer ends with the end token, which is no text."""
+        question = "What is photosynthesis, and why is it important for life on Earth? Explain in a few paragraphs."
+        known = next(each for each in REFERENCES if question in each["prompt"])
+        made = self.generated("--chat", "--prompt", question, "--max-tokens", 1, model=MODEL)
+        self.assertEqual(known["prompt_ids"], made["prompt_ids"])
+        made = self.generated("--chat", "--prompt", "Say hello.", "--max-tokens", 100, model=MODEL)
+        self.assertEqual("stop_token", made["finish_reason"])
+        self.assertNotIn("<|", made["text"])
+
+    def test_sampling_keeps_the_text_of_its_seed(self):
+        for seed, temperature in ((1, 0.5), (2, 1.0)):
+            drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare")
+            made = self.generated("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", *drawn, model=MODEL)
+            self.assertEqual("same text as plain sampling with the same seed", made["guarantee"])
+            self.assertTrue(made["identical"])
+
+
+if __name__ == "__main__":
+    unittest.main()
