@@ -1,4 +1,5 @@
 #pragma once
+// Times what happens between two calls.
 
 #include <chrono>
 #include <utility>
