@@ -53,9 +53,10 @@ class tokenizer {
     /// The tokens of a text. Text that is not UTF-8 is an error that names the offset and the byte. A bos token is never
     /// doubled: with parse_special, a text that starts with it gets no second one; the same holds for eos at the end.
     /// Bytes that have no token, as control characters in some vocabularies, are left out unless refuse_unknown.
-    /// Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece vocabularies.
+    /// Texts over 1 GiB are refused. Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece vocabularies.
     std::vector<token> encode(std::string_view text, encode_options options = {}) const {
         check_utf8(text, "the text");
+        if (text.size() > longest_text) augur::detail::fail("a text of ", text.size(), " bytes, over ", longest_text);
         std::vector<token> out;
         bool with_prefix = words_.prefix != space_prefix::never;
         special_.split(
@@ -136,6 +137,8 @@ class tokenizer {
     const vocabulary& words() const { return words_; }
 
  private:
+    static constexpr std::size_t longest_text = std::size_t{1} << 30;
+
     using model = std::variant<byte_level_bpe, sentencepiece_bpe>;
 
     static model make_model(const vocabulary& words) {
