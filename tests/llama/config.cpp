@@ -1,0 +1,152 @@
+#include "augur/llama/config.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "llama/small_llama.hpp"
+
+BOOST_AUTO_TEST_SUITE(llama_config)
+
+using namespace augur;
+using namespace augur::testing;
+
+namespace {
+
+/// The model with one size changed must be refused with these fragments in the message.
+void refuse(const std::string& key, std::uint32_t value, std::vector<std::string> fragments) {
+    small_llama file;
+    file.sizes[key] = value;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says(fragments));
+}
+
+nlohmann::json sound_json() {
+    return {{"model_type", "llama"}, {"num_hidden_layers", 2},       {"hidden_size", 64},    {"num_attention_heads", 8},
+            {"vocab_size", 77},      {"num_key_value_heads", 2},     {"rms_norm_eps", 1e-5}, {"intermediate_size", 96},
+            {"rope_theta", 1e4},     {"max_position_embeddings", 99}};
+}
+
+void refuse_json(const std::string& key, const nlohmann::json& value, std::vector<std::string> fragments) {
+    auto json = sound_json();
+    json[key] = value;
+    BOOST_CHECK_EXCEPTION(llama::read_config(json, "config.json", true), error, says(fragments));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(metadata_becomes_a_configuration) {
+    auto file = small_llama();
+    file.sizes["llama.attention.key_length"] = 8;
+    file.sizes["llama.rope.dimension_count"] = 6;
+    const auto c = file.load().configuration();
+    BOOST_TEST(c.layers == 2u);
+    BOOST_TEST(c.width == 64u);
+    BOOST_TEST(c.heads == 8u);
+    BOOST_TEST(c.key_value_heads == 2u);
+    BOOST_TEST(c.head_size == 8u);
+    BOOST_TEST(c.feed_forward == 96u);
+    BOOST_TEST(c.vocabulary == 77u);
+    BOOST_TEST(c.context == 600u);
+    BOOST_TEST(c.rotary_size == 6u);
+    BOOST_TEST(c.rotary_base == 500.0);
+    BOOST_TEST(c.norm_epsilon == 1e-5f);
+    BOOST_TEST(c.tied_head);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
+    refuse("llama.block_count", 0, {"layers is 0"});
+    refuse("llama.block_count", 4000000000u, {"4000000000"});
+    refuse("llama.block_count", 3, {"blk.2."});
+    refuse("llama.attention.head_count", 0, {"heads is 0"});
+    refuse("llama.attention.head_count", 7, {"64", "7"});
+    refuse("llama.attention.head_count_kv", 3, {"8 heads", "3"});
+    refuse("llama.attention.head_count_kv", 0, {"key-value heads is 0"});
+    refuse("llama.attention.head_count_kv", 16, {"16"});
+    refuse("llama.attention.head_count_kv", 4, {"attn_k.weight", "{16, 64}", "{32, 64}"});
+    refuse("llama.embedding_length", 128, {"{77, 64}", "{77, 128}"});
+    refuse("llama.feed_forward_length", 97, {"{96, 64}", "{97, 64}"});
+    refuse("llama.context_length", 0, {"context length is 0"});
+    refuse("llama.rope.dimension_count", 7, {"7 is odd"});
+    refuse("llama.rope.dimension_count", 10, {"10", "8"});
+    refuse("llama.vocab_size", 78, {"78", "77"});
+    refuse("llama.expert_count", 4, {"4 experts"});
+    refuse("llama.attention.value_length", 16, {"16", "8"});
+}
+
+BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
+    small_llama file;
+    file.texts["general.architecture"] = "qwen2";
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"qwen2", "llama"}));
+    for (const float base :
+         {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+        file = small_llama();
+        file.numbers["llama.rope.freq_base"] = base;
+        BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary base"}));
+    }
+    file = small_llama();
+    file.numbers["llama.attention.layer_norm_rms_epsilon"] = -1e-5f;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"epsilon", "-1e-05"}));
+    file = small_llama();
+    file.texts["llama.rope.scaling.type"] = "yarn";
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"yarn", "linear"}));
+    file.texts["llama.rope.scaling.type"] = "linear";
+    file.numbers["llama.rope.scaling.factor"] = 0.0f;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary factor is 0"}));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {
+    small_llama file;
+    file.shapes.erase("blk.1.ffn_up.weight");
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"blk.1.ffn_up.weight"}));
+    file = small_llama();
+    file.shapes["blk.0.attn_q.bias"] = {64};
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"blk.0.attn_q.bias"}));
+    file = small_llama();
+    file.shapes["output_norm.weight"] = {63};
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"output_norm.weight", "{63}", "{64}"}));
+    file = small_llama();
+    file.given["rope_freqs.weight"] = {1, 2, 3};
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"rope_freqs.weight", "3", "4"}));
+    file = small_llama();
+    file.shapes["something.else"] = {5};
+    BOOST_TEST(file.load().vocabulary_size() == 77u);
+    file.tokens.assign(78, "t");
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"78", "77"}));
+}
+
+BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {
+    auto json = sound_json();
+    json["head_dim"] = 10;
+    json["tie_word_embeddings"] = true;
+    const auto c = llama::read_config(json, "config.json", true);
+    BOOST_TEST(c.head_size == 10u);
+    BOOST_TEST(c.rotary_size == 10u);
+    BOOST_TEST(c.context == 99u);
+    BOOST_TEST(c.tied_head);
+    BOOST_TEST(!llama::read_config(sound_json(), "config.json", true).tied_head);
+    BOOST_TEST(llama::read_config(sound_json(), "config.json", false).tied_head);
+}
+
+BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
+    refuse_json("model_type", "mistral", {"config.json", "mistral"});
+    refuse_json("num_hidden_layers", -1, {"num_hidden_layers", "-1"});
+    refuse_json("num_hidden_layers", "two", {"num_hidden_layers", "\"two\""});
+    refuse_json("num_hidden_layers", nullptr, {"num_hidden_layers", "missing"});
+    refuse_json("num_key_value_heads", 3, {"8", "3"});
+    refuse_json("hidden_size", 63, {"63", "8"});
+    refuse_json("attention_bias", true, {"attention_bias"});
+    refuse_json("hidden_act", "gelu", {"gelu"});
+    refuse_json("rope_theta", "x", {"rope_theta", "\"x\""});
+    refuse_json("rope_scaling", {{"rope_type", "yarn"}}, {"yarn"});
+    refuse_json("rope_scaling", {{"type", "linear"}}, {"factor"});
+    refuse_json("rope_scaling", {{"type", "linear"}, {"factor", -2}}, {"-2"});
+    refuse_json("rope_scaling", 5, {"object"});
+    refuse_json("rope_scaling",
+                {{"rope_type", "llama3"},
+                 {"factor", 8},
+                 {"low_freq_factor", 4},
+                 {"high_freq_factor", 4},
+                 {"original_max_position_embeddings", 64}},
+                {"low_freq_factor", "4"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

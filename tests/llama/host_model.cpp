@@ -1,0 +1,179 @@
+#include "augur/llama/host_model.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <thread>
+
+#include "augur/model/concepts.hpp"
+#include "llama/small_llama.hpp"
+
+BOOST_AUTO_TEST_SUITE(llama_host_model)
+
+using namespace augur;
+using namespace augur::testing;
+
+static_assert(Model<llama::host_model>);
+static_assert(ScoresLastRows<llama::host_model>);
+static_assert(HiddenStateModel<llama::host_model>);
+static_assert(has_bitwise_rows<llama::host_model>);
+
+BOOST_AUTO_TEST_CASE(kept_weights_give_the_bits_of_widened_ones) {
+    using enum io::tensor_type;
+    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q4_k, q5_k, q6_k}) {
+        const bool large_blocks = io::block_size(type) == 256;
+        const small_llama file = large_blocks ? small_llama(type, 256, 4, 2, 512) : small_llama(type);
+        const auto kept = file.load(), widened = file.load({.weights = llama::weight_format::f32});
+        const auto tokens = some_tokens(23, 77);
+        const auto found = logits_in_steps(kept, tokens, 23);
+        BOOST_TEST(same_bits(found, logits_in_steps(widened, tokens, 23)), io::name_of(type));
+        BOOST_TEST(std::all_of(found.begin(), found.end(), [](float value) { return std::isfinite(value); }));
+        BOOST_TEST(found.front() != found.back());
+        BOOST_TEST((kept.memory_bytes() < widened.memory_bytes()) == (type != f32 && !large_blocks));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_how_many_are_computed_together) {
+    using enum io::tensor_type;
+    const auto tokens = some_tokens(300, 77);  // more than one chunk, more than one block of the cache
+    for (const auto type : {f32, bf16, q8_0, q4_1}) {
+        const auto model = small_llama(type).load();
+        const auto one_by_one = logits_in_steps(model, tokens, 1);
+        for (std::size_t rows = 2; rows <= 40; ++rows) {
+            BOOST_TEST(same_bits(logits_in_steps(model, tokens, rows), one_by_one),
+                       rows << " rows of " << io::name_of(type));
+        }
+        BOOST_TEST(same_bits(logits_in_steps(model, tokens, 300), one_by_one));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_threads_or_instructions) {
+    using enum io::tensor_type;
+    const auto tokens = some_tokens(21, 77);
+    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1}) {
+        const small_llama file(type);
+        const auto wanted = logits_in_steps(file.load({.threads = 1}), tokens, 21);
+        for (const auto set : instruction_sets()) {
+            for (const std::size_t threads : {1, 2, 3, 8}) {
+                const auto model = file.load({.threads = threads, .instruction_set = set});
+                BOOST_TEST(model.threads() == threads);
+                for (const std::size_t rows : {1, 5, 21}) {
+                    BOOST_TEST(same_bits(logits_in_steps(model, tokens, rows), wanted),
+                               host::name_of(set) << ", " << threads << " threads, " << rows << " rows");
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(unusual_shapes_work) {
+    const auto tokens = some_tokens(20, 77);
+    for (auto file :
+         {small_llama(io::tensor_type::f32, 12, 3, 3, 7, 5), small_llama(io::tensor_type::bf16, 50, 5, 1, 43, 33),
+          small_llama(io::tensor_type::f16, 34, 1, 1, 1, 1)}) {
+        file.sizes["llama.rope.dimension_count"] = 2;
+        const auto model = file.load({.threads = 2});
+        const auto few = some_tokens(20, model.vocabulary_size());
+        BOOST_TEST(same_bits(logits_in_steps(model, few, 1), logits_in_steps(model, few, 20)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(truncating_and_extending_equals_a_fresh_sequence) {
+    const auto model = small_llama(io::tensor_type::q8_0).load();
+    const auto tokens = some_tokens(290, 77), others = some_tokens(100, 50);
+    const auto wanted = logits_in_steps(model, tokens, 290);
+    auto sequence = model.make_sequence();
+    model.extend(sequence, std::span(tokens).first(40));
+    for (const std::size_t length : {39, 17, 16, 1, 0}) {
+        model.extend(sequence, others);
+        model.truncate(sequence, length);
+        BOOST_TEST(model.length(sequence) == length);
+        const auto rows = copied(model.extend(sequence, std::span(tokens).subspan(length)));
+        BOOST_TEST(same_bits(rows, std::span(wanted).subspan(length * 77)));
+        model.truncate(sequence, 40);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_rows_are_those_of_all_rows) {
+    const auto model = small_llama().load();
+    const auto tokens = some_tokens(270, 77);
+    const auto wanted = logits_in_steps(model, tokens, 270);
+    auto all = model.make_sequence();
+    model.extend(all, tokens);
+    const auto states = copied(model.hidden(all));
+    for (const std::size_t last : {0, 1, 13, 14, 15, 142, 143, 269, 270}) {
+        auto sequence = model.make_sequence();
+        const auto rows = copied(model.extend(sequence, tokens, last));
+        BOOST_TEST(model.length(sequence) == 270u);
+        BOOST_TEST(same_bits(rows, std::span(wanted).last(last * 77)), last << " rows");
+        BOOST_TEST(model.hidden(sequence).size() == last);
+        BOOST_TEST(same_bits(copied(model.hidden(sequence)), std::span(states).last(last * 64)));
+    }
+    auto empty = model.make_sequence();
+    BOOST_TEST(model.extend(empty, {}).size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(logits_are_the_head_times_the_hidden_state) {
+    auto file = small_llama();
+    file.shapes["output.weight"] = {77, 64};
+    const auto untied = file.load();
+    BOOST_TEST(!untied.configuration().tied_head);
+    BOOST_TEST(untied.hidden_size() == 64u);
+    const auto tied = small_llama().load();
+    BOOST_TEST(tied.configuration().tied_head);
+    const auto tokens = some_tokens(4, 77);
+    auto sequence = tied.make_sequence();
+    const auto rows = tied.extend(sequence, tokens);
+    const temporary_directory folder;
+    const io::gguf_file stored(small_llama().write(folder / "model.gguf"));
+    std::vector<float> embedding(77 * 64);
+    io::dequantize(io::tensor_type::f32, stored.tensor("token_embd.weight").bytes, embedding);
+    for (std::size_t row = 0; row < 4; ++row) {
+        const auto state = tied.hidden(sequence)[row];
+        for (std::size_t id = 0; id < 77; ++id) {
+            double sum = 0;
+            for (std::size_t i = 0; i < 64; ++i) sum += double{state[i]} * double{embedding[id * 64 + i]};
+            BOOST_TEST(std::abs(double{rows[row][id]} - sum) < 1e-4);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sequences_do_not_influence_each_other) {
+    const auto model = small_llama(io::tensor_type::q4_0).load({.threads = 2});
+    const auto tokens = some_tokens(60, 77);
+    const auto wanted = logits_in_steps(model, tokens, 60);
+    std::vector<std::vector<float>> found(3);
+    std::vector<std::thread> users;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        users.emplace_back([&, i] { found[i] = logits_in_steps(model, tokens, i + 1); });
+    }
+    for (auto& user : users) user.join();
+    for (const auto& rows : found) BOOST_TEST(same_bits(rows, wanted));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_done_changes_nothing) {
+    const auto model = small_llama().load({.context_length = 30});
+    BOOST_TEST(model.context_length() == 30u);
+    const auto tokens = some_tokens(31, 77);
+    auto sequence = model.make_sequence();
+    const auto rows = model.extend(sequence, std::span(tokens).first(20));
+    const auto before = copied(rows);
+    BOOST_CHECK_EXCEPTION(model.extend(sequence, std::span(tokens).first(11)), error, says({"20", "11", "30"}));
+    BOOST_CHECK_EXCEPTION(model.extend(sequence, std::vector<token>{3, 77}), error, says({"77", "vocabulary"}));
+    BOOST_CHECK_EXCEPTION(model.extend(sequence, std::vector<token>{-1}), error, says({"-1", "77"}));
+    BOOST_CHECK_EXCEPTION(model.extend(sequence, std::vector<token>{1}, 2), error, says({"2", "1"}));
+    BOOST_CHECK_EXCEPTION(model.truncate(sequence, 21), error, says({"20", "21"}));
+    BOOST_CHECK_EXCEPTION(model.truncate(sequence, static_cast<std::size_t>(-1)), error, says({"20"}));
+    BOOST_TEST(model.length(sequence) == 20u);
+    BOOST_TEST(same_bits(copied(rows), before));
+    BOOST_TEST(model.extend(sequence, std::span(tokens).first(10)).size() == 10u);
+    auto foreign = small_llama(io::tensor_type::f32, 64, 8, 4).load().make_sequence();
+    BOOST_CHECK_EXCEPTION(model.extend(foreign, std::vector<token>{1}), error, says({"another shape"}));
+}
+
+BOOST_AUTO_TEST_CASE(options_are_checked) {
+    const small_llama file;
+    BOOST_CHECK_EXCEPTION(file.load({.context_length = 601}), error, says({"601", "600"}));
+    BOOST_CHECK_EXCEPTION(file.load({.threads = 65}), error, says({"65", "64"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

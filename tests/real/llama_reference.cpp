@@ -1,0 +1,57 @@
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "augur/llama/host_model.hpp"
+#include "llama/small_llama.hpp"
+
+// SmolLM2-135M-Instruct from Q4_1 against another engine's F32 forward pass over the same dequantised weights.
+BOOST_AUTO_TEST_SUITE(real_llama_reference)
+
+using namespace augur;
+using namespace augur::testing;
+
+namespace {
+
+const auto model_path = std::filesystem::path(AUGUR_MODEL_DIRECTORY) / "SmolLM2-135M-Instruct.Q4_1.gguf";
+const auto data = std::filesystem::path(AUGUR_TEST_DATA) / "reference";
+
+void compare(const llama::host_model& model, const std::string& name) {
+    std::ifstream file(data / (name + ".json"));
+    const auto wanted = nlohmann::json::parse(file);
+    const auto prompt = wanted["prompt_ids"].get<std::vector<token>>();
+    const auto bytes = read_file(data / (name + ".logits.f32"));
+    std::vector<float> logits(bytes.size() / sizeof(float));
+    std::memcpy(logits.data(), bytes.data(), bytes.size());
+    auto sequence = model.make_sequence();
+    const auto row = model.extend(sequence, prompt, 1)[0];
+    BOOST_REQUIRE(row.size() == logits.size());
+    float worst = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) worst = std::max(worst, std::abs(row[i] - logits[i]));
+    BOOST_TEST(worst < 1e-3f, name << ": the largest difference of a logit is " << worst);
+    const auto ids = wanted["greedy_ids"].get<std::vector<token>>();
+    BOOST_TEST(greedy(model, prompt, ids.size()) == ids, boost::test_tools::per_element());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(logits_and_greedy_text_are_the_reference_s) {
+    for (const auto format : {llama::weight_format::keep, llama::weight_format::f32}) {
+        const auto model = llama::host_model::load(model_path, {.weights = format});
+        for (const std::string name : {"evo", "fact", "repeat"}) compare(model, name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_the_same_bits_however_many) {
+    const auto tokens = some_tokens(70, 49152);
+    for (const auto format : {llama::weight_format::keep, llama::weight_format::bf16}) {
+        const auto model = llama::host_model::load(model_path, {.weights = format});
+        const auto wanted = logits_in_steps(model, tokens, 70);
+        for (const std::size_t rows : {1, 2, 3, 7, 32})
+            BOOST_TEST(same_bits(logits_in_steps(model, tokens, rows), wanted));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
