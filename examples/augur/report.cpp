@@ -153,6 +153,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"memory_bytes", report.weight_bytes + run.cache_bytes},
                                   {"origins", std::move(origins)},
                                   {"settings", report.settings}};
+    out["settings"]["accept"] = report.scheme.accept;
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (run.bins) out["bins"] = bins_as_json(*run.bins);

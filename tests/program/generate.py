@@ -154,6 +154,17 @@ class SameText(ProgramTest):
         self.assertEqual(4, made["accepted_length"])
 
 
+class Reference(ProgramTest):
+    def test_ids_of_another_implementation(self):
+        """tests/data/llama/make_stories.py says which."""
+        folder = pathlib.Path(__file__).parents[1] / "data" / "llama"
+        known = json.loads((folder / "stories260K.json").read_text())
+        prompt = ",".join(map(str, known["prompt"]))
+        for scheme in ("plain", "lookup"):
+            arguments = ("--prompt-ids", prompt, "--scheme", scheme, "--max-tokens", len(known["greedy"]))
+            self.assertEqual(known["greedy"], self.generated(*arguments, model=folder / "stories260K.gguf")["ids"])
+
+
 class Choices(ProgramTest):
     def test_auto(self):
         self.assertEqual("lookup", self.generated("--prompt", "a")["scheme"])
