@@ -58,6 +58,25 @@ BOOST_FIXTURE_TEST_CASE(signals_of_every_row_reach_the_policy, fixture) {
     BOOST_TEST(shown[2].round == 4u);
 }
 
+/// Counts how many rows are measured for it.
+struct first_row_policy {
+    static constexpr signals needs = signals::draft_entropy;
+    static constexpr bool asked_once = true;
+    static inline std::size_t measured = 0;
+    static double entropy_nats(logit_row) { return static_cast<double>(++measured); }
+    std::size_t length(const observation& seen) const { return seen.first_draft_entropy_nats == 1 ? 3 : 0; }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_of_the_first_row_costs_one_measurement, fixture) {
+    const first_row_policy policy;
+    draft::context context(before, transform, chooser, policy, observation{}, 10);
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(context.wants_more(1, certain));
+    BOOST_TEST(context.wants_more(2, uniform));
+    BOOST_TEST(!context.wants_more(3, uniform));
+    BOOST_TEST(first_row_policy::measured == 1u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_is_one_of_maximum_entropy_and_no_confidence, fixture) {
     const std::vector<float> broken{0, NAN, 0, 0};
     std::vector<observation> shown;

@@ -34,7 +34,7 @@ class context {
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if constexpr (needs_row) {
+        if (needs_row && !(asked_once<Policy> && drafted > 0)) {
             observe(drafted, row);
             length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_)));
         }

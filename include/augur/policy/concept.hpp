@@ -20,6 +20,7 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
 ///         before each token instead, with that token's row observed and its value not yet chosen. Drafting goes on while
 ///         fewer tokens than the answer are drafted.
 ///         Optional: `static constexpr signals needs` (default none), the only signals that are computed;
+///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round.
 /// Laws:   equal policies and equal observations, equal lengths; 0 means plain decoding, never an error;
@@ -48,6 +49,16 @@ inline constexpr signals needs_of = [] {
         return P::needs;
     } else {
         return signals::none;
+    }
+}();
+
+/// Whether the policy decides on the first of a round's rows.
+template <SpeculationPolicy P>
+inline constexpr bool asked_once = [] {
+    if constexpr (requires { P::asked_once; }) {
+        return static_cast<bool>(P::asked_once);
+    } else {
+        return false;
     }
 }();
 

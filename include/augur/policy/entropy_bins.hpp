@@ -53,6 +53,7 @@ template <entropy_of Of = entropy_of::draft, entropy_form Form = entropy_form::e
 class basic_entropy_bins {
  public:
     static constexpr signals needs = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy;
+    static constexpr bool asked_once = true;
 
     static double entropy_nats(logit_row row) {
         return Form == entropy_form::exact ? measure::entropy_nats(row) : measure::entropy_nats_offset(row);
