@@ -169,8 +169,8 @@ nlohmann::ordered_json as_json(const generation_report& report) {
 }
 
 std::string as_table(const generation_report& report, bool colour) {
-    const auto dimmed = [&](const std::string& text) { return colour ? "\x1b[2m" + text + "\x1b[0m" : text; };
-    const auto bold = [&](const std::string& text) { return colour ? "\x1b[1m" + text + "\x1b[0m" : text; };
+    const auto dimmed = [&](const std::string& text) { return colour ? "\033[2m" + text + "\033[0m" : text; };
+    const auto bold = [&](const std::string& text) { return colour ? "\033[1m" + text + "\033[0m" : text; };
     const std::string by = report.requested_scheme == "auto" ? " (chosen by auto)" : "";
     std::string out = "\n" + dimmed("scheme   ") + report.scheme.scheme + by + length_of(report) + ", accept " +
                       report.scheme.accept + "\n" + dimmed("promise  ") + report.composed.guarantee + "\n";

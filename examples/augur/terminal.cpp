@@ -14,13 +14,15 @@
 namespace augur::program {
 namespace {
 
-constexpr std::string_view dim = "\x1b[2m", undo = "\x1b[0m", clear_below = "\x1b[J";
+constexpr std::string_view dim = "\033[2m", undo = "\033[0m", clear_below = "\033[J", clear_right = "\033[K";
+constexpr std::string_view down_and_up = "\033D\033M";  // scrolls where there is no line below
+constexpr std::string_view save = "\0337", restore = "\0338", next_line = "\033[B\r";
 constexpr double seconds_between_updates = 0.2;
 volatile sig_atomic_t interrupted = 0;
 struct sigaction action_before;
 
 std::string_view colour_of(origin from) {
-    constexpr std::array<std::string_view, 4> colours = {"\x1b[32m", "\x1b[33m", "\x1b[36m", ""};
+    constexpr std::array<std::string_view, 4> colours = {"\033[32m", "\033[33m", "\033[36m", ""};
     return colours[static_cast<std::size_t>(from)];
 }
 
@@ -28,12 +30,16 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A model's text must not drive the terminal: control characters other than line feed and tab show as '?'.
+/// A model's text must not drive the terminal: control characters (C0 and C1) other than line feed and tab show as '?'.
 std::string harmless(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        const auto code = static_cast<unsigned char>(c);
-        if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7f) c = '?';
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto code = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        const bool c1 = code == 0xc2 && next >= 0x80 && next < 0xa0;  // two bytes of UTF-8
+        const bool c0 = (code < 0x20 && code != '\n' && code != '\t') || code == 0x7f;
+        out += c0 || c1 ? '?' : text[i];
+        if (c1) ++i;
     }
     return out;
 }
@@ -58,12 +64,12 @@ stream_look look_of(int descriptor) {
 passing_note::passing_note(std::string_view text) : shown_(look_of(STDERR_FILENO).live) {
     const bool colour = look_of(STDERR_FILENO).colour;
     if (shown_)
-        std::fprintf(stderr, "%s%.*s%s", colour ? "\x1b[2m" : "", int(text.size()), text.data(),
-                     colour ? "\x1b[0m" : "");
+        std::fprintf(stderr, "%s%.*s%s", colour ? "\033[2m" : "", int(text.size()), text.data(),
+                     colour ? "\033[0m" : "");
 }
 
 passing_note::~passing_note() {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
+    if (shown_) std::fputs("\r\033[K", stderr);
 }
 
 interruption::interruption() {
@@ -89,17 +95,18 @@ text_output::text_output(stream_look look) : look_(look) {
     if (!look_.colour) return;
     std::string legend;
     for (const origin from : {origin::accepted, origin::correction, origin::bonus, origin::plain}) {
-        legend.append(colour_of(from)).append("\u25cf ").append(name_of(from)).append(undo).append("   ");
+        legend.append(legend.empty() ? "" : "   ")
+            .append(colour_of(from))
+            .append("\u25cf ")
+            .append(name_of(from))
+            .append(undo);
     }
     print(legend + "\n\n");
 }
 
 void text_output::show(origin from, std::string_view text) {
     ++tokens_;
-    if (!look_.live) {
-        if (!text.empty()) line_open_ = text.back() != '\n';
-        return text.empty() ? void() : print(text);
-    }
+    if (!look_.live) return print(text);
     std::string out;
     if (status_visible_) out += clear_below;
     status_visible_ = false;
@@ -109,11 +116,10 @@ void text_output::show(origin from, std::string_view text) {
 }
 
 void text_output::finish(std::string_view rest) {
+    if (!look_.live) return print(rest);
     std::string out(status_visible_ ? clear_below : "");
-    out += look_.live ? painted(origin::plain, rest) : std::string(rest);
-    if (!look_.live && !rest.empty()) line_open_ = rest.back() != '\n';
-    if (line_open_ && look_.live) out += '\n';
-    if (!out.empty()) print(out);
+    out += painted(origin::plain, rest);
+    print(line_open_ ? out + "\n" : out);
 }
 
 std::string text_output::painted(origin from, std::string_view text) {
@@ -140,14 +146,12 @@ std::string text_output::status() {
     if (rate_.empty() || size.ws_row < 3 || size.ws_col <= rate_.size()) return {};
     if (column_ != 0 && column_ % size.ws_col == 0) return {};
     status_visible_ = true;
-    const std::string line = look_.colour ? std::string(dim).append(rate_).append(undo) : rate_;
-    return "\x1b"
-           "D\x1b"
-           "M\x1b"
-           "7\x1b[B\r" +
-           line +
-           "\x1b[K\x1b"
-           "8";
+    std::string out;
+    out.append(down_and_up).append(save).append(next_line);
+    if (look_.colour) out.append(dim);
+    out.append(rate_);
+    if (look_.colour) out.append(undo);
+    return out.append(clear_right).append(restore);
 }
 
 /// Counts the columns that the text takes since the last line feed.

@@ -118,11 +118,15 @@ class Terminal(ProgramTest):
         self.assertRegex(seen.split("\x1b[K")[-1], r"\A\{[^\x1b]*\}\n\Z")
 
     def test_a_model_cannot_drive_the_terminal(self):
-        """The model says nothing but escape; its byte's letter is token 3 + 27."""
-        escape = ("--logit-bias", "30=1000", "--max-tokens", 5)
-        _, seen = on_terminal("generate", "--model", TARGET, "--prompt", "a", *escape, NO_COLOR="1")
-        self.assertRegex(seen, r"\?\?\?\?\?")
-        self.assertNotIn("\x1b\x1b", seen)
+        """The model says nothing but one byte, or two in turn; a byte's letter is the token 3 + byte."""
+        for bytes_said in ((0x1B,), (0xC2, 0x9B)):
+            said = [word for byte in bytes_said for word in ("--logit-bias", f"{3 + byte}=1000")]
+            if len(bytes_said) == 2:
+                said += ["--frequency-penalty", 10]
+            _, seen = on_terminal("generate", "--model", TARGET, "--prompt", "a", *said, "--max-tokens", 6, NO_COLOR="1")
+            self.assertIn("?", seen)
+            self.assertNotIn("\x1b\x1b", seen)
+            self.assertNotIn("\x9b", seen)
 
     def test_live_rate(self):
         """It stands below the text and is wiped before more text comes, at the end too."""
