@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(unknown_templates_are_refused_with_how_they_start) {
     BOOST_CHECK_EXCEPTION(chat_template("{{ '<start_of_turn>user' }}"), augur::error,
                           says({"<start_of_turn>", "chatml", "llama2", "llama3", "zephyr"}));
     BOOST_CHECK_EXCEPTION(chat_template(""), augur::error, says({"no chat template"}));
-    BOOST_CHECK_EXCEPTION(chat_template(augur::testing::byte_level_words()), augur::error, says({"no chat template"}));
+    BOOST_CHECK_EXCEPTION(chat_template{augur::testing::byte_level_words()}, augur::error, says({"no chat template"}));
     // Look-alikes: Mistral has no <<SYS>>, Phi 3 ends turns with <|end|>, Phi 4 has <|im_sep|>, SmolVLM no <|im_end|>.
     for (const auto* source : {"[INST] x [/INST]", "<|user|>\n<|end|><|assistant|><|endoftext|>",
                                "<|im_start|>user<|im_sep|>", "<|im_start|>User: x<end_of_utterance>"}) {
