@@ -98,6 +98,9 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_unsupported_is_named) {
     BOOST_CHECK_EXCEPTION(read(gguf_writer()), augur::error, says({"tokenizer.ggml.model"}));
     BOOST_CHECK_EXCEPTION(read(byte_level()), augur::error, says({"tokenizer.ggml.merges"}));
     BOOST_CHECK_EXCEPTION(read(sentencepiece()), augur::error, says({"tokenizer.ggml.scores"}));
+    gguf_writer untyped;
+    untyped.set("tokenizer.ggml.model", std::string("llama")).set("tokenizer.ggml.tokens", strings{"a"});
+    BOOST_CHECK_EXCEPTION(read(untyped), augur::error, says({"tokenizer.ggml.token_type"}));
     gguf_writer bert;
     bert.set("tokenizer.ggml.model", std::string("bert")).set("tokenizer.ggml.tokens", strings{"a"});
     BOOST_CHECK_EXCEPTION(read(bert), augur::error, says({"'bert'", "gpt2", "llama"}));

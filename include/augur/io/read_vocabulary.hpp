@@ -25,10 +25,11 @@ token read_token_id(const File& file, std::string_view key, std::size_t count) {
     return static_cast<token>(id);
 }
 
+/// Byte-level files may leave the types out: all tokens are normal then.
 template <class File>
-std::vector<token_kind> read_kinds(const File& file, std::size_t count) {
+std::vector<token_kind> read_kinds(const File& file, std::size_t count, bool required) {
     constexpr std::string_view key = "tokenizer.ggml.token_type";
-    if (!file.contains(key)) return std::vector<token_kind>(count, token_kind::normal);
+    if (!required && !file.contains(key)) return std::vector<token_kind>(count, token_kind::normal);
     std::vector<token_kind> kinds;
     for (const auto number : file.template array<std::int32_t>(key)) {
         if (number < 1 || number > 6) {
@@ -72,7 +73,7 @@ vocabulary read_vocabulary(const File& file) {
     vocabulary words;
     const auto model = file.template get<std::string>("tokenizer.ggml.model");
     words.texts = file.template array<std::string>("tokenizer.ggml.tokens");
-    words.kinds = detail::read_kinds(file, words.texts.size());
+    words.kinds = detail::read_kinds(file, words.texts.size(), model == "llama");
     if (model == "gpt2") {
         detail::read_byte_level(file, words);
     } else if (model == "llama") {
