@@ -111,10 +111,6 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
     return {chosen.bin_edges_nats, chosen.bin_lengths, limits};
 }
 
-std::size_t default_length(const std::string& scheme) {
-    return scheme == "lookup" ? 6 : 4;
-}
-
 }  // namespace
 
 bool uses_draft_model(const scheme_options& resolved) {
@@ -131,7 +127,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (uses_draft && drafts > 1) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
-    if (!chosen.length && chosen.scheme != "eaad") chosen.length = default_length(chosen.scheme);
+    if (!chosen.length && chosen.scheme != "eaad") chosen.length = 4;
     static_cast<void>(bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
     return chosen;
