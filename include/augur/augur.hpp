@@ -1,6 +1,7 @@
 #pragma once
 // Everything that needs only the standard library and Eigen. Made by cmake/umbrella.cmake.
 
+#include "augur/accept/block.hpp"
 #include "augur/accept/concept.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"

@@ -2,6 +2,8 @@
 // The only thing that may change the output's distribution.
 
 #include <concepts>
+#include <cstddef>
+#include <span>
 
 #include "augur/random/chooser.hpp"
 #include "augur/types/distribution.hpp"
@@ -35,16 +37,25 @@ concept DrawsToken = requires(const C& criterion, const distribution& target, de
     { criterion.draw(target, draws) } -> std::convertible_to<token>;
 };
 
-/// Judges one drafted token against the target's row.
+/// `judge_block(targets, proposed, draws) const` returns a verdict on a whole chain: targets[i] follows the first i drafted
+/// tokens, draws(i) is the randomness of that position.
+template <class C, class Claim>
+concept ReturnsVerdict = requires(const C& criterion, std::span<const distribution> targets,
+                                  const proposal<Claim>& proposed, detail::any_draws (*draws)(std::size_t)) {
+    { criterion.judge_block(targets, proposed, draws) } -> std::same_as<verdict>;
+};
+
+/// Judges one drafted token against the target's row; or, with judge_block in place of judge, a whole chain.
 /// Define: `guarantee`; judge(const distribution& target, const drafted_token<Claim>&, draws&) const -> decision, for the
 ///         claims it understands (point_mass, distribution, or both); draw(const distribution& target, draws&) const -> token.
 ///         Optional: `drawing`, how a draft model should pick tokens for it (draft/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee.
 /// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
 ///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
-/// Models: accept::exact, accept::rejection_sampling, accept::coupled. Smallest: tests/accept/concept.cpp.
+/// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.
 template <class C, class Claim>
-concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> && ReturnsDecision<C, Claim>;
+concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
+    (ReturnsDecision<C, Claim> || ReturnsVerdict<C, Claim>);
 
 /// A criterion for at least one kind of claim.
 template <class C>

@@ -2,6 +2,8 @@
 // Walks a chain: applies a criterion to drafted tokens until one is rejected, then takes the token that follows.
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "augur/accept/concept.hpp"
 #include "augur/model/concepts.hpp"
@@ -12,14 +14,10 @@
 
 namespace augur::accept {
 
-/// `rows[i]` is the target's row after the prefix and the first i drafted tokens; there are proposed.size() + 1. Each row
-/// is transformed with exactly the tokens before it as history, those accepted in this walk included.
-/// The prefix is unchanged on return. Throws nothing of its own: a row from which nothing can be drawn ends the walk.
-/// Cost: one transform and one judgement per token up to the first rejection.
+/// Token by token.
 template <class Criterion, ChainProposal Proposal, Chooser C>
-requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
-judge(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
-      const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+verdict judge_each(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
+                   const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
     supposition supposed(before);
     verdict decided{.drafted = proposed.size()};
     distribution target;
@@ -41,6 +39,38 @@ judge(const Criterion& criterion, const Proposal& proposed, const LogitRows auto
         supposed.push(drafted.id);
     }
     return decided;
+}
+
+/// The whole block at once, for criteria that weigh it so: every row is transformed first.
+template <class Criterion, ChainProposal Proposal, Chooser C>
+verdict judge_whole(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
+                    const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+    const std::size_t first = before.size();
+    supposition supposed(before);
+    std::vector<distribution> targets;
+    for (std::size_t i = 0; i <= proposed.size(); ++i) {
+        distribution target = transform(rows[i], before);
+        if (target.empty()) break;
+        targets.push_back(std::move(target));
+        if (i < proposed.size()) supposed.push(proposed.tokens()[i]);
+    }
+    const auto draws = [&](std::size_t i) { return position_draws(chooser, first + i, round); };
+    return criterion.judge_block(targets, proposed, draws);
+}
+
+/// `rows[i]` is the target's row after the prefix and the first i drafted tokens; there are proposed.size() + 1. Each row
+/// is transformed with exactly the tokens before it as history, those accepted in this walk included.
+/// The prefix is unchanged on return. Throws nothing of its own: a row from which nothing can be drawn ends the walk.
+/// Cost: one transform and one judgement per token up to the first rejection; of all rows for criteria of whole blocks.
+template <class Criterion, ChainProposal Proposal, Chooser C>
+requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
+judge(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
+      const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+    if constexpr (ReturnsVerdict<Criterion, typename Proposal::claim_type>) {
+        return judge_whole(criterion, proposed, rows, transform, before, chooser, round);
+    } else {
+        return judge_each(criterion, proposed, rows, transform, before, chooser, round);
+    }
 }
 
 }  // namespace augur::accept

@@ -9,25 +9,27 @@
 
 namespace augur::accept {
 
-/// max(0, target - draft), the residual distribution, as weights. Nothing is stored: two passes where it is used.
+/// max(0, scale * target - draft) as weights: with scale 1 the residual distribution. Nothing is stored: two passes where it
+/// is used. The distributions must outlive it.
 template <class Claim>
 class residual_weights {
  public:
-    residual_weights(const distribution& target, const drafted_token<Claim>& drafted)
-        : target_(target), drafted_(drafted) {
+    residual_weights(const distribution& target, drafted_token<Claim> drafted, double scale = 1)
+        : target_(target), drafted_(drafted), scale_(scale) {
         for (std::size_t i = 0; i < size(); ++i) total_ += (*this)[i];
     }
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const {
         const token t = static_cast<token>(i);
-        return std::max(0.0, target_.probability(t) - drafted_.probability(t));
+        return std::max(0.0, scale_ * target_.probability(t) - drafted_.probability(t));
     }
     double total() const { return total_; }
 
  private:
     const distribution& target_;
-    const drafted_token<Claim>& drafted_;
+    drafted_token<Claim> drafted_;
+    double scale_;
     double total_ = 0;
 };
 

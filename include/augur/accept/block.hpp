@@ -1,0 +1,84 @@
+#pragma once
+// Block verification: the whole draft judged at once, which keeps longer blocks than token by token, at the same law.
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "augur/accept/concept.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::accept {
+
+/// Keeps the longest prefix of the draft that one coin per prefix lets stand, longest first, where the coin of a prefix
+/// weighs how much of the target's mass the whole path to it has used up; then draws from what is left over there.
+/// Effect: none, the joint distribution of the block is the target's exactly. Never fewer accepted tokens in expectation
+/// than rejection_sampling, and the most that any rule over whole blocks of one draft can have.
+/// Randomness: at most one coin per drafted token, one draw per round. Cost: O(vocabulary) per drafted token, and every row
+/// is transformed even when an early token falls. Point masses and distributions.
+/// Source: Sun et al. 2024, "Block verification accelerates speculative decoding", algorithm 2 and theorem 1.
+struct block {
+    using guarantee = guarantee::same_distribution;
+    using drawing = draft::sampled;
+
+    /// `targets[i]` follows the first i drafted tokens; there is one more of them than drafted tokens, or fewer where a row
+    /// could not be drawn from. `draws(i)` is the randomness of the position after the first i.
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        const std::size_t length = std::min(proposed.size(), targets.size());
+        const std::vector<double> worth = path_worth(targets, proposed, length);
+        std::size_t kept = length;
+        while (kept > 0) {
+            auto here = draws(kept - 1);
+            if (here.flip(stands(worth[kept], kept, length, targets, proposed), purpose::accept)) break;
+            --kept;
+        }
+        verdict decided{.drafted = proposed.size(), .accepted = kept, .next = no_token};
+        if (kept == targets.size()) return decided;
+        auto next = draws(kept);
+        if (kept < length) {
+            const residual_weights residual(targets[kept], proposed[kept], worth[kept]);
+            if (residual.total() > 0) {
+                decided.next = static_cast<token>(next.choose(residual, purpose::correction));
+                return decided;
+            }
+        }
+        decided.next = draw(targets[kept], next);
+        return decided;
+    }
+
+    token draw(const distribution& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
+
+ private:
+    /// worth[i] = min(1, worth[i-1] * target(x_i) / draft(x_i)), worth[0] = 1.
+    template <class Proposal>
+    static std::vector<double> path_worth(std::span<const distribution> targets, const Proposal& proposed,
+                                          std::size_t length) {
+        std::vector<double> worth{1.0};
+        for (std::size_t i = 0; i < length; ++i) {
+            const auto drafted = proposed[i];
+            const double ratio = targets[i].probability(drafted.id) / drafted.probability(drafted.id);
+            worth.push_back(std::min(1.0, worth.back() * ratio));
+        }
+        return worth;
+    }
+
+    /// The probability that the first `kept` tokens stand, given that no longer prefix does.
+    template <class Proposal>
+    static double stands(double worth, std::size_t kept, std::size_t length, std::span<const distribution> targets,
+                         const Proposal& proposed) {
+        if (kept == length) return worth;
+        const double left = residual_weights(targets[kept], proposed[kept], worth).total();
+        const double all = left + (1 - worth);
+        return all > 0 ? left / all : 1.0;
+    }
+};
+
+static_assert(AcceptanceCriterionFor<block, point_mass> && AcceptanceCriterionFor<block, distribution>);
+static_assert(Lossless<block>);
+
+}  // namespace augur::accept
