@@ -21,8 +21,8 @@ static std::ostream& operator<<(std::ostream& out, tensor_type type) {
 
 namespace {
 
-const tensor_type every_type[] = {tensor_type::f32,  tensor_type::f16,  tensor_type::bf16,
-                                  tensor_type::q8_0, tensor_type::q4_0, tensor_type::q4_1,
+const tensor_type every_type[] = {tensor_type::f32,  tensor_type::f16,  tensor_type::bf16, tensor_type::q8_0,
+                                  tensor_type::q4_0, tensor_type::q4_1, tensor_type::q5_0, tensor_type::q5_1,
                                   tensor_type::q4_k, tensor_type::q5_k, tensor_type::q6_k};
 
 std::vector<std::byte> read_vector(tensor_type type, const char* extension) {

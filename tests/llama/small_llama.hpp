@@ -29,6 +29,10 @@ inline std::uint32_t gguf_number(io::tensor_type type) {
             return 2;
         case io::tensor_type::q4_1:
             return 3;
+        case io::tensor_type::q5_0:
+            return 6;
+        case io::tensor_type::q5_1:
+            return 7;
         case io::tensor_type::q8_0:
             return 8;
         case io::tensor_type::q4_k:

@@ -71,6 +71,32 @@ inline void dequantize_block<tensor_type::q4_1>(const std::uint8_t* block, float
     }
 }
 
+/// The little-endian 32-bit number at `bytes`.
+inline std::uint32_t load_u32(const std::uint8_t* bytes) {
+    return load_u16(bytes) | (std::uint32_t{load_u16(bytes + 2)} << 16);
+}
+
+/// Element i of a q5_0 or q5_1 block, 0 to 31: 4 bytes of fifth bits, element i's in bit i, then nibbles as in q4_0.
+inline float five_bits(const std::uint8_t* packed, int i) {
+    const unsigned low = (packed[4 + i % 16] >> (4 * (i / 16))) & 15u;
+    return static_cast<float>(low | (((load_u32(packed) >> i) & 1u) << 4));
+}
+
+/// scale, fifth bits, nibbles; 16 stands for zero.
+template <>
+inline void dequantize_block<tensor_type::q5_0>(const std::uint8_t* block, float* out) {
+    const float scale = load_half(block);
+    for (int i = 0; i < 32; ++i) out[i] = scale * (five_bits(block + 2, i) - 16);
+}
+
+/// scale, minimum, fifth bits, nibbles.
+template <>
+inline void dequantize_block<tensor_type::q5_1>(const std::uint8_t* block, float* out) {
+    const float scale = load_half(block);
+    const float minimum = load_half(block + 2);
+    for (int i = 0; i < 32; ++i) out[i] = scale * five_bits(block + 4, i) + minimum;
+}
+
 /// The 6-bit scale and minimum of one of the eight groups of 32 in a q4_k or q5_k block, from its 12 packed bytes.
 inline std::pair<int, int> scale_and_minimum(const std::uint8_t* packed, int group) {
     if (group < 4) return {packed[group] & 63, packed[group + 4] & 63};
@@ -143,6 +169,10 @@ decltype(auto) with_tensor_type(tensor_type type, Use&& use) {
             return use.template operator()<tensor_type::q4_0>();
         case tensor_type::q4_1:
             return use.template operator()<tensor_type::q4_1>();
+        case tensor_type::q5_0:
+            return use.template operator()<tensor_type::q5_0>();
+        case tensor_type::q5_1:
+            return use.template operator()<tensor_type::q5_1>();
         case tensor_type::q4_k:
             return use.template operator()<tensor_type::q4_k>();
         case tensor_type::q5_k:

@@ -26,6 +26,10 @@ constexpr std::optional<tensor_type> tensor_type_of_ggml(std::uint32_t number) {
             return tensor_type::q4_0;
         case 3:
             return tensor_type::q4_1;
+        case 6:
+            return tensor_type::q5_0;
+        case 7:
+            return tensor_type::q5_1;
         case 8:
             return tensor_type::q8_0;
         case 12:

@@ -14,7 +14,7 @@
 namespace augur::io {
 
 /// How a tensor's numbers are stored. Quantised types store blocks of elements along a row.
-enum class tensor_type { f32, f16, bf16, q8_0, q4_0, q4_1, q4_k, q5_k, q6_k };
+enum class tensor_type { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k };
 
 /// A block: this many elements in this many bytes.
 struct block_layout {
@@ -37,6 +37,10 @@ constexpr block_layout layout_of(tensor_type type) {
             return {"q4_0", 32, 18};
         case tensor_type::q4_1:
             return {"q4_1", 32, 20};
+        case tensor_type::q5_0:
+            return {"q5_0", 32, 22};
+        case tensor_type::q5_1:
+            return {"q5_1", 32, 24};
         case tensor_type::q4_k:
             return {"q4_k", 256, 144};
         case tensor_type::q5_k:
@@ -64,21 +68,27 @@ inline std::string shape_text(std::span<const std::uint64_t> shape) {
     return out + "}";
 }
 
-/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): no
-/// dimension or one of 0, 2^63 elements or more, rows that are not whole blocks, bytes beyond 64 bits.
-inline std::uint64_t byte_count(std::string_view tensor, tensor_type type, std::span<const std::uint64_t> shape) {
-    const auto [name, elements, bytes] = layout_of(type);
+/// The product of the dimensions. Errors, opening with `tensor` (who it is): no dimension or one of 0, 2^63 elements or more.
+inline std::uint64_t element_count_of(std::string_view tensor, std::span<const std::uint64_t> shape) {
     if (shape.empty()) augur::detail::fail(tensor, " has no dimensions");
     for (const auto dimension : shape) {
         if (dimension == 0) augur::detail::fail(tensor, " has a dimension of 0 in ", shape_text(shape));
     }
     const auto count = checked_product(shape);
     if (!count) augur::detail::fail(tensor, " of shape ", shape_text(shape), " has more than 2^63-1 elements");
+    return *count;
+}
+
+/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): those of
+/// element_count_of, rows that are not whole blocks, bytes beyond 64 bits.
+inline std::uint64_t byte_count(std::string_view tensor, tensor_type type, std::span<const std::uint64_t> shape) {
+    const auto [name, elements, bytes] = layout_of(type);
+    const auto count = element_count_of(tensor, shape);
     if (shape.back() % elements != 0) {
         augur::detail::fail(tensor, " has rows of ", shape.back(), " elements, not a multiple of ", name,
                             "'s block of ", elements);
     }
-    const auto total = checked_multiply(*count / elements, bytes);
+    const auto total = checked_multiply(count / elements, bytes);
     if (!total) augur::detail::fail(tensor, " of shape ", shape_text(shape), " and type ", name, " exceeds 2^64 bytes");
     return *total;
 }

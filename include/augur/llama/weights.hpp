@@ -17,7 +17,7 @@
 namespace augur::llama {
 
 /// How matrices are held in memory. `keep`: as in the file where a kernel multiplies that format (f32, f16, bf16, q8_0,
-/// q4_0, q4_1), else widened to f32 (the K-quants); it gives bitwise the results of `f32`. `bf16` rounds to nearest even.
+/// q4_0, q4_1), else widened to f32 (q5_0, q5_1 and the K-quants); it gives bitwise the results of `f32`. `bf16` rounds to nearest even.
 enum class weight_format { keep, f32, bf16 };
 
 inline std::string_view name_of(weight_format format) {
@@ -89,6 +89,8 @@ inline backend::host::storage storage_for(io::tensor_type type, weight_format fo
         case io::tensor_type::q4_1:
             return storage::q4_1;
         case io::tensor_type::f32:
+        case io::tensor_type::q5_0:
+        case io::tensor_type::q5_1:
         case io::tensor_type::q4_k:
         case io::tensor_type::q5_k:
         case io::tensor_type::q6_k:

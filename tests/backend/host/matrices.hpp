@@ -83,9 +83,11 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
                 put_half(at, 4);
                 break;
             case io::tensor_type::q4_0:
+            case io::tensor_type::q5_0:
                 put_half(at, 8);
                 break;
             case io::tensor_type::q4_1:
+            case io::tensor_type::q5_1:
                 put_half(at, 8);
                 put_half(at + 2, 32 | 11);
                 break;
