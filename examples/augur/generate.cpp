@@ -139,6 +139,7 @@ class generator {
           scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size())),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
+        if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));

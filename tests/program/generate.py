@@ -240,6 +240,7 @@ class WithoutTokenizer(ProgramTest):
         done = run("generate", "--model", path, "--prompt-ids", "5,6,7", "--max-tokens", 6)
         self.assertEqual(made["ids"], [int(word) for word in done.stdout.split()])
         self.refuses([path, "tokenizer"], "generate", "--model", path, "--prompt", "a")
+        self.refuses([path, "tokenizer", "--stop"], "generate", "--model", path, "--prompt-ids", 1, "--stop", "x")
 
 
 class Trace(ProgramTest):

@@ -2,6 +2,7 @@
 """What people see: text alone in a pipe; on a terminal colours, a legend, a live rate; a table at the end of both."""
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -149,6 +150,19 @@ class ControlC(ProgramTest):
         self.assertIn(b"by Ctrl-C", table)
         self.assertIn(b"tokens per second", table)
         self.assertNotIn(b"identical", table)
+
+    def test_object_too(self):
+        """The trace goes to a pipe, whose first byte tells that decoding has begun."""
+        path = FOLDER / "rounds"
+        os.mkfifo(path)
+        process = subprocess.Popen([PROGRAM, *ENDLESS, "--json", "--trace", path], stdout=subprocess.PIPE, env=environment())
+        with open(path, "rb", buffering=0) as trace:
+            trace.read(1)
+            process.send_signal(signal.SIGINT)
+            while trace.read(1 << 16):
+                pass
+        printed, _ = process.communicate(timeout=60)
+        self.assertEqual((0, "cancelled"), (process.returncode, json.loads(printed)["finish_reason"]))
 
 
 if __name__ == "__main__":
