@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(rows_are_the_same_bits_however_many) {
     for (const auto format : {llama::weight_format::keep, llama::weight_format::bf16}) {
         const auto model = llama::host_model::load(model_path, {.weights = format});
         const auto wanted = logits_in_steps(model, tokens, 70);
-        for (const std::size_t rows : {1, 2, 3, 7, 32})
+        for (const std::size_t rows : {1u, 2u, 3u, 7u, 32u})
             BOOST_TEST(same_bits(logits_in_steps(model, tokens, rows), wanted));
     }
 }

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(every_format_instruction_set_and_number_of_columns_gives_th
     std::mt19937 random(1);
     for (const auto format : all_formats) {
         for (const std::size_t depth : depths_of(format)) {
-            for (const std::size_t rows : {1, 16, 67}) {
+            for (const std::size_t rows : {1u, 16u, 67u}) {
                 const auto [packed, widened] = random_matrix(format, rows, depth, random);
                 const auto x = normal_numbers(40 * depth, random);
                 const auto wanted = by_definition(widened, x, 40);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_column_does_not_see_its_neighbours) {
     const auto alone = multiply(packed, x, 5, 1, host::instruction_set::automatic);
     for (std::size_t k = 0; k < 64; ++k) x[4 * 64 + k] = x[6 * 64 + k] = std::numeric_limits<float>::quiet_NaN();
     for (const auto set : instruction_sets()) {
-        for (const std::size_t columns : {8, 20}) {
+        for (const std::size_t columns : {8u, 20u}) {
             const auto all = multiply(packed, x, 0, columns, set);
             BOOST_TEST(same_bits(std::span(all).subspan(5 * 48, 48), alone));
         }
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_product_may_continue_sums_and_cover_some_panels_only) {
     const auto [packed, widened] = random_matrix(host::storage::f32, 80, 50, random);
     const auto x = normal_numbers(15 * 50, random), start = normal_numbers(15 * 80, random);
     for (const auto set : instruction_sets()) {
-        for (const std::size_t columns : {1, 4, 15}) {
+        for (const std::size_t columns : {1u, 4u, 15u}) {
             auto y = start;
             auto task = host::product_of(packed, x.data(), columns, y.data());
             task.first_panel = 1;

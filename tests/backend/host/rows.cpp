@@ -56,7 +56,7 @@ std::vector<float> attend(const small_cache& cache, const std::vector<float>& qu
 BOOST_AUTO_TEST_CASE(attention_is_a_softmax_over_the_positions_it_sees) {
     std::mt19937 random(1);
     const std::size_t positions = 75, heads = 3;
-    for (const std::size_t size : {8, 10, 64, 80}) {
+    for (const std::size_t size : {8u, 10u, 64u, 80u}) {
         const auto keys = normal_numbers(positions * size, random), values = normal_numbers(positions * size, random);
         const auto query = normal_numbers(heads * size, random);
         const small_cache cache(size, keys, values);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(attention_does_not_see_what_comes_later) {
 
 BOOST_AUTO_TEST_CASE(norms_and_gates_are_their_formulas_with_the_same_bits_everywhere) {
     std::mt19937 random(3);
-    for (const std::size_t size : {1, 16, 52, 576}) {
+    for (const std::size_t size : {1u, 16u, 52u, 576u}) {
         const auto x = normal_numbers(size, random), weight = normal_numbers(size, random);
         std::vector<float> norm(size), gate = x;
         host::kernels_of(host::instruction_set::portable).rms_norm(x.data(), weight.data(), norm.data(), size, 1e-5f);

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(backend_thread_pool)
 using augur::backend::host::thread_pool;
 
 BOOST_AUTO_TEST_CASE(every_chunk_runs_once_and_a_worker_runs_one_at_a_time) {
-    for (const std::size_t threads : {1, 2, 3, 8}) {
+    for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
         thread_pool pool(threads);
         BOOST_TEST(pool.size() == threads);
         for (int round = 0; round < 300; ++round) {
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(helpers_that_fell_asleep_wake_up) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_make_up_the_whole) {
-    for (const std::size_t size : {0, 1, 7, 100}) {
+    for (const std::size_t size : {0u, 1u, 7u, 100u}) {
         std::size_t end = 0;
         for (std::size_t i = 0; i < 3; ++i) {
             const auto part = augur::backend::host::part_of(size, i, 3);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(parts_make_up_the_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(one_to_sixty_four_threads) {
-    for (const std::size_t threads : {0, 65}) {
+    for (const std::size_t threads : {0u, 65u}) {
         BOOST_CHECK_EXCEPTION(thread_pool{threads}, augur::error, [&](const augur::error& caught) {
             return caught.what() == "threads must be 1 to 64, not " + std::to_string(threads);
         });

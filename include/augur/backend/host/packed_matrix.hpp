@@ -44,11 +44,12 @@ class packed_matrix {
     void set_row(std::size_t row, std::span<const float> values) {
         if (format_ != storage::f32 && format_ != storage::bf16) detail::fail("rows of ", layout_.name, " are packed");
         check_row(row, values.size(), depth_, " numbers");
+        std::byte* to = block_of(row, 0) + 4 * lane(row);
         for (std::size_t k = 0; k < depth_; ++k) {
             if (format_ == storage::f32) {
-                put(block_of(row, k) + 4 * lane(row), values[k]);
+                put(to + 64 * k, values[k]);
             } else {
-                put(block_of(row, k) + 4 * lane(row) + 2 * (k % 2), float_to_bfloat16(values[k]));
+                put(to + 64 * (k / 2) + 2 * (k % 2), float_to_bfloat16(values[k]));
             }
         }
     }
