@@ -101,8 +101,8 @@ class host_model {
         for (std::size_t done = 0; done < tokens.size();) {
             const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
             const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
-            const std::size_t wanted = done + rows > unwanted ? std::min(rows, done + rows - unwanted) : 0;
-            const std::size_t row = done + rows - wanted - std::min(unwanted, done + rows - wanted);
+            const std::size_t first = std::clamp(unwanted, done, done + rows);
+            const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
             parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted, &s.cache_,
                                  hidden + row * hidden_size(), logits + row * vocabulary_size()});
             done += rows;
