@@ -5,18 +5,32 @@
 #include <augur/io/safetensors.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fuzz/touch.hpp"
 
 namespace augur::testing {
 
-/// Parses the bytes as a safetensors file and reads every tensor. Errors: augur::error only.
+/// Ends the process unless asking for the tensor is an error.
+inline void require_refusal(const io::tensor_table& table, const io::unread_tensor& tensor) {
+    try {
+        table.find(tensor.name);
+    } catch (const augur::error&) {
+        return;
+    }
+    std::abort();
+}
+
+/// Parses the bytes as a safetensors file and reads every tensor that can be. Errors: augur::error only.
 inline void read_safetensors(std::span<const std::byte> bytes) {
-    const io::tensor_table table(io::parse_safetensors(bytes, "fuzz"), "fuzz");
+    auto contents = io::parse_safetensors(bytes, "fuzz");
+    const io::tensor_table table(std::move(contents.tensors), "fuzz", std::move(contents.unread));
     for (const auto& tensor : table.tensors()) touch(tensor, table.find(tensor.name));
+    for (const auto& tensor : table.unread()) require_refusal(table, tensor);
 }
 
 /// The same for a file made of the bytes: the first is the size of the data, the others are the header. So a mutation of

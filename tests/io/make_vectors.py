@@ -43,7 +43,8 @@ def reference_models(folder):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    tensors = {"embed": np.arange(6, dtype=np.float32).reshape(3, 2), "norm": np.arange(5, dtype=np.float16)}
+    tensors = {"embed": np.arange(6, dtype=np.float32).reshape(3, 2), "norm": np.arange(5, dtype=np.float16),
+               "ids": np.arange(3, dtype=np.int64), "mask": np.array([True, False])}
     safetensors.numpy.save_file(tensors, folder / "reference.safetensors", metadata={"format": "np"})
 
 

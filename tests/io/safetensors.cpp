@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_SUITE(io_safetensors)
 
 BOOST_AUTO_TEST_CASE(tensors_come_in_the_order_of_their_data) {
     const auto file = image(two_tensors, 16);
-    const auto tensors = parse_safetensors(file, "x");
+    const auto tensors = parse_safetensors(file, "x").tensors;
     BOOST_TEST_REQUIRE(tensors.size() == 2u);
     BOOST_TEST(tensors[0].name == "a");
     BOOST_TEST((tensors[0].type == tensor_type::f32));
@@ -97,13 +97,17 @@ BOOST_AUTO_TEST_CASE(a_file_of_the_reference_writer) {
     values.resize(5);
     dequantize(norm.type, norm.bytes, values);
     BOOST_TEST(values == std::vector<float>({0, 1, 2, 3, 4}));
+    BOOST_TEST(model.tensors().size() == 2u);
+    BOOST_TEST(model.unread().size() == 2u);
+    BOOST_CHECK_EXCEPTION(model.tensor("ids"), augur::error, says({"'ids' is stored as I64"}));
+    BOOST_CHECK_EXCEPTION(model.tensor("mask"), augur::error, says({"'mask' is stored as BOOL"}));
 }
 
 BOOST_AUTO_TEST_CASE(small_sound_files) {
-    BOOST_TEST(parse_safetensors(image("{}", 0), "x").empty());
-    BOOST_TEST(parse_safetensors(image(R"({"__metadata__":{}}     )", 0), "x").empty());
+    BOOST_TEST(parse_safetensors(image("{}", 0), "x").tensors.empty());
+    BOOST_TEST(parse_safetensors(image(R"({"__metadata__":{}}     )", 0), "x").tensors.empty());
     const auto scalar = image('{' + entry("s", "F16", "[]", "[0,2]") + '}', 2);
-    BOOST_TEST(parse_safetensors(scalar, "x")[0].shape == std::vector<std::uint64_t>({1}));
+    BOOST_TEST(parse_safetensors(scalar, "x").tensors[0].shape == std::vector<std::uint64_t>({1}));
 }
 
 BOOST_AUTO_TEST_CASE(every_truncation_and_extension_is_an_error) {
@@ -151,7 +155,7 @@ BOOST_AUTO_TEST_CASE(the_header_is_json_of_the_schema) {
 
 BOOST_AUTO_TEST_CASE(shapes) {
     refuses_one("F32", "[4194305,4194305,211106198978564]", "[0,16]", {"'w'", "4194305", "2^63-1"});
-    refuses_one("F32", "[4611686018427387905]", "[0,4]", {"'w'", "2^64 bytes", "4611686018427387905"});
+    refuses_one("F32", "[4611686018427387905]", "[0,4]", {"'w'", "2^64 bits", "4611686018427387905"});
     refuses_one("F32", "[0]", "[0,0]", {"'w'", "dimension of 0 in {0}"});
     refuses_one("F32", "[4,0]", "[0,16]", {"dimension of 0 in {4, 0}"});
     refuses_one("F32", "[-4]", "[0,16]", {"'w'", "negative number -4"});
@@ -160,7 +164,7 @@ BOOST_AUTO_TEST_CASE(shapes) {
     refuses_one("F32", "[18446744073709551616]", "[0,16]", {"'w'", "18446744073709551616"});
     refuses_one("F32", "[5]", "[0,16]", {"'w'", "16 bytes", "{5}", "20"});
     refuses_one("F32", "[3]", "[0,16]", {"'w'", "16 bytes", "{3}", "12"});
-    refuses_one("F16", "[2,3]", "[0,16]", {"'w'", "{2, 3} of f16", "12"});
+    refuses_one("F16", "[2,3]", "[0,16]", {"'w'", "{2, 3} of F16", "12"});
 }
 
 BOOST_AUTO_TEST_CASE(offsets) {
@@ -174,10 +178,41 @@ BOOST_AUTO_TEST_CASE(offsets) {
     refuses_one("F32", "[4]", "[0,16,32]", {"'w'", "3 data_offsets"});
 }
 
-BOOST_AUTO_TEST_CASE(other_dtypes) {
-    for (const std::string dtype : {"I64", "F64", "F8_E4M3", "BOOL", "f32", ""}) {
-        refuses_one(dtype, "[4]", "[0,16]", {"'w' has dtype '" + dtype + "'", "F32, F16 and BF16"});
+BOOST_AUTO_TEST_CASE(dtypes_that_are_not_read_are_checked_all_the_same) {
+    const auto all = '{' + entry("ids", "I64", "[1]", "[0,8]") + ',' + entry("w", "F32", "[1]", "[8,12]") + ',' +
+                     entry("mask", "BOOL", "[2]", "[12,14]") + ',' + entry("fp4", "F4", "[2,2]", "[14,16]") + '}';
+    const auto contents = parse_safetensors(image(all, 16), "x");
+    BOOST_TEST_REQUIRE(contents.tensors.size() == 1u);
+    BOOST_TEST(contents.tensors[0].name == "w");
+    BOOST_TEST_REQUIRE(contents.unread.size() == 3u);
+    BOOST_TEST(contents.unread[0].name == "ids");
+    BOOST_TEST(contents.unread[0].type == "I64");
+    BOOST_TEST(contents.unread[2].name == "fp4");
+    refuses_one("I64", "[3]", "[0,16]", {"'w' has 16 bytes", "{3} of I64 takes 24"});
+    refuses_one("F8_E4M3", "[15]", "[0,16]", {"'w' has 16 bytes", "{15} of F8_E4M3 takes 15"});
+    refuses_one("F6_E2M3", "[3]", "[0,16]", {"'w'", "{3}", "F6_E2M3 takes 18 bits", "no whole bytes"});
+    refuses_one("U8", "[32]", "[0,32]", {"'w'", "[0, 32]", "16 bytes of data"});
+    refuses_one("BOOL", "[16,0]", "[0,16]", {"'w'", "dimension of 0 in {16, 0}"});
+    refuses_one("F64", "[1]", "[8,16]", {"'w' begins at 8, after a hole"});
+}
+
+BOOST_AUTO_TEST_CASE(dtypes_that_the_format_does_not_define) {
+    for (const std::string dtype : {"f32", "F31", "F8_E4M3 ", "\\u001b", ""}) {
+        const auto printed = dtype == "\\u001b" ? "\\x1b" : dtype;
+        refuses_one(dtype, "[4]", "[0,16]", {"'w' has dtype '" + printed + "', which the format does not define"});
     }
+}
+
+BOOST_AUTO_TEST_CASE(only_asking_for_an_unread_tensor_is_an_error) {
+    const temporary_directory folder;
+    const auto header = '{' + entry("w", "F32", "[2]", "[0,8]") + ',' + entry("ids", "I64", "[1]", "[8,16]") + '}';
+    const safetensors_folder model(write_file(folder / "m.safetensors", image(header, 16)));
+    BOOST_TEST(model.tensors().size() == 1u);
+    BOOST_TEST(model.unread().size() == 1u);
+    BOOST_TEST(model.find("w") == &model.tensors()[0]);
+    BOOST_CHECK_EXCEPTION(model.tensor("ids"), augur::error, says({"m.safetensors", "'ids' is stored as I64"}));
+    BOOST_CHECK_EXCEPTION(model.find("ids"), augur::error, says({"m.safetensors", "'ids' is stored as I64"}));
+    BOOST_CHECK_EXCEPTION(model.tensor("id"), augur::error, says({"none of its 2 tensors", "'id'"}));
 }
 
 BOOST_AUTO_TEST_CASE(the_data_is_covered_once) {
@@ -192,10 +227,24 @@ BOOST_AUTO_TEST_CASE(the_data_is_covered_once) {
     refuses_header("{}", {"take 0 of 16 bytes"});
 }
 
-BOOST_AUTO_TEST_CASE(a_single_file_has_no_configuration) {
+BOOST_AUTO_TEST_CASE(a_single_file_has_the_configuration_beside_it) {
+    const temporary_directory folder;
+    const auto path = write_file(folder / "heads.safetensors", image(two_tensors, 16));
+    const safetensors_folder alone(path);
+    BOOST_TEST(alone.config_path() == folder / "config.json");
+    BOOST_CHECK_EXCEPTION(alone.config(), augur::error,
+                          says({path.string() + ": no configuration", (folder / "config.json").string()}));
+    write_file(folder / "config.json", R"({"hidden_size": 8})");
+    BOOST_TEST(safetensors_folder(path).config().at("hidden_size") == 8);
+    write_file(folder / "config.json", "{}");
+    BOOST_TEST(safetensors_folder(path).config() == nlohmann::json::object());
+    write_file(folder / "config.json", "null");
+    BOOST_CHECK_EXCEPTION(safetensors_folder{path}, augur::error, says({"config.json", "not a JSON object"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_single_file) {
     const temporary_directory folder;
     const safetensors_folder model(write_file(folder / "heads.safetensors", image(two_tensors, 16)));
-    BOOST_TEST(model.config() == nlohmann::json::object());
     BOOST_TEST(model.path() == folder / "heads.safetensors");
     BOOST_TEST(model.tensors().size() == 2u);
     BOOST_TEST(model.find("c") == nullptr);
@@ -237,6 +286,12 @@ BOOST_FIXTURE_TEST_CASE(shards_that_are_missing_or_lack_their_tensors, sharded_f
     refuses_to_open({"three.safetensors", "No such file"});
     index(R"({"a":"two.safetensors"})");
     refuses_to_open({"two.safetensors", "'a'", "not among the 1 tensors"});
+    write_file(path() / "ids.safetensors", image('{' + entry("ids", "I64", "[1]", "[0,8]") + '}', 8));
+    index(R"({"a":"one.safetensors","ids":"ids.safetensors"})");
+    BOOST_TEST(safetensors_folder(path()).unread().size() == 1u);
+    write_file(path() / "ids.safetensors", image('{' + entry("a", "I64", "[1]", "[0,8]") + '}', 8));
+    index(R"({"b":"one.safetensors","a":"ids.safetensors"})");
+    refuses_to_open({"more than one tensor is called 'a'"});
     write_file(path() / "three.safetensors", image('{' + entry("c", "F16", "[3]", "[0,6]") + '}', 6));
     index(R"({"a":"one.safetensors","c":"three.safetensors","d":"two.safetensors"})");
     refuses_to_open({"two.safetensors", "'d'"});

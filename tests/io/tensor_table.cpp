@@ -31,6 +31,18 @@ BOOST_AUTO_TEST_CASE(order_is_kept_and_every_name_found) {
     BOOST_CHECK_EXCEPTION(table.tensor("ba"), augur::error, says({"model", "'ba'", "4 tensors"}));
 }
 
+BOOST_AUTO_TEST_CASE(an_unread_tensor_is_neither_found_nor_absent) {
+    const tensor_table table({{"b", tensor_type::f32, {1}, {}}}, "model", {{"c", "I64"}, {"a", "BOOL"}});
+    BOOST_TEST(table.tensors().size() == 1u);
+    BOOST_TEST(table.unread().size() == 2u);
+    BOOST_TEST(table.find("b") == &table.tensors()[0]);
+    BOOST_TEST(table.find("bb") == nullptr);
+    BOOST_CHECK_EXCEPTION(table.find("c"), augur::error, says({"model", "'c' is stored as I64", "not read"}));
+    BOOST_CHECK_EXCEPTION(table.tensor("a"), augur::error, says({"model", "'a' is stored as BOOL"}));
+    BOOST_CHECK_EXCEPTION(tensor_table({{"b", tensor_type::f32, {1}, {}}}, "model", {{"b", "I64"}}), augur::error,
+                          says({"more than one", "'b'"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_finds_its_own) {
     const auto table = table_of({"a", "b"});
     const auto copy = table;

@@ -149,4 +149,29 @@ BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
                 {"low_freq_factor", "4"});
 }
 
+BOOST_AUTO_TEST_CASE(texts_of_a_file_are_printed_safely) {
+    const std::string hostile = "\x1b[2J\xc2\x9b" + std::string(5000, 'x');
+    const std::string printed = "'\\x1b[2J\\xc2\\x9bxxx";
+    for (const auto* key : {"model_type", "hidden_act"}) refuse_json(key, hostile, {printed, "(5006 bytes)"});
+    refuse_json("rope_scaling", {{"type", hostile}}, {printed, "(5006 bytes)"});
+    refuse_json("hidden_size", hostile, {"hidden_size", "\\xc2\\x9bxxx", "bytes)"});
+    small_llama file;
+    file.texts["llama.rope.scaling.type"] = hostile;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({printed, "(5006 bytes)"}));
+    file.texts["general.architecture"] = hostile;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({printed, "(5006 bytes)"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_safetensors_file_needs_a_configuration_and_a_head_that_is_read) {
+    const temporary_directory folder;
+    const std::string header = R"({"lm_head.weight":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}})";
+    byte_writer image;
+    image.string(header).number(std::uint32_t{0});
+    const auto path = write_file(folder / "model.safetensors", image.bytes());
+    BOOST_CHECK_EXCEPTION(llama::host_model::load(path), error,
+                          says({"model.safetensors: no configuration", (folder / "config.json").string()}));
+    write_file(folder / "config.json", sound_json().dump());
+    BOOST_CHECK_EXCEPTION(llama::host_model::load(path), error, says({"'lm_head.weight' is stored as F8_E4M3"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

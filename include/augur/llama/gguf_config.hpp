@@ -6,6 +6,7 @@
 
 #include "augur/io/dequantize.hpp"
 #include "augur/io/gguf.hpp"
+#include "augur/io/quote.hpp"
 #include "augur/llama/config.hpp"
 
 namespace augur::llama {
@@ -20,7 +21,7 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
         const auto factor = file.get<double>("llama.rope.scaling.factor");
         c.rotary_factors.assign(c.rotary_size / 2, static_cast<float>(factor));
     } else if (type != "none") {
-        fail(origin, ": llama.rope.scaling.type is \"", type, "\"; none and linear are supported");
+        fail(origin, ": llama.rope.scaling.type is ", io::quote(type), "; none and linear are supported");
     }
     if (const auto* factors = file.find("rope_freqs.weight")) {
         if (factors->type != io::tensor_type::f32 || factors->element_count() != c.rotary_size / 2) {
@@ -43,7 +44,8 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
 inline config read_config(const io::gguf_view& file) {
     const std::string origin = file.path().string();
     const auto architecture = file.get<std::string>("general.architecture");
-    if (architecture != "llama") detail::fail(origin, ": the architecture is \"", architecture, "\", not \"llama\"");
+    if (architecture != "llama")
+        detail::fail(origin, ": the architecture is ", io::quote(architecture), ", not 'llama'");
     const auto size = [&](const char* key) { return static_cast<std::size_t>(file.get<std::uint64_t>(key)); };
     const auto size_or = [&](const char* key, std::size_t fallback) {
         return static_cast<std::size_t>(file.get_or<std::uint64_t>(key, fallback));

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "augur/io/json.hpp"
+#include "augur/io/quote.hpp"
 #include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
 
@@ -59,7 +59,7 @@ class json_reader {
         return *value;
     }
     [[noreturn]] void mismatch(const char* key, const char* wanted, const nlohmann::json& found) const {
-        fail(origin_, ": ", key, " must be ", wanted, ", but is ", found.dump());
+        fail(origin_, ": ", key, " must be ", wanted, ", but is ", io::quote(found.dump()));
     }
 
     const nlohmann::json& object_;
@@ -81,7 +81,7 @@ inline void read_json_rotary_scaling(config& c, const json_reader& scaling) {
         }
         c.rotary_factors = rotary_factors(c, numbers);
     } else if (type != "default") {
-        fail(scaling.origin(), ": rope type \"", type, "\" is not supported; default, linear and llama3 are");
+        fail(scaling.origin(), ": rope type ", io::quote(type), " is not supported; default, linear and llama3 are");
     }
 }
 
@@ -93,13 +93,13 @@ inline void read_json_rotary_scaling(config& c, const json_reader& scaling) {
 inline config read_config(const nlohmann::json& json, const std::string& origin, bool has_head) {
     const detail::json_reader in(json, origin);
     if (const auto type = in.text_or("model_type", ""); type != "llama") {
-        detail::fail(origin, ": the model type is \"", type, "\", not \"llama\"");
+        detail::fail(origin, ": the model type is ", io::quote(type), ", not 'llama'");
     }
     if (in.flag_or("attention_bias", false) || in.flag_or("mlp_bias", false)) {
         detail::fail(origin, ": attention_bias and mlp_bias are not supported");
     }
     if (const auto activation = in.text_or("hidden_act", "silu"); activation != "silu") {
-        detail::fail(origin, ": hidden_act is \"", activation, "\", not \"silu\"");
+        detail::fail(origin, ": hidden_act is ", io::quote(activation), ", not 'silu'");
     }
     config c;
     c.layers = in.size("num_hidden_layers");
@@ -128,11 +128,8 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
 
 /// Of a folder, or of a single file that has config.json beside it.
 inline config read_config(const io::safetensors_folder& file) {
-    const bool single = file.config().empty();
-    const auto beside = (single ? file.path().parent_path() : file.path()) / "config.json";
-    const bool has_head = file.find("lm_head.weight") != nullptr;
-    if (!single) return read_config(file.config(), beside.string(), has_head);
-    return read_config(io::read_json(beside, 1 << 20), beside.string(), has_head);
+    const auto& json = file.config();
+    return read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
 }
 
 }  // namespace augur::llama
