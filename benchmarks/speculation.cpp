@@ -1,6 +1,6 @@
 // Plain and composed decoding side by side, per class of prompts: tokens per second, and whether every id is the same.
 //
-//   bench_speculation --model FILE --prompts FILE.jsonl [--max-tokens 128] [--length 6] [--accept exact|coupled] ...
+//   bench_speculation --model FILE --prompts FILE.jsonl [--max-tokens 128] [--length K] [--accept exact|coupled] ...
 //
 // Prompts are JSON lines {"id", "task", "prompt"}. Each prompt is decoded A B A B (plain, composed; --repeat times), so
 // that a machine's other work slows both alike; a figure is the median over its runs, a class's the median over its
@@ -29,7 +29,7 @@ using nlohmann::json;
 
 struct settings {
     std::string model, prompts, json_file, accept = "exact", weights = "keep";
-    std::size_t limit = 0, max_tokens = 128, length = 6, min_n = 2, max_n = 8, repeat = 1, threads = 0;
+    std::size_t limit = 0, max_tokens = 128, length = 0, min_n = 2, max_n = 8, repeat = 1, threads = 0;
     float temperature = 0;
     std::uint64_t seed = 0;
     bool chat = false;
@@ -171,9 +171,11 @@ bool run(const settings& chosen) {
     decode::generate(plain(model), prompts.front().tokens, warm);
 
     const auto with = [&](auto criterion) {
-        const auto composed = speculate(draft::prompt_lookup(chosen.min_n, chosen.max_n), model,
-                                        policy::fixed_length{chosen.length}, criterion);
-        return print(measure(model, composed, prompts, chosen, {stops.begin(), stops.end()}), chosen);
+        const auto by = [&](auto policy) {
+            const auto composed = speculate(draft::prompt_lookup(chosen.min_n, chosen.max_n), model, policy, criterion);
+            return print(measure(model, composed, prompts, chosen, {stops.begin(), stops.end()}), chosen);
+        };
+        return chosen.length == 0 ? by(policy::cost_aware{}) : by(policy::fixed_length{chosen.length});
     };
     if (chosen.accept == "exact") return with(accept::exact{});
     if (chosen.accept == "coupled") return with(accept::coupled{});
@@ -193,7 +195,8 @@ int main(int argc, char** argv) {
     app.add_option("--weights", chosen.weights, "keep, f32 or bf16")->capture_default_str();
     app.add_option("--limit", chosen.limit, "only the first so many prompts; 0 is all")->capture_default_str();
     app.add_option("--max-tokens", chosen.max_tokens)->capture_default_str();
-    app.add_option("--length", chosen.length, "speculative length")->capture_default_str();
+    app.add_option("--length", chosen.length, "speculative length; 0: as it pays (policy::cost_aware)")
+        ->capture_default_str();
     app.add_option("--lookup-min", chosen.min_n)->capture_default_str();
     app.add_option("--lookup-max", chosen.max_n)->capture_default_str();
     app.add_option("--repeat", chosen.repeat, "runs of each prompt")->capture_default_str();

@@ -64,14 +64,15 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
-    add_text(command, "--length", length, "Tokens drafted per round; with eaad the most", "K", "4");
+    add_text(command, "--length", length,
+             "Tokens drafted per round: 4 with sd, what pays with lookup; with eaad the most", "K");
     const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
         s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "3");
+    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "2");
     add_number(command, "--lookup-max", s.lookup_max, "lookup: longest n-gram looked for", "N", "8");
 }
 

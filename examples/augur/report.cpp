@@ -107,7 +107,9 @@ std::string bins_as_table(const policy::entropy_bins& bins) {
 
 std::string length_of(const generation_report& report) {
     const auto& length = report.scheme.length;
-    return length && report.scheme.scheme != "plain" ? ", length " + std::to_string(*length) : "";
+    if (report.scheme.scheme == "plain") return "";
+    if (length) return ", length " + std::to_string(*length);
+    return report.scheme.scheme == "lookup" ? ", length as it pays" : "";
 }
 
 std::string verdict_on_text(const generation_report& report) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
@@ -9,6 +10,7 @@
 #include <augur/draft/nothing.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <sstream>
 #include <string_view>
@@ -32,13 +34,14 @@ constexpr std::array<later_scheme, 10> later_schemes = {{{"hybrid", "several dra
                                                          {"kangaroo", "a trained exit"},
                                                          {"dvi", "a trained exit"}}};
 
-using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled>;
+using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 
 any_criterion criterion_of(const std::string& name) {
     if (name == "exact") return accept::exact{};
     if (name == "rejection_sampling") return accept::rejection_sampling{};
+    if (name == "block") return accept::block{};
     if (name == "coupled") return accept::coupled{};
-    detail::fail("--accept ", io::quote(name), " is unknown; valid are exact, rejection_sampling, coupled");
+    detail::fail("--accept ", io::quote(name), " is unknown; valid are exact, rejection_sampling, block, coupled");
 }
 
 void check_criterion(const std::string& name, const transform::settings& sampling) {
@@ -127,7 +130,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (uses_draft && drafts > 1) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
-    if (!chosen.length && chosen.scheme != "eaad") chosen.length = 4;
+    if (!chosen.length && chosen.scheme == "sd") chosen.length = 4;
     static_cast<void>(bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
     return chosen;
@@ -137,9 +140,10 @@ run_result run(const scheme_options& resolved, const llama::host_model& target, 
                const run_request& request) {
     const auto compose = [&](auto criterion) {
         if (resolved.scheme == "lookup") {
-            return run_scheme(speculate(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max), target,
-                                        policy::fixed_length{*resolved.length}, criterion),
-                              request);
+            const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
+            if (!resolved.length)
+                return run_scheme(speculate(lookup, target, policy::cost_aware{}, criterion), request);
+            return run_scheme(speculate(lookup, target, policy::fixed_length{*resolved.length}, criterion), request);
         }
         if (resolved.scheme == "sd") {
             return run_scheme(speculate(*draft, target, policy::fixed_length{*resolved.length}, criterion), request);

@@ -25,6 +25,7 @@
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/chooser.hpp"

@@ -60,16 +60,16 @@ BOOST_AUTO_TEST_CASE(length_zero_drafts_nothing) {
 }
 
 /// The definition, read literally.
-std::size_t naive(const ids& tokens, std::size_t min_n, std::size_t max_n) {
+draft::prompt_lookup::match naive(const ids& tokens, std::size_t min_n, std::size_t max_n) {
     for (std::size_t n = std::min(max_n, tokens.size()); n >= min_n; --n) {
         for (std::size_t end = tokens.size() - 1; end >= n; --end) {
             if (std::equal(tokens.end() - static_cast<std::ptrdiff_t>(n), tokens.end(),
                            tokens.begin() + static_cast<std::ptrdiff_t>(end - n))) {
-                return end;
+                return {n, end};
             }
         }
     }
-    return tokens.size();
+    return {};
 }
 
 BOOST_AUTO_TEST_CASE(agrees_with_the_definition_on_random_texts) {
@@ -79,8 +79,36 @@ BOOST_AUTO_TEST_CASE(agrees_with_the_definition_on_random_texts) {
         for (token& t : tokens) t = static_cast<token>(random() % 3);
         const std::size_t min_n = 1 + random() % 3;
         const std::size_t max_n = min_n + random() % 5;
-        BOOST_TEST(draft::prompt_lookup(min_n, max_n).find(tokens) == naive(tokens, min_n, max_n));
+        const auto found = draft::prompt_lookup(min_n, max_n).find(tokens);
+        const auto expected = naive(tokens, min_n, max_n);
+        BOOST_TEST(found.length == expected.length);
+        BOOST_TEST(found.follows == expected.follows);
     }
+}
+
+/// Writes down the match lengths that it is shown.
+struct match_recorder {
+    static constexpr signals needs = signals::match_length;
+    std::vector<std::size_t>* shown;
+    std::size_t length(const observation& seen) const {
+        shown->push_back(seen.match_length);
+        return seen.match_length;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_policy_is_told_the_length_of_the_match) {
+    const ids tokens{5, 1, 2, 3, 9, 9, 1, 2, 3};
+    prefix before(tokens);
+    const transform::pipeline transform({}, 100);
+    random::philox_chooser chooser(0);
+    std::vector<std::size_t> shown;
+    const match_recorder policy{&shown};
+    draft::context context(before, transform, chooser, policy, observation{}, 1000);
+    const draft::prompt_lookup lookup(2, 8);
+    auto state = lookup.make_state();
+    BOOST_TEST(lookup.propose(state, context).size() == 3u);
+    BOOST_TEST(shown == std::vector<std::size_t>{3}, boost::test_tools::per_element());
+    BOOST_TEST(context.seen().match_length == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {

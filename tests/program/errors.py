@@ -44,7 +44,7 @@ class Generate(ProgramTest):
 
     def test_names(self):
         self.refused(["'fast'", "auto, plain, lookup, sd, eaad"], "--scheme", "fast")
-        self.refused(["'lenient'", "exact, rejection_sampling, coupled"], "--accept", "lenient")
+        self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, bf16"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 

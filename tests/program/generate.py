@@ -83,7 +83,7 @@ class Object(ProgramTest):
 
     def test_counts_agree_for_every_scheme(self):
         for scheme, accept, temperature in itertools.product(
-            ("plain", "lookup", "sd", "eaad"), ("exact", "coupled", "rejection_sampling"), (0, 0.8)
+            ("plain", "lookup", "sd", "eaad"), ("exact", "coupled", "rejection_sampling", "block"), (0, 0.8)
         ):
             if accept == "exact" and temperature > 0:
                 continue

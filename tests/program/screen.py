@@ -60,7 +60,7 @@ class Pipe(ProgramTest):
 
     def test_table(self):
         table = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1]).stderr.decode()
-        for expected in (r"scheme +lookup \(chosen by auto\), length \d+, accept exact", "same text as plain greedy decoding",
+        for expected in (r"scheme +lookup \(chosen by auto\), length as it pays, accept exact", "same text as plain greedy decoding",
                          r"tokens per second +\d+\.\d", r"accepted length +\d\.\d\d", r"acceptance .*\d+ of \d+ drafted",
                          *(rf"{part} +\d+\.\d\d\d s" for part in ("prefill", "draft", "verify", "accept", "other"))):  # fmt: skip
             self.assertRegex(table, expected)

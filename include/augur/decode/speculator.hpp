@@ -58,6 +58,10 @@ class speculator {
                                      includes(needs_of<Policy>, signals::draft_confidence)),
         "augur::speculate: this policy looks at the draft's rows, but this drafter has none; use a draft model, or "
         "a policy on the target's entropy (policy::target_entropy_bins)");
+    static_assert(
+        shows_matches<DrafterType> || !includes(needs_of<Policy>, signals::match_length),
+        "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
+        "use draft::prompt_lookup, or another policy");
 
     /// Refuses a drafter of another vocabulary.
     speculator(DrafterType drafter, Target&& target, Policy policy, Criterion criterion)

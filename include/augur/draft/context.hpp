@@ -22,7 +22,7 @@ class context {
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
             observation seen, std::size_t room)
         : before_(before), transform_(transform), chooser_(chooser), policy_(policy), seen_(seen), room_(room) {
-        length_ = needs_row ? room : std::min(room, static_cast<std::size_t>(policy_.length(seen_)));
+        length_ = needs_row || needs_match ? room : std::min(room, static_cast<std::size_t>(policy_.length(seen_)));
     }
 
     /// The committed tokens; a drafter may push suppositions and must take them back (types/prefix.hpp).
@@ -41,6 +41,14 @@ class context {
         return drafted < length_;
     }
 
+    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that needs to know.
+    void matched(std::size_t length) {
+        if constexpr (needs_match) {
+            seen_.match_length = length;
+            length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_)));
+        }
+    }
+
     /// The transformed distribution of the token after the prefix, suppositions included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
 
@@ -53,6 +61,8 @@ class context {
  private:
     static constexpr bool needs_row =
         includes(needs_of<Policy>, signals::draft_entropy) || includes(needs_of<Policy>, signals::draft_confidence);
+
+    static constexpr bool needs_match = includes(needs_of<Policy>, signals::match_length);
 
     void observe(std::size_t drafted, logit_row row) {
         seen_.drafted = drafted;

@@ -20,6 +20,13 @@ class prompt_lookup {
  public:
     struct state_type {};
     using claim_type = point_mass;
+    static constexpr bool shows_matches = true;
+
+    /// An earlier occurrence of the prefix's last tokens: how many, and where its continuation starts.
+    struct match {
+        std::size_t length = 0;  ///< 0: there is none
+        std::size_t follows = 0;
+    };
 
     explicit prompt_lookup(std::size_t min_n = 2, std::size_t max_n = 8) : min_n_(min_n), max_n_(max_n) {
         if (min_n == 0) detail::fail("prompt_lookup: min_n is 0; an n-gram has at least one token");
@@ -35,9 +42,10 @@ class prompt_lookup {
         proposal<point_mass> proposed;
         if (!context.wants_more(0)) return proposed;
         const std::span<const token> known = context.prefix().tokens();
-        const std::size_t follows = find(known);
-        if (follows == known.size()) return proposed;
-        for (std::size_t at = follows; context.wants_more(proposed.size()); ++at) {
+        const match found = find(known);
+        if (found.length == 0) return proposed;
+        context.matched(found.length);
+        for (std::size_t at = found.follows; context.wants_more(proposed.size()); ++at) {
             proposed.push(at < known.size() ? known[at] : proposed.tokens()[at - known.size()]);
         }
         return proposed;
@@ -45,21 +53,19 @@ class prompt_lookup {
 
     void follow(state_type&, const prefix&) const {}
 
-    /// Where the continuation of the best earlier match starts, or tokens.size() when there is none.
-    std::size_t find(std::span<const token> tokens) const {
-        std::size_t best_length = min_n_ - 1;
-        std::size_t best_end = tokens.size();
-        for (std::size_t end = tokens.size() - std::min<std::size_t>(tokens.size(), 1); end > best_length; --end) {
+    /// The longest match, of several the most recent.
+    match find(std::span<const token> tokens) const {
+        match best{.length = min_n_ - 1};
+        for (std::size_t end = tokens.size() - std::min<std::size_t>(tokens.size(), 1); end > best.length; --end) {
             std::size_t length = 0;
             const std::size_t most = std::min(max_n_, end);
             while (length < most && tokens[end - 1 - length] == tokens[tokens.size() - 1 - length]) ++length;
-            if (length > best_length) {
-                best_length = length;
-                best_end = end;
+            if (length > best.length) {
+                best = {length, end};
                 if (length == max_n_) break;
             }
         }
-        return best_end;
+        return best.follows == 0 ? match{} : best;
     }
 
     friend bool operator==(const prompt_lookup&, const prompt_lookup&) = default;

@@ -11,6 +11,7 @@ enum class signals : unsigned {
     none = 0,
     draft_entropy = 1,     ///< entropy of the row that the next drafted token would come from
     target_entropy = 2,    ///< entropy of the target's row that the last committed token came from
+    match_length = 8,      ///< how much of the text before it a draft by n-grams rests on; free
     draft_confidence = 4,  ///< largest probability of the draft row, and its product along the draft (path value)
 };
 constexpr signals operator|(signals a, signals b) {
@@ -36,6 +37,7 @@ struct observation {
     double first_draft_entropy_nats = unknown;  ///< of this round's first row
     double target_entropy_nats = unknown;
     double draft_confidence = unknown;  ///< largest probability in the row at hand
+    std::size_t match_length = 0;       ///< tokens that matched, for drafts by n-grams; 0 where there is no match
     double path_value = unknown;        ///< product of draft_confidence over this round's rows, this one included
 };
 
