@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(one_disturbed_pass_does_not_turn_it_off) {
     BOOST_TEST(policy.length(seen) > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_text_and_the_law_are_untouched) {
+BOOST_AUTO_TEST_CASE(the_text_is_untouched) {
     const auto target = testing::hashed_model(3, 5);
     const std::vector<token> prompt{0, 1, 0, 1};
     decode::options chosen;
