@@ -14,8 +14,18 @@ model=$(python3 examples/fetch.py smollm2)
 augur=build/demo/bin/augur
 
 echo "== Decoding with guesses looked up in the text so far, and plainly"
-"$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 160 \
-  --prompt "Write a Python class Point with x, y and z, and the methods add, subtract, multiply and divide."
+"$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 200 --prompt "Rewrite this Python class with a type annotation on every argument:
+
+class Vector:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+    def add(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+    def sub(self, other):
+        return Vector(self.x - other.x, self.y - other.y)
+    def mul(self, other):
+        return Vector(self.x * other.x, self.y * other.y)"
 
 cat <<END
 
