@@ -1,5 +1,6 @@
 #include "augur/testing/models.hpp"
 
+#include <augur/testing/law_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace augur;
@@ -60,6 +61,63 @@ BOOST_AUTO_TEST_CASE(a_markov_model_gives_the_logarithms_of_its_rows) {
     const scores rows = model.extend(sequence, std::vector<token>{0, 1});
     BOOST_TEST(rows[0][0] == std::log(0.25f));
     BOOST_TEST(rows[1][1] == -std::numeric_limits<float>::infinity());
+}
+
+BOOST_AUTO_TEST_CASE(a_table_model_gives_its_rows_and_names_what_is_missing) {
+    const auto model = testing::table_model(2, {{{1}, {0.25, 0.75}}, {{1, 0}, {0, 1}}});
+    auto sequence = model.make_sequence();
+    const scores rows = model.extend(sequence, std::vector<token>{1, 0});
+    BOOST_TEST(rows[0][1] == std::log(0.75f));
+    BOOST_TEST(rows[1][0] == -std::numeric_limits<float>::infinity());
+    BOOST_CHECK_EXCEPTION(model.extend(sequence, std::vector<token>{1}), error, [](const error& e) {
+        return std::string_view(e.what()) == "table_model: there is no row after {1, 0, 1}";
+    });
+    BOOST_TEST(model.length(sequence) == 2u);
+    BOOST_CHECK_EXCEPTION(testing::table_model(2, {{{1, 1}, {1}}}), error, [](const error& e) {
+        return std::string_view(e.what()) == "table_model: the row after {1, 1} has 1 entries for a vocabulary of 2";
+    });
+}
+
+/// Softmax of what follows `before`.
+std::vector<double> probabilities(const testing::function_model& model, const std::vector<token>& before) {
+    std::vector<float> row(model.vocabulary_size());
+    model.fill_row(before, row);
+    std::vector<double> made;
+    double sum = 0;
+    for (float logit : row) sum += made.emplace_back(std::exp(static_cast<double>(logit)));
+    for (double& p : made) p /= sum;
+    return made;
+}
+
+BOOST_AUTO_TEST_CASE(a_noisy_model_is_at_the_chosen_distance_after_every_prefix) {
+    const auto model = testing::hashed_model(5, 3);
+    for (double distance : {0.0, 0.1, 0.5, 0.8}) {
+        const auto noisy = testing::noisy_model(model, distance);
+        for (token t = 0; t < 5; ++t) {
+            const auto expected = probabilities(model, {0, t});
+            const auto got = probabilities(noisy, {0, t});
+            double sum = 0;
+            for (std::size_t i = 0; i < 5; ++i) sum += std::abs(expected[i] - got[i]);
+            BOOST_TEST(std::abs(sum / 2 - distance) < 1e-6);
+        }
+    }
+    BOOST_CHECK_THROW(testing::noisy_model(model, 0.81), error);
+    BOOST_CHECK_THROW(testing::noisy_model(model, -0.1), error);
+    BOOST_CHECK_THROW(testing::noisy_model(model, std::numeric_limits<double>::quiet_NaN()), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_noisy_draft_is_accepted_as_often_as_its_distance_says) {
+    const auto target = testing::hashed_model(4, 1);
+    const auto draft = testing::noisy_model(target, 0.25);
+    const std::vector<token> prompt{0, 1};
+    decode::options chosen;
+    chosen.stop.max_tokens = 2;
+    const auto accepted = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
+        const auto scheme = speculate(draft, target, policy::fixed_length{1}, accept::rejection_sampling{});
+        const auto made = decode::generate_with(chooser, scheme, prompt, chosen);
+        return std::vector<token>{made.counts.count(origin::accepted) > 0 ? 1 : 0};
+    });
+    BOOST_TEST(std::abs(accepted.probability.at({1}) - 0.75) < 1e-6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/model/concepts.hpp"
+#include "augur/testing/report.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::testing {
@@ -42,25 +44,34 @@ class function_model {
     }
     scores extend(sequence_type& sequence, std::span<const token> tokens, std::size_t last) const {
         if (sequence.tokens.size() + tokens.size() > context_length_) {
-            detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ", tokens.size(),
-                         " in a context of ", context_length_);
+            augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ", tokens.size(),
+                                " in a context of ", context_length_);
         }
+        const std::size_t length = sequence.tokens.size();
         sequence.rows.assign(last * vocabulary_size_, 0.0f);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            sequence.tokens.push_back(tokens[i]);
-            if (i + last < tokens.size()) continue;
-            const std::size_t row = i + last - tokens.size();
-            rows_(sequence.tokens, std::span(sequence.rows).subspan(row * vocabulary_size_, vocabulary_size_));
+        sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+        try {
+            for (std::size_t row = 0; row < last; ++row) {
+                const std::size_t before = length + tokens.size() - last + row + 1;
+                fill_row(std::span(sequence.tokens).first(before),
+                         std::span(sequence.rows).subspan(row * vocabulary_size_, vocabulary_size_));
+            }
+        } catch (...) {
+            sequence.tokens.resize(length);
+            throw;
         }
         return {sequence.rows.data(), last, vocabulary_size_};
     }
 
     void truncate(sequence_type& sequence, std::size_t length) const {
         if (length > sequence.tokens.size()) {
-            detail::fail("cannot truncate a sequence of ", sequence.tokens.size(), " tokens to ", length);
+            augur::detail::fail("cannot truncate a sequence of ", sequence.tokens.size(), " tokens to ", length);
         }
         sequence.tokens.resize(length);
     }
+
+    /// The row that follows `before`, without a sequence. What the row function throws passes through.
+    void fill_row(std::span<const token> before, std::span<float> row) const { rows_(before, row); }
 
  private:
     std::size_t vocabulary_size_;
@@ -81,14 +92,33 @@ inline function_model markov_model(std::vector<std::vector<double>> row_of, std:
     const std::size_t vocabulary_size = row_of.size();
     for (std::size_t t = 0; t < vocabulary_size; ++t) {
         if (row_of[t].size() != vocabulary_size) {
-            detail::fail("markov_model: row ", t, " has ", row_of[t].size(), " entries for a vocabulary of ",
-                         vocabulary_size);
+            augur::detail::fail("markov_model: row ", t, " has ", row_of[t].size(), " entries for a vocabulary of ",
+                                vocabulary_size);
         }
     }
     return {vocabulary_size, context_length,
             [rows = std::move(row_of)](std::span<const token> before, std::span<float> row) {
                 const auto& probabilities = rows[static_cast<std::size_t>(before.back())];
                 for (std::size_t i = 0; i < row.size(); ++i) row[i] = logit_of(probabilities[i]);
+            }};
+}
+
+/// A model given by explicit conditionals: row_after[tokens] holds the probabilities of what follows exactly these tokens,
+/// prompt included. Rows need not be normalised. Asked about a prefix that is not in the table, it throws and names it.
+inline function_model table_model(std::size_t vocabulary_size,
+                                  std::map<std::vector<token>, std::vector<double>> row_after,
+                                  std::size_t context_length = 1024) {
+    for (const auto& [before, row] : row_after) {
+        if (row.size() != vocabulary_size) {
+            augur::detail::fail("table_model: the row after ", describe(before), " has ", row.size(),
+                                " entries for a vocabulary of ", vocabulary_size);
+        }
+    }
+    return {vocabulary_size, context_length,
+            [rows = std::move(row_after)](std::span<const token> before, std::span<float> row) {
+                const auto found = rows.find({before.begin(), before.end()});
+                if (found == rows.end()) augur::detail::fail("table_model: there is no row after ", describe(before));
+                for (std::size_t i = 0; i < row.size(); ++i) row[i] = logit_of(found->second[i]);
             }};
 }
 
@@ -119,6 +149,31 @@ inline function_model hashed_model(std::size_t vocabulary_size, std::uint64_t se
                     mix(0x2545F491u);
                     logit = spread * (static_cast<float>(state >> 40) * 0x1.0p-23f - 1.0f);
                 }
+            }};
+}
+
+/// A model at a chosen distance from another: every row has exactly this total variation (up to float rounding) from the
+/// model's, because part of the mass of all tokens is moved to the least probable one. As a sampling draft of that model it
+/// is accepted with probability 1 - total_variation at every position (untransformed, by rejection sampling).
+inline function_model noisy_model(const function_model& model, double total_variation) {
+    const double most = 1 - 1 / static_cast<double>(model.vocabulary_size());
+    if (!(total_variation >= 0 && total_variation <= most)) {
+        augur::detail::fail("noisy_model: total variation is ", total_variation, "; with ", model.vocabulary_size(),
+                            " tokens it must be in [0, ", most, ']');
+    }
+    return {model.vocabulary_size(), model.context_length(),
+            [model, total_variation](std::span<const token> before, std::span<float> row) {
+                model.fill_row(before, row);
+                const double largest = static_cast<double>(*std::max_element(row.begin(), row.end()));
+                double sum = 0;
+                for (float logit : row) sum += std::exp(static_cast<double>(logit) - largest);
+                const auto least = std::min_element(row.begin(), row.end());
+                const double moved = total_variation / (1 - std::exp(static_cast<double>(*least) - largest) / sum);
+                const auto changed = [&](float& logit) {
+                    const double probability = std::exp(static_cast<double>(logit) - largest) / sum;
+                    return logit_of((1 - moved) * probability + (&logit == &*least ? moved : 0));
+                };
+                std::transform(row.begin(), row.end(), row.begin(), [&](float& logit) { return changed(logit); });
             }};
 }
 

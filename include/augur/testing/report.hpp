@@ -1,0 +1,95 @@
+#pragma once
+// What a law suite found, independent of any test framework.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <ostream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "augur/testing/choices.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::testing {
+
+/// How hard a suite tries.
+struct effort {
+    std::uint64_t seed = 1;      ///< of the random inputs; printed with every broken law
+    std::size_t cases = 50;      ///< random inputs per law
+    std::size_t shrinks = 1000;  ///< attempts to make a failing input smaller
+};
+
+/// A law that does not hold, and the smallest input found that shows it.
+struct violation {
+    std::string law;
+    std::string what;
+};
+
+/// Which laws were checked, which are broken, and which could not be checked and why. Prints all three.
+struct report {
+    std::string suite;
+    std::vector<std::string> checked{};
+    std::vector<violation> broken{};
+    std::vector<violation> skipped{};
+
+    /// Nothing is broken, and something was checked.
+    bool kept() const { return broken.empty() && !checked.empty(); }
+    bool breaks(std::string_view law) const {
+        return std::any_of(broken.begin(), broken.end(), [&](const violation& v) { return v.law == law; });
+    }
+    void skip(std::string law, std::string why) { skipped.push_back({std::move(law), std::move(why)}); }
+
+    friend std::ostream& operator<<(std::ostream& out, const report& r) {
+        out << r.suite << ": " << r.checked.size() << " laws checked, " << r.broken.size() << " broken";
+        for (const violation& v : r.broken) out << "\n  broken: " << v.law << "\n    " << v.what;
+        for (const violation& v : r.skipped) out << "\n  not checked: " << v.law << " (" << v.what << ')';
+        return out;
+    }
+};
+
+/// "{1, 2, 3}".
+template <class Numbers>
+std::string describe(const Numbers& numbers) {
+    std::ostringstream out;
+    out << '{';
+    for (std::size_t i = 0; i < numbers.size(); ++i) out << (i > 0 ? ", " : "") << numbers[i];
+    out << '}';
+    return out.str();
+}
+
+namespace detail {
+/// What `law(choices&)` says is wrong with the input made from the choices; an exception counts as wrong.
+template <class Law>
+std::string verdict_of(const Law& law, choices& from) {
+    try {
+        return law(from);
+    } catch (const std::exception& thrown) {
+        return std::string("threw: ") + thrown.what();
+    }
+}
+}  // namespace detail
+
+/// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The first
+/// failing input is shrunk, and reported with the seed.
+template <class Law>
+void check(report& into, std::string name, const effort& tries, const Law& law) {
+    into.checked.push_back(name);
+    for (std::size_t i = 0; i < tries.cases; ++i) {
+        choices drawn(tries.seed * 1'000'003 + i);
+        if (detail::verdict_of(law, drawn).empty()) continue;
+        const auto smallest =
+            shrink(drawn.made(), tries.shrinks, [&](choices& from) { return !detail::verdict_of(law, from).empty(); });
+        choices again(smallest);
+        into.broken.push_back({std::move(name), detail::verdict_of(law, again) + " [seed " +
+                                                    std::to_string(tries.seed) + ", case " + std::to_string(i) + ']'});
+        return;
+    }
+}
+
+}  // namespace augur::testing

@@ -1,0 +1,50 @@
+#include "augur/testing/report.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <stdexcept>
+
+using namespace augur;
+using testing::choices;
+
+BOOST_AUTO_TEST_SUITE(testing_report)
+
+std::string printed(const testing::report& r) {
+    std::ostringstream out;
+    out << r;
+    return out.str();
+}
+
+BOOST_AUTO_TEST_CASE(a_law_that_holds_is_listed) {
+    testing::report r{"numbers"};
+    BOOST_TEST(!r.kept());  // nothing was checked yet
+    testing::check(r, "below 10", {}, [](choices& from) { return from.below(10) < 10 ? "" : "not below"; });
+    BOOST_TEST(r.kept());
+    r.skip("is prime", "nobody knows");
+    BOOST_TEST(printed(r) == "numbers: 1 laws checked, 0 broken\n  not checked: is prime (nobody knows)");
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_law_is_named_with_the_smallest_case_and_the_seed) {
+    testing::report r{"numbers"};
+    testing::check(r, "below 37", {.seed = 4}, [](choices& from) {
+        const auto numbers = from.tokens(0, 5, 100);
+        for (token t : numbers) {
+            if (t >= 37) return "got " + testing::describe(numbers);
+        }
+        return std::string();
+    });
+    BOOST_TEST(!r.kept());
+    BOOST_TEST(r.breaks("below 37"));
+    BOOST_TEST(!r.breaks("below 38"));
+    BOOST_TEST(printed(r) == "numbers: 1 laws checked, 1 broken\n  broken: below 37\n    got {37} [seed 4, case 0]");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_law_throws_is_a_violation) {
+    testing::report r{"numbers"};
+    testing::check(r, "quiet", {}, [](choices& from) -> std::string {
+        if (from.below(5) > 2) throw std::runtime_error("too loud");
+        return "";
+    });
+    BOOST_TEST(r.broken.at(0).what.starts_with("threw: too loud"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
