@@ -1,0 +1,188 @@
+#include "augur/testing/model_laws.hpp"
+
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/faulty_model.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "every_law.hpp"
+
+using namespace augur;
+using testing::model_laws;
+
+BOOST_AUTO_TEST_SUITE(testing_model_laws)
+
+const testing::function_model sound = testing::hashed_model(5, 1, 2, 64);
+
+/// Rows that are off by what `error` says: a wrong model in one line.
+template <class Wrong>
+struct wrong_extend : testing::function_model {
+    Wrong error;
+    wrong_extend(Wrong wrong) : testing::function_model(sound), error(wrong) {}
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+        const std::size_t before = s.tokens.size();
+        const scores rows = testing::function_model::extend(s, tokens);
+        error(s, before, tokens.size());
+        return rows;
+    }
+};
+
+struct wrong_truncate : testing::function_model {
+    std::size_t too_far;
+    explicit wrong_truncate(std::size_t n) : testing::function_model(sound), too_far(n) {}
+    void truncate(testing::mock_sequence& s, std::size_t length) const { s.tokens.resize(length + too_far); }
+};
+
+struct grows_before_it_throws : testing::function_model {
+    grows_before_it_throws() : testing::function_model(sound) {}
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+        s.tokens.push_back(0);
+        const auto rows = testing::function_model::extend(s, tokens);
+        s.tokens.erase(s.tokens.end() - static_cast<std::ptrdiff_t>(tokens.size()) - 1);
+        return rows;
+    }
+};
+
+/// All sequences write their rows into one buffer of the model.
+struct one_buffer : testing::function_model {
+    mutable std::vector<float> rows = std::vector<float>(64 * 5);
+    one_buffer() : testing::function_model(sound) {}
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+        testing::function_model::extend(s, tokens);
+        std::copy(s.rows.begin(), s.rows.end(), rows.begin());
+        return {rows.data(), tokens.size(), 5};
+    }
+};
+
+struct wrong_last : testing::function_model {
+    wrong_last() : testing::function_model(sound) {}
+    using testing::function_model::extend;
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens, std::size_t last) const {
+        const scores all = testing::function_model::extend(s, tokens);
+        return {all[0].data(), last, all.vocabulary_size()};  // the first ones
+    }
+};
+
+/// Scores a node as if it followed the one before it, not its parent.
+struct wrong_ancestors : testing::tree_mock {
+    wrong_ancestors() : tree_mock(sound) {}
+    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t>) const {
+        std::vector<std::int32_t> chain;
+        for (std::size_t i = 0; i < tokens.size(); ++i) chain.push_back(static_cast<std::int32_t>(i) - 1);
+        return tree_mock::extend_tree(s, tokens, chain);
+    }
+};
+
+/// Keeps the first nodes in memory instead of those of the path.
+struct wrong_keep : testing::tree_mock {
+    wrong_keep() : tree_mock(sound) {}
+    void keep(sequence_type& s, std::span<const std::size_t> path) const {
+        for (std::size_t i = 0; i < path.size(); ++i) s.tokens.push_back(s.nodes[i]);
+    }
+};
+
+/// Hands out the hidden states of the last extend's first row for all.
+struct stale_hidden : testing::hidden_state_mock {
+    stale_hidden() : hidden_state_mock(sound) {}
+    testing::row_copies hidden(const testing::mock_sequence& s) const {
+        const auto rows = testing::copy_of(hidden_state_mock::hidden(s));
+        return testing::row_copies(rows.size(), rows.front());
+    }
+};
+
+/// Finishes the states, but leaves out one layer.
+struct skips_a_layer : testing::split_mock {
+    skips_a_layer() : split_mock(sound, 4) {}
+    scores extend_deep(sequence_type& s, std::size_t split) const {
+        s.split = split + 1;
+        return split_mock::extend_deep(s, split + 1);
+    }
+};
+
+/// All members of a batch get the mask of the first.
+struct shares_a_batch : testing::batch_mock {
+    shares_a_batch() : batch_mock(sound) {}
+    batch_rows extend_batch(std::span<const batch_item<testing::mock_sequence>> items) const {
+        for (const auto& item : items) item.sequence->tokens = items[0].sequence->tokens;
+        return batch_mock::extend_batch(items);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(sound_models_keep_them) {
+    BOOST_TEST(model_laws(sound).kept());
+    for (const auto& model : {testing::markov_model({{1, 2}, {0, 1}}, 32), testing::scripted_model(3, {1, 2, 1}),
+                              testing::noisy_model(sound, 0.3)}) {
+        const auto r = model_laws(model);
+        BOOST_TEST(r.kept(), r);
+    }
+    const auto counted = model_laws(testing::counting_model(sound));
+    BOOST_TEST(counted.kept(), counted);
+    for (const auto what : {testing::fault::not_a_number, testing::fault::all_minus_infinity, testing::fault::ties}) {
+        const auto r = model_laws(testing::faulty_model(sound, what, 3));
+        BOOST_TEST(r.kept(), r);  // a wrong row is a row
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
+    every_law::watch all;
+    all.holds(model_laws(testing::tree_mock(sound)));
+    all.holds(model_laws(testing::split_mock(sound, 4)));
+    all.holds(model_laws(testing::hidden_state_mock(sound)));
+    all.holds(model_laws(testing::batch_mock(sound)));
+
+    all.breaks(model_laws(testing::faulty_model(sound, testing::fault::missing_row, 7)),
+               "one row per new token, as long as the vocabulary");
+    all.breaks(model_laws(wrong_extend([](auto& s, std::size_t, std::size_t added) {
+                   if (added > 1) s.rows[0] += 1e-6f;  // sums in another order when there are more rows
+               })),
+               "extending in parts equals extending at once");
+    all.breaks(model_laws(wrong_truncate(1)), "truncating and extending equals a fresh sequence");
+    std::size_t positions = 0;
+    all.breaks(model_laws(wrong_extend([&](auto& s, std::size_t before, std::size_t added) {
+                   if (before == 0) positions = 0;  // a counter of the model where the sequence needs one
+                   positions += added;
+                   s.rows[0] += static_cast<float>(positions - s.tokens.size());
+               })),
+               "sequences do not interfere");
+    all.breaks(model_laws(one_buffer{}), "rows stay valid while other sequences are extended");
+    all.breaks(model_laws(wrong_truncate(0)), "truncating beyond the length throws and changes nothing");
+    all.breaks(model_laws(grows_before_it_throws{}), "extending past the context throws and changes nothing");
+    all.breaks(model_laws(wrong_last{}), "the last rows equal those of the full extend");
+    all.breaks(model_laws(wrong_ancestors{}), "a row of a tree equals its path's alone");
+    all.breaks(model_laws(wrong_keep{}), "keep leaves the sequence as if the path had been extended");
+    all.breaks(model_laws(stale_hidden{}), "hidden rows equal recomputation");
+    all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");
+    all.breaks(model_laws(shares_a_batch{}), "batch mates do not matter");
+}
+
+BOOST_AUTO_TEST_CASE(a_failing_case_is_small) {
+    const auto r = model_laws(wrong_extend([](auto& s, std::size_t before, std::size_t) {
+        if (s.tokens.size() >= 3 && before > 0) s.rows[0] += 1;
+    }));
+    BOOST_TEST(r.breaks("extending in parts equals extending at once"));
+    for (const auto& v : r.broken) {
+        if (v.law != "extending in parts equals extending at once") continue;
+        BOOST_TEST(v.what.find("tokens {0, 0, 0} in parts of {1, 1, 1}: row 2, token 0") == 0u, v.what);
+    }
+}
+
+/// Rows of a matrix product differ in the last bits with the number of rows; the type says so.
+struct within_numerics : testing::function_model {
+    static constexpr bool bitwise_rows = false;
+    float error;
+    explicit within_numerics(float by) : testing::function_model(sound), error(by) {}
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+        const scores rows = testing::function_model::extend(s, tokens);
+        if (tokens.size() > 1) s.rows[0] += error;
+        return rows;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(rows_that_are_not_bitwise_have_a_tolerance) {
+    const auto r = model_laws(within_numerics(1e-5f));
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(model_laws(within_numerics(0.1f)).breaks("extending in parts equals extending at once"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
