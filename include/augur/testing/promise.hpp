@@ -1,0 +1,73 @@
+#pragma once
+// Whether a scheme keeps what its guarantee promises, by enumeration.
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "augur/decode/generate.hpp"
+#include "augur/testing/explain.hpp"
+#include "augur/testing/law_of.hpp"
+#include "augur/testing/report.hpp"
+#include "augur/types/guarantee.hpp"
+
+namespace augur::testing {
+
+/// The guarantee is the text of plain decoding with the same noise: greedy, or for every seed.
+template <class G>
+inline constexpr bool promises_text =
+    std::is_same_v<G, guarantee::same_seeded_text> || std::is_same_v<G, guarantee::same_greedy_text>;
+
+/// The guarantee is an equality that enumeration can decide.
+template <class G>
+inline constexpr bool promises_equality = promises_text<G> || std::is_same_v<G, guarantee::same_distribution>;
+
+/// On every noise of the grid the scheme must return the text of plain decoding. Says on which text it does not; empty
+/// where there is none. Throws when there are more than `limit` paths.
+template <class Scheme>
+std::string broken_text(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
+                        std::size_t limit = 10'000'000) {
+    std::string found;
+    const auto reference = plain(scheme.target());
+    const auto both = [&](const enumerating_chooser& chooser) {
+        const auto expected = decode::generate_with<any_guarantee>(chooser, reference, prompt, chosen).tokens;
+        const auto got = decode::generate_with<any_guarantee>(chooser, scheme, prompt, chosen).tokens;
+        if (got != expected && found.empty()) {
+            found = "with the same noise, expected " + describe(expected) + " and got " + describe(got);
+        }
+        return got;
+    };
+    enumerate(both, limit);
+    return found;
+}
+
+/// The scheme's law must be plain sampling's, to 1e-12. Explains where it is not; empty where it is.
+template <class Scheme>
+std::string broken_distribution(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
+                                std::size_t limit = 10'000'000) {
+    const law got = law_of(scheme, prompt, chosen, limit);
+    const explanation found = explain(law_of(plain_sampling(scheme.target()), prompt, chosen, limit), got);
+    std::ostringstream out;
+    if (!(std::abs(got.total() - 1) < 1e-12)) out << "the probabilities of all texts add up to " << got.total() << ", ";
+    if (!found.equal) out << found;
+    return out.str();
+}
+
+/// What the scheme's guarantee promises, whichever that is; empty for promises that are no equality.
+template <class Scheme>
+std::string broken_promise(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
+                           std::size_t limit = 10'000'000) {
+    if constexpr (promises_text<guarantee_of<Scheme>>) {
+        return broken_text(scheme, prompt, chosen, limit);
+    } else if constexpr (promises_equality<guarantee_of<Scheme>>) {
+        return broken_distribution(scheme, prompt, chosen, limit);
+    } else {
+        return "";
+    }
+}
+
+}  // namespace augur::testing

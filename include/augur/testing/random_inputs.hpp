@@ -1,0 +1,73 @@
+#pragma once
+// Random rows, models and transforms, made from choices so that they shrink.
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/testing/choices.hpp"
+#include "augur/testing/models.hpp"
+#include "augur/testing/report.hpp"
+#include "augur/transform/pipeline.hpp"
+
+namespace augur::testing {
+
+/// Weights in {0, ..., 4}, at least one above 0: zeros and ties are common.
+inline std::vector<double> random_weights(choices& from, std::size_t vocabulary) {
+    std::vector<double> row(vocabulary);
+    double total = 0;
+    for (double& weight : row) total += weight = static_cast<double>(from.below(5));
+    if (!(total > 0)) row[0] = 1;
+    return row;
+}
+
+/// The conditionals of a markov_model.
+inline std::vector<std::vector<double>> random_table(choices& from, std::size_t vocabulary) {
+    std::vector<std::vector<double>> rows(vocabulary);
+    for (auto& row : rows) row = random_weights(from, vocabulary);
+    return rows;
+}
+
+inline std::string describe_table(const std::vector<std::vector<double>>& rows) {
+    std::string text;
+    for (const auto& row : rows) text += (text.empty() ? "" : " ") + describe(row);
+    return text;
+}
+
+/// Logits as a model could give them: multiples of 1/2, with ties, now and then -infinity, at least one finite.
+inline std::vector<float> random_logits(choices& from, std::size_t vocabulary) {
+    std::vector<float> row(vocabulary);
+    for (float& logit : row) {
+        const std::size_t n = from.below(16);
+        logit = n == 15 ? -std::numeric_limits<float>::infinity() : (n % 2 == 0 ? 0.5f : -0.5f) * static_cast<float>(n);
+    }
+    row[from.below(vocabulary)] = 1;
+    return row;
+}
+
+/// Every transform, each on or off; off is the simplest. No token is banned, so that something always stays.
+inline transform::settings random_settings(choices& from, std::size_t vocabulary) {
+    transform::settings made;
+    made.temperature.value = from.one_of({1.0f, 0.5f, 1.7f});
+    made.top_k.k = from.one_of<std::size_t>({0, 2, 1});
+    made.top_p.p = from.one_of({1.0f, 0.7f, 0.3f});
+    made.min_p.p = from.one_of({0.0f, 0.2f, 0.5f});
+    made.penalties.repetition = from.one_of({1.0f, 1.4f, 0.7f});
+    made.penalties.presence = from.one_of({0.0f, 0.5f, -0.3f});
+    made.penalties.frequency = from.one_of({0.0f, 0.6f});
+    const float by = from.one_of({0.0f, 1.5f, -0.8f});
+    if (by != 0) made.bias.added = {{static_cast<token>(from.below(vocabulary)), by}};
+    return made;
+}
+
+inline std::string describe_settings(const transform::settings& s) {
+    std::string text = augur::detail::message("temperature ", s.temperature.value, ", top_k ", s.top_k.k, ", top_p ",
+                                              s.top_p.p, ", min_p ", s.min_p.p, ", penalties ", s.penalties.repetition,
+                                              ' ', s.penalties.presence, ' ', s.penalties.frequency);
+    for (const auto& [t, by] : s.bias.added) text += augur::detail::message(", bias of token ", t, ' ', by);
+    return text;
+}
+
+}  // namespace augur::testing

@@ -1,0 +1,179 @@
+#include "augur/testing/criterion_laws.hpp"
+
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "every_law.hpp"
+
+using namespace augur;
+using testing::criterion_laws;
+
+BOOST_AUTO_TEST_SUITE(testing_criterion_laws)
+
+using accept::rejection_sampling;
+using accept::residual_weights;
+
+/// Forgets that the token was rejected: corrects from the target.
+struct no_residual : rejection_sampling {
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if (rejection_sampling::judge(target, drafted, draws).accepted) return decision::accept();
+        return decision::replace_with(draw(target, draws));
+    }
+};
+
+/// Takes a drawn token for certain, and corrects for its row.
+struct certain : rejection_sampling {
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if (draws.flip(target.probability(drafted.id), purpose::accept)) return decision::accept();
+        const residual_weights<Claim> residual(target, drafted);
+        if (!(residual.total() > 0)) return decision::replace_with(draw(target, draws));
+        return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
+    }
+};
+
+/// Residual weights whose total is that of the target: the last token gets what is missing.
+struct not_renormalised {
+    const distribution& target;
+    std::size_t size() const { return target.size(); }
+    double operator[](std::size_t i) const { return i == 0 ? target[i] / 2 : target[i]; }
+    double total() const { return target.total() - target[0] / 2; }
+};
+struct distorts_the_draw : rejection_sampling {
+    token draw(const distribution& target, auto& draws) const {
+        return static_cast<token>(draws.choose(not_renormalised{target}, purpose::correction));
+    }
+};
+
+/// u <= ratio instead of u < ratio, as if the coin could land on its edge.
+struct accepts_at_zero : rejection_sampling {
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if (!(target.probability(drafted.id) > 0)) return decision::accept();
+        return rejection_sampling::judge(target, drafted, draws);
+    }
+};
+
+/// Draws the correction with the noise the draft was drawn with.
+struct reuses_noise : rejection_sampling {
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const token drawn = static_cast<token>(draws.choose(target, purpose::correction));
+        return drawn == drafted.id || drawn == 0 ? decision::accept() : decision::replace_with(drawn);
+    }
+};
+
+/// Draws with noise of its own where plain sampling shares the position's.
+struct other_noise : accept::coupled {
+    token draw(const distribution& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, purpose::correction));
+    }
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const token drawn = draw(target, draws);
+        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    }
+};
+
+/// Accepts with the noise of the draft alone: right whenever both agree.
+struct trusts_the_draft : accept::coupled {
+    template <class Claim>
+    decision judge(const distribution&, const drafted_token<Claim>&, auto&) const {
+        return decision::accept();
+    }
+};
+
+/// Of two equally probable tokens the last, where plain decoding takes the first.
+struct last_of_ties : accept::exact {
+    token draw(const distribution& target, auto&) const {
+        return target.mode() == 0 && target.size() > 1 ? 1 : target.mode();
+    }
+};
+
+/// Counts its own calls.
+struct remembers : rejection_sampling {
+    mutable int calls = 0;
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if (target.probability(drafted.id) > 0 && calls++ % 3 == 2) return decision::accept();
+        return rejection_sampling::judge(target, drafted, draws);
+    }
+};
+
+/// A rule over whole blocks that counts the drafted tokens, not the rows.
+struct beyond_the_rows : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        auto first = draws(0);
+        return {proposed.size(), proposed.size(), targets.empty() ? 0 : draw(targets[0], first)};
+    }
+};
+
+const std::string drawn = " (drawn drafts)";
+const std::string points = " (point masses)";
+
+BOOST_AUTO_TEST_CASE(the_librarys_criteria_keep_them) {
+    const auto check = [](const auto& criterion) {
+        const auto r = criterion_laws(criterion, {.cases = 150});
+        BOOST_TEST(r.kept(), r);
+        BOOST_TEST(r.skipped.empty(), r);
+        BOOST_TEST(r.checked.size() == 9u);
+    };
+    check(accept::rejection_sampling{});
+    check(accept::block{});
+    check(accept::coupled{});
+    check(accept::exact{});
+}
+
+BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
+    every_law::watch all;
+    all.holds(criterion_laws(rejection_sampling{}, {.cases = 10}));
+    all.breaks(criterion_laws(no_residual{}), "keeps its promise" + drawn);
+    all.breaks(criterion_laws(certain{}), "keeps its promise" + drawn);
+    all.breaks(criterion_laws(distorts_the_draw{}), "keeps its promise" + points);
+    all.breaks(criterion_laws(reuses_noise{}), "keeps its promise" + points);
+    all.breaks(criterion_laws(other_noise{}), "keeps its promise with shared noise" + points);
+    all.breaks(criterion_laws(trusts_the_draft{}), "keeps its promise with shared noise" + points);
+    all.breaks(criterion_laws(last_of_ties{}), "keeps its promise" + points);
+    all.breaks(criterion_laws(accepts_at_zero{}), "never an impossible token" + drawn);
+    all.breaks(criterion_laws(accepts_at_zero{}), "never an impossible token" + points);
+    all.breaks(criterion_laws(remembers{}), "equal arguments, equal decisions" + drawn);
+    all.breaks(criterion_laws(remembers{}), "equal arguments, equal decisions" + points);
+    all.breaks(criterion_laws(beyond_the_rows{}), "ends where the target cannot be drawn from" + drawn);
+    all.breaks(criterion_laws(beyond_the_rows{}), "ends where the target cannot be drawn from" + points);
+}
+
+/// Accepts everything that is possible.
+struct lenient : rejection_sampling {
+    using guarantee = augur::guarantee::none;
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        return target.probability(drafted.id) > 0 ? decision::accept() : decision::replace_with(draw(target, draws));
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_criterion_that_promises_nothing_keeps_the_others) {
+    const auto r = criterion_laws(lenient{});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.checked.size() == 6u);
+    BOOST_TEST(r.skipped.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_counterexample_is_small_and_says_everything) {
+    const auto r = criterion_laws(no_residual{});
+    for (const auto& v : r.broken) {
+        if (v.law != "keeps its promise" + drawn) continue;
+        BOOST_TEST(v.what.find("target {") == 0u, v.what);
+        BOOST_TEST(v.what.find("drafting 1 of 2, temperature 1, top_k 0, top_p 1, min_p 0, penalties 1 0 0: total") !=
+                       std::string::npos,
+                   v.what);
+        BOOST_TEST(v.what.find("after {}, total variation") != std::string::npos, v.what);
+        BOOST_TEST(v.what.find("[seed 1, case") != std::string::npos, v.what);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
