@@ -44,7 +44,7 @@ inline std::uint32_t gguf_number(io::tensor_type type) {
         case io::tensor_type::bf16:
             return 30;
     }
-    detail::fail("unknown type");
+    augur::detail::fail("unknown type");
 }
 
 /// Keys and shapes of a model in the making. Change them before `write`.

@@ -52,7 +52,7 @@ inline io::tensor_type tensor_type_of(host::storage format) {
         case host::storage::q4_1:
             return io::tensor_type::q4_1;
     }
-    detail::fail("unknown format");
+    augur::detail::fail("unknown format");
 }
 
 /// `elements` numbers as a model file of this type stores them: finite, some tenths large, every bit pattern of the quants.

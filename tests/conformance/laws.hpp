@@ -1,0 +1,85 @@
+#pragma once
+// How far a scheme's exact law is from plain sampling's, and drafters that say something untrue.
+
+#include <augur/testing/law_of.hpp>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "conformance/schemes.hpp"
+
+namespace augur::conformance {
+
+/// What rounding may leave between two laws that are equal.
+inline constexpr double exactly = 1e-12;
+/// What the wrong variants in these tests exceed.
+inline constexpr double clearly = 0.01;
+
+template <class Scheme>
+double distance(const Scheme& scheme, const decode::options& chosen) {
+    return testing::total_variation(testing::law_of(testing::plain_sampling(scheme.target()), prompt, chosen),
+                                    testing::law_of(scheme, prompt, chosen));
+}
+
+/// Every drafter and policy, under every criterion that draws by independent randomness, keeps the target's law.
+inline void check_laws(const function_model& drafting, const function_model& target, const decode::options& chosen) {
+    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+    each_drawing_criterion([&](const auto& criterion) {
+        each_scheme<std::remove_cvref_t<decltype(criterion)>>(drafting, target, [&](const auto& scheme) {
+            const auto got = testing::law_of(scheme, prompt, chosen);
+            BOOST_TEST(std::abs(got.total() - 1) < exactly);
+            BOOST_TEST(testing::total_variation(expected, got) < exactly);
+        });
+    });
+}
+
+/// The same for `coupled`: equal texts on every vector of noise on the grid.
+inline void check_shared_noise(const function_model& drafting, const function_model& target,
+                               const decode::options& chosen) {
+    const auto expected = testing::law_of(plain(target), prompt, chosen);
+    each_scheme<accept::coupled>(drafting, target, [&](const auto& scheme) {
+        BOOST_TEST(testing::total_variation(expected, testing::law_of(scheme, prompt, chosen)) < exactly);
+    });
+}
+
+/// Drafts as `Drawing` does, but claims claim(tokens before, true row) in place of the row that was drawn from.
+template <class Drawing, class Claim>
+struct misclaiming {
+    using inner_type = draft_by<function_model, Drawing>;
+    using state_type = typename inner_type::state_type;
+    using claim_type = distribution;
+    inner_type inner;
+    Claim claim;
+
+    state_type make_state() const { return inner.make_state(); }
+    proposal<distribution> propose(state_type& state, auto& context) const {
+        const auto drafted = inner.propose(state, context);
+        std::vector<token> before(context.prefix().tokens().begin(), context.prefix().tokens().end());
+        proposal<distribution> claimed;
+        for (std::size_t i = 0; i < drafted.size(); ++i) {
+            const token id = drafted.tokens()[i];
+            if constexpr (std::is_same_v<typename inner_type::claim_type, distribution>) {
+                claimed.push(id, claim(before, *drafted[i].row));
+            } else {
+                claimed.push(id, claim(before, distribution{}));
+            }
+            before.push_back(id);
+        }
+        return claimed;
+    }
+    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+};
+
+template <class Drawing, class Claim>
+auto drafting_falsely(const function_model& model, Claim claim) {
+    return misclaiming<Drawing, Claim>{draft_by<function_model, Drawing>(model), std::move(claim)};
+}
+
+/// The model's row after `before`, transformed by `settings`.
+inline distribution row_of(const function_model& model, const std::vector<token>& before,
+                           const transform::settings& settings) {
+    auto sequence = model.make_sequence();
+    return transform::pipeline(settings, model.vocabulary_size())(model.extend(sequence, before, 1)[0], prefix(before));
+}
+
+}  // namespace augur::conformance

@@ -1,0 +1,63 @@
+// What choosing among drafted tokens has broken: docs/conformance.md, 44 and 45.
+
+#include "conformance/laws.hpp"
+
+using namespace augur;
+using namespace augur::conformance;
+
+BOOST_AUTO_TEST_SUITE(conformance_selection)
+
+/// Drops a drafted token because it is improbable, after having drawn it.
+struct confidence_cut {
+    using inner_type = draft_by<function_model, draft::sampled>;
+    using state_type = inner_type::state_type;
+    using claim_type = distribution;
+    inner_type inner;
+
+    state_type make_state() const { return inner.make_state(); }
+    proposal<distribution> propose(state_type& state, auto& context) const {
+        const auto drafted = inner.propose(state, context);
+        proposal<distribution> kept;
+        for (std::size_t i = 0; i < drafted.size() && drafted[i].probability(drafted[i].id) >= 0.5; ++i) {
+            kept.push(drafted[i].id, *drafted[i].row);
+        }
+        return kept;
+    }
+    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+};
+
+/// The same cut by what the row says before anything is drawn from it: no further token where the largest is below it.
+struct confidence_stop {
+    static constexpr signals needs = signals::draft_confidence;
+    std::size_t length(const observation& seen) const { return seen.draft_confidence >= 0.5 ? 2 : seen.drafted; }
+};
+
+double first_is_zero(const auto& scheme) {
+    double sum = 0;
+    for (const auto& [tokens, probability] : testing::law_of(scheme, prompt, sampling(2)).probability) {
+        if (tokens[0] == 0) sum += probability;
+    }
+    return sum;
+}
+
+// Drafted tokens of low confidence were dropped, and their positions drawn from the target.
+BOOST_AUTO_TEST_CASE(invariant_44_no_token_is_dropped_for_its_own_value) {
+    for (const std::size_t vocabulary : {2u, 3u, 5u}) {
+        for (const std::uint64_t seed : {1u, 2u, 3u}) {
+            const auto target = testing::hashed_model(vocabulary, seed);
+            const auto drafting = testing::hashed_model(vocabulary, seed + 10);
+            check_laws(drafting, target, sampling(vocabulary == 5 ? 2 : 4));
+        }
+    }
+    const auto even = testing::markov_model({{0.5, 0.5}, {0.5, 0.5}});
+    const auto uneven = testing::markov_model({{0.6, 0.4}, {0.6, 0.4}});
+    const confidence_cut cut{confidence_cut::inner_type(uneven)};
+    each_drawing_criterion([&](const auto& criterion) {
+        // The figures of docs/conformance.md; logits are floats.
+        const auto near = boost::test_tools::tolerance(1e-6);
+        BOOST_TEST(first_is_zero(speculate(uneven, even, confidence_stop{}, criterion)) == 0.5, near);
+        BOOST_TEST(first_is_zero(speculate(cut, even, policy::fixed_length{1}, criterion)) == 0.7, near);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
