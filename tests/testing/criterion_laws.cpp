@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "every_law.hpp"
+#include "wrong_criteria.hpp"
 
 using namespace augur;
 using testing::criterion_laws;
@@ -15,15 +16,8 @@ BOOST_AUTO_TEST_SUITE(testing_criterion_laws)
 
 using accept::rejection_sampling;
 using accept::residual_weights;
-
-/// Forgets that the token was rejected: corrects from the target.
-struct no_residual : rejection_sampling {
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        if (rejection_sampling::judge(target, drafted, draws).accepted) return decision::accept();
-        return decision::replace_with(draw(target, draws));
-    }
-};
+using wrong::no_residual;
+using wrong::remembers;
 
 /// Takes a drawn token for certain, and corrects for its row.
 struct certain : rejection_sampling {
@@ -91,16 +85,6 @@ struct trusts_the_draft : accept::coupled {
 struct last_of_ties : accept::exact {
     token draw(const distribution& target, auto&) const {
         return target.mode() == 0 && target.size() > 1 ? 1 : target.mode();
-    }
-};
-
-/// Counts its own calls.
-struct remembers : rejection_sampling {
-    mutable int calls = 0;
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        if (target.probability(drafted.id) > 0 && calls++ % 3 == 2) return decision::accept();
-        return rejection_sampling::judge(target, drafted, draws);
     }
 };
 
