@@ -6,6 +6,8 @@
 // that a machine's other work slows both alike; a figure is the median over its runs, a class's the median over its
 // prompts. Prefill is not counted. Exit code 1 if any text differs from plain decoding's.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/augur.hpp>
@@ -103,9 +105,10 @@ std::map<std::string, std::vector<measured>> measure(const llama::host_model& mo
     std::size_t done = 0;
     for (const prompt& p : prompts) {
         by_task[p.task].push_back(measure_prompt(model, composed, p, chosen, stops));
-        std::fprintf(stderr, "\r%zu of %zu prompts", ++done, prompts.size());
+        ++done;
+        if (isatty(STDERR_FILENO))
+            std::fprintf(stderr, "\r%zu of %zu prompts%s", done, prompts.size(), done == prompts.size() ? "\n" : "");
     }
-    std::fprintf(stderr, "\n");
     return by_task;
 }
 
