@@ -50,7 +50,7 @@ inline std::vector<float> random_logits(choices& from, std::size_t vocabulary) {
 /// Every transform, each on or off; off is the simplest. No token is banned, so that something always stays.
 inline transform::settings random_settings(choices& from, std::size_t vocabulary) {
     transform::settings made;
-    made.temperature.value = from.one_of({1.0f, 0.5f, 1.7f});
+    made.temperature.value = from.one_of({1.0f, 0.5f, 1.7f, 0.0f});
     made.top_k.k = from.one_of<std::size_t>({0, 2, 1});
     made.top_p.p = from.one_of({1.0f, 0.7f, 0.3f});
     made.min_p.p = from.one_of({0.0f, 0.2f, 0.5f});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "augur/testing/choices.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::testing {
@@ -82,12 +83,16 @@ void check(report& into, std::string name, const effort& tries, const Law& law) 
     into.checked.push_back(name);
     for (std::size_t i = 0; i < tries.cases; ++i) {
         choices drawn(tries.seed * 1'000'003 + i);
-        if (detail::verdict_of(law, drawn).empty()) continue;
-        const auto smallest =
-            shrink(drawn.made(), tries.shrinks, [&](choices& from) { return !detail::verdict_of(law, from).empty(); });
-        choices again(smallest);
-        into.broken.push_back({std::move(name), detail::verdict_of(law, again) + " [seed " +
-                                                    std::to_string(tries.seed) + ", case " + std::to_string(i) + ']'});
+        std::string what = detail::verdict_of(law, drawn);
+        if (what.empty()) continue;
+        shrink(drawn.made(), tries.shrinks, [&](choices& from) {
+            std::string smaller = detail::verdict_of(law, from);
+            if (smaller.empty()) return false;
+            what = std::move(smaller);
+            return true;
+        });
+        what += augur::detail::message(" [seed ", tries.seed, ", case ", i, ']');
+        into.broken.push_back({std::move(name), std::move(what)});
         return;
     }
 }

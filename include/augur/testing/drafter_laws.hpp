@@ -1,0 +1,274 @@
+#pragma once
+// The laws of Drafter.
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/draft/concept.hpp"
+#include "augur/draft/context.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/testing/choices.hpp"
+#include "augur/testing/compare_proposals.hpp"
+#include "augur/testing/enumerate.hpp"
+#include "augur/testing/random_inputs.hpp"
+#include "augur/testing/report.hpp"
+
+namespace augur::testing {
+
+/// A policy that needs `Needed`, wants a fixed length, and counts how often it is asked.
+template <signals Needed>
+struct asked_policy {
+    static constexpr signals needs = Needed;
+    std::size_t tokens = 0;
+    std::size_t* times = nullptr;
+
+    std::size_t length(const observation&) const {
+        ++*times;
+        return tokens;
+    }
+};
+
+/// Every law is a function of one random input that says what is wrong, or nothing.
+template <Drafter D>
+class drafter_law_cases {
+ public:
+    using claim = typename D::claim_type;
+
+    drafter_law_cases(const D& drafter, std::size_t vocabulary_size)
+        : drafter_(drafter), vocabulary_(vocabulary_size) {}
+
+    std::string no_more_than_is_wanted(choices& from) const {
+        request asked = some_request(from);
+        const std::size_t policy_wants = from.below(5);
+        const auto got =
+            propose_fresh(asked, random::philox_chooser(from.below(1000)), policy::fixed_length{policy_wants});
+        if (got.size() > std::min(asked.room, policy_wants)) {
+            return augur::detail::message(asked.described(), ", policy wants ", policy_wants, ": proposes ",
+                                          describe(got.tokens()));
+        }
+        for (token t : got.tokens()) {
+            if (t >= 0 && static_cast<std::size_t>(t) < vocabulary_) continue;
+            return augur::detail::message(asked.described(), ": proposes ", describe(got.tokens()),
+                                          " with a vocabulary of ", vocabulary_);
+        }
+        return "";
+    }
+
+    std::string the_prefix_is_left_alone(choices& from) const {
+        request asked = some_request(from);
+        const std::string expected = described_prefix(asked.before);
+        propose_fresh(asked, random::philox_chooser(from.below(1000)));
+        const std::string got = described_prefix(asked.before);
+        return got == expected ? "" : asked.described() + ": left it as " + got + " instead of " + expected;
+    }
+
+    std::string after_follow_like_fresh(choices& from) const {
+        request asked = some_request(from);
+        const random::philox_chooser chooser(from.below(1000));
+        auto used = fresh_state(asked.before);
+        std::string history;
+        for (std::size_t round = from.below(4); round > 0; --round) {
+            const auto proposed = propose(used, asked, chooser);
+            const std::size_t accepted = from.below(proposed.size() + 1);
+            for (std::size_t i = 0; i < accepted; ++i) asked.before.push(proposed.tokens()[i]);
+            asked.before.push(from.tokens(1, 1, vocabulary_)[0]);
+            drafter_.follow(used, asked.before);
+            history += augur::detail::message(" proposed ", describe(proposed.tokens()), ", accepted ", accepted, ';');
+        }
+        auto fresh = fresh_state(asked.before);
+        const auto expected = propose(fresh, asked, chooser);
+        const std::string found = difference(expected, propose(used, asked, chooser));
+        return found.empty() ? found : asked.described() + ", having" + history + ' ' + found;
+    }
+
+    std::string length_does_not_depend_on_the_value(choices& from) const {
+        request asked = some_request(from);
+        std::map<std::vector<token>, std::pair<bool, bool>> seen;  // after these tokens: ended there, went on
+        each_proposal(asked, [&](const proposal<claim>& proposed, double) {
+            for (std::size_t i = 0; i <= proposed.size(); ++i) {
+                auto& [ended, went_on] = seen[first(proposed, i)];
+                (i == proposed.size() ? ended : went_on) = true;
+            }
+        });
+        for (const auto& [tokens, what] : seen) {
+            if (what.first && what.second) {
+                return asked.described() + ": after " + describe(tokens) +
+                       " it ends or drafts on, depending on the token that it has drawn";
+            }
+        }
+        return "";
+    }
+
+    std::string claimed_rows_are_drawn_from(choices& from) const {
+        request asked = some_request(from);
+        struct node {
+            double total = 0;
+            std::map<token, double> drawn;
+            distribution claimed;
+        };
+        std::map<std::vector<token>, node> nodes;
+        each_proposal(asked, [&](const proposal<claim>& proposed, double probability) {
+            for (std::size_t i = 0; i < proposed.size(); ++i) {
+                node& at = nodes[first(proposed, i)];
+                at.total += probability;
+                at.drawn[proposed.tokens()[i]] += probability;
+                at.claimed = *proposed[i].row;
+            }
+        });
+        for (auto& [tokens, at] : nodes) {
+            if (at.claimed.size() != vocabulary_) {
+                return augur::detail::message(asked.described(), ": claims a row of ", at.claimed.size());
+            }
+            for (std::size_t i = 0; i < vocabulary_; ++i) {
+                const token t = static_cast<token>(i);
+                const double drawn = at.drawn[t] / at.total;
+                if (std::abs(drawn - at.claimed.probability(t)) < 1e-12) continue;
+                return augur::detail::message(asked.described(), ": after ", describe(tokens), " token ", t,
+                                              " is drawn with probability ", drawn, ", but its row claims ",
+                                              at.claimed.probability(t));
+            }
+        }
+        return "";
+    }
+
+    std::string claimed_rows_are_transformed(choices& from) const {
+        request asked = some_request(from);
+        const auto banned = static_cast<token>(from.below(vocabulary_));
+        asked.sampling.bias.added = {{banned, -std::numeric_limits<float>::infinity()}};
+        const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            const double probability = got[i].row->probability(banned);
+            if (!(probability > 0)) continue;
+            return augur::detail::message(asked.described(), ": token ", banned, " is banned, but the row at ", i,
+                                          " claims ", probability, " for it");
+        }
+        return "";
+    }
+
+    template <signals Needed>
+    std::string signals_are_shown(choices& from) const {
+        request asked = some_request(from);
+        std::size_t times = 0;
+        const asked_policy<Needed> policy{asked.room, &times};
+        const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
+        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : got.size();
+        if (times >= least) return "";
+        return augur::detail::message(asked.described(), ": proposes ", describe(got.tokens()),
+                                      ", but asked the policy ", times, " times");
+    }
+
+ private:
+    /// What a drafter is asked to continue.
+    struct request {
+        prefix before;
+        transform::settings sampling;
+        std::size_t room = 0;
+
+        std::string described() const {
+            return augur::detail::message("prefix ", describe(before.tokens()), ", room for ", room, ", ",
+                                          describe_settings(sampling));
+        }
+    };
+
+    request some_request(choices& from) const {
+        request made;
+        made.before = prefix(from.tokens(1, 6, vocabulary_));
+        made.room = from.below(4);
+        made.sampling = random_settings(from, vocabulary_);
+        return made;
+    }
+
+    typename D::state_type fresh_state(const prefix& before) const {
+        auto state = drafter_.make_state();
+        if constexpr (requires { drafter_.prepare(state, before); }) drafter_.prepare(state, before);
+        return state;
+    }
+
+    template <class Policy = policy::fixed_length>
+    proposal<claim> propose(typename D::state_type& state, request& asked, auto chooser,
+                            const Policy& policy = Policy{100}) const {
+        const transform::pipeline transform(asked.sampling, vocabulary_);
+        draft::context context(asked.before, transform, chooser, policy,
+                               observation{.prefix_length = asked.before.size()}, asked.room);
+        return drafter_.propose(state, context);
+    }
+
+    template <class Policy = policy::fixed_length>
+    proposal<claim> propose_fresh(request& asked, auto chooser, const Policy& policy = Policy{100}) const {
+        auto state = fresh_state(asked.before);
+        return propose(state, asked, chooser, policy);
+    }
+
+    /// `see(proposal, probability)` on every branch of the drafter's randomness.
+    template <class See>
+    void each_proposal(request& asked, const See& see) const {
+        enumerate([&](const enumerating_chooser& chooser) {
+            const auto proposed = propose_fresh(asked, chooser);
+            see(proposed, chooser.probability());
+            return std::vector<token>{};
+        });
+    }
+
+    static std::vector<token> first(const proposal<claim>& proposed, std::size_t count) {
+        const auto tokens = proposed.tokens().first(count);
+        return {tokens.begin(), tokens.end()};
+    }
+
+    static std::string described_prefix(const prefix& before) {
+        const std::map<token, token_count> counts(before.counts().begin(), before.counts().end());
+        std::string text = describe(before.tokens());
+        for (const auto& [t, count] : counts) {
+            text += augur::detail::message(' ', t, ':', count.anywhere, '/', count.generated);
+        }
+        return text;
+    }
+
+    const D& drafter_;
+    std::size_t vocabulary_;
+};
+
+/// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated, for
+/// vocabularies of up to 8. A drafter without vocabulary_size() is told one: keep it small, so that n-grams recur.
+template <Drafter D>
+report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort& tries = {}) {
+    report r{"drafter_laws"};
+    using c = drafter_law_cases<D>;
+    const c cases(drafter, vocabulary_size);
+    const auto law = [&](const char* name, auto member) {
+        check(r, name, tries, [&](choices& from) { return (cases.*member)(from); });
+    };
+    const auto enumerated = [&](const char* name, auto member) {
+        if (vocabulary_size <= 8) return law(name, member);
+        r.skip(name, "a vocabulary of " + std::to_string(vocabulary_size) + " is too large to enumerate");
+    };
+    law("never more tokens than are wanted, all of the vocabulary", &c::no_more_than_is_wanted);
+    law("the prefix is left as it was", &c::the_prefix_is_left_alone);
+    law("after follow, proposals are a fresh state's", &c::after_follow_like_fresh);
+    enumerated("the length does not depend on the value of a drawn token", &c::length_does_not_depend_on_the_value);
+    if constexpr (std::same_as<typename D::claim_type, distribution>) {
+        enumerated("a claimed row is the one that the token was drawn from", &c::claimed_rows_are_drawn_from);
+        law("claimed rows are transformed", &c::claimed_rows_are_transformed);
+    }
+    if constexpr (shows_rows<D>) {
+        law("each row is shown to the policy", &c::template signals_are_shown<signals::draft_entropy>);
+    }
+    if constexpr (shows_matches<D>) {
+        law("matches are shown to the policy", &c::template signals_are_shown<signals::match_length>);
+    }
+    return r;
+}
+
+/// The same for a drafter that knows its vocabulary.
+template <Drafter D>
+requires HasVocabularySize<D> report drafter_laws(const D& drafter, const effort& tries = {}) {
+    return drafter_laws(drafter, drafter.vocabulary_size(), tries);
+}
+
+}  // namespace augur::testing

@@ -1,0 +1,143 @@
+#include "augur/testing/drafter_laws.hpp"
+
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/nothing.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "every_law.hpp"
+
+using namespace augur;
+using testing::drafter_laws;
+
+BOOST_AUTO_TEST_SUITE(testing_drafter_laws)
+
+const auto model = testing::hashed_model(3, 2, 2, 9);  // a context that drafts reach the end of
+using sampling = draft::draft_model<const testing::function_model&, draft::sampled>;
+using certain = draft::draft_model<const testing::function_model&, draft::argmax>;
+using sharing = draft::draft_model<const testing::function_model&, draft::shared_noise>;
+
+template <class... Arguments>
+void keeps(std::size_t laws, const Arguments&... arguments) {
+    const auto r = drafter_laws(arguments...);
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.checked.size() == laws, r);
+}
+
+BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
+    keeps(4, draft::nothing{}, std::size_t{3});
+    keeps(5, draft::prompt_lookup(1, 3), std::size_t{3});
+    keeps(5, draft::prompt_lookup(2, 2), std::size_t{2});
+    keeps(7, sampling(model));
+    keeps(5, certain(model));
+    keeps(5, sharing(model));
+}
+
+BOOST_AUTO_TEST_CASE(large_vocabularies_are_not_enumerated) {
+    const auto r = drafter_laws(draft::prompt_lookup(1, 3), 50'000);
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.skipped.size() == 1u);
+}
+
+/// A drafter that changes what another proposes.
+template <class Inner, class Wrong>
+struct wrong_drafter {
+    using state_type = typename Inner::state_type;
+    using claim_type = typename Inner::claim_type;
+    static constexpr bool shows_rows = augur::shows_rows<Inner>;
+    static constexpr bool shows_matches = augur::shows_matches<Inner>;
+    Inner inner;
+    Wrong error;
+    state_type make_state() const { return inner.make_state(); }
+    proposal<claim_type> propose(state_type& state, auto& context) const {
+        return error(inner.propose(state, context), context);
+    }
+    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+};
+template <class Inner, class Wrong>
+wrong_drafter(Inner, Wrong) -> wrong_drafter<Inner, Wrong>;
+
+/// Answers what it has seen committed most recently, and forgets nothing.
+struct remembers_rejected {
+    using state_type = std::vector<token>;
+    using claim_type = point_mass;
+    state_type make_state() const { return {}; }
+    proposal<point_mass> propose(state_type& state, auto& context) const {
+        proposal<point_mass> proposed;
+        if (!context.wants_more(0)) return proposed;
+        proposed.push(state.empty() ? 0 : state.back());
+        state.push_back(1);
+        return proposed;
+    }
+    void follow(state_type&, const prefix&) const {}
+};
+
+/// Says that it shows its rows, and does not.
+struct hides_rows : draft::prompt_lookup {
+    static constexpr bool shows_rows = true;
+    hides_rows() : prompt_lookup(1, 3) {}
+};
+
+/// Says that it shows its matches, and does not.
+struct hides_matches : certain {
+    static constexpr bool shows_matches = true;
+    hides_matches() : certain(::testing_drafter_laws::model) {}
+};
+
+BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
+    every_law::watch all;
+    all.holds(drafter_laws(sampling(model)));
+    all.holds(drafter_laws(draft::prompt_lookup(1, 3), 3));
+
+    all.breaks(drafter_laws(wrong_drafter{draft::prompt_lookup(1, 3),
+                                          [](auto proposed, auto&) {
+                                              proposed.push(0);
+                                              return proposed;
+                                          }},
+                            3),
+               "never more tokens than are wanted, all of the vocabulary");
+    all.breaks(drafter_laws(wrong_drafter{draft::prompt_lookup(1, 3),
+                                          [](auto proposed, auto& context) {
+                                              for (token t : proposed.tokens()) context.prefix().push(t);
+                                              return proposed;
+                                          }},
+                            3),
+               "the prefix is left as it was");
+    all.breaks(drafter_laws(remembers_rejected{}, 3), "after follow, proposals are a fresh state's");
+    all.breaks(drafter_laws(wrong_drafter{sampling(model),
+                                          [](const auto& proposed, auto&) {
+                                              proposal<distribution> kept;
+                                              for (std::size_t i = 0; i < proposed.size(); ++i) {
+                                                  if (proposed[i].probability(proposed[i].id) < 0.3) break;
+                                                  kept.push(proposed[i].id, *proposed[i].row);
+                                              }
+                                              return kept;
+                                          }},
+                            3),
+               "the length does not depend on the value of a drawn token");
+    all.breaks(drafter_laws(wrong_drafter{sampling(model),
+                                          [](const auto& proposed, auto&) {
+                                              proposal<distribution> claimed;  // one row for all: the last one made
+                                              for (std::size_t i = 0; i < proposed.size(); ++i) {
+                                                  claimed.push(proposed[i].id, *proposed[proposed.size() - 1].row);
+                                              }
+                                              return claimed;
+                                          }},
+                            3),
+               "a claimed row is the one that the token was drawn from");
+    all.breaks(drafter_laws(wrong_drafter{sampling(model),
+                                          [](const auto& proposed, auto&) {
+                                              proposal<distribution> claimed;  // the rows before the transform
+                                              for (token t : proposed.tokens()) {
+                                                  claimed.push(t, distribution::weighted({1, 1, 1}));
+                                              }
+                                              return claimed;
+                                          }},
+                            3),
+               "claimed rows are transformed");
+    all.breaks(drafter_laws(hides_rows{}, 3), "each row is shown to the policy");
+    all.breaks(drafter_laws(hides_matches{}), "matches are shown to the policy");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
