@@ -163,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_failing_case_is_small) {
     BOOST_TEST(r.breaks("extending in parts equals extending at once"));
     for (const auto& v : r.broken) {
         if (v.law != "extending in parts equals extending at once") continue;
-        BOOST_TEST(v.what.find("tokens {0, 0, 0} in parts of {1, 1, 1}: row 2, token 0") == 0u, v.what);
+        BOOST_TEST(v.what.find(": tokens {0, 0, 0} in parts of {1, 1, 1}: row 2, token 0") != std::string::npos,
+                   v.what);
     }
 }
 

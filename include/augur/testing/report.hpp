@@ -91,8 +91,7 @@ void check(report& into, std::string name, const effort& tries, const Law& law) 
             what = std::move(smaller);
             return true;
         });
-        what += augur::detail::message(" [seed ", tries.seed, ", case ", i, ']');
-        into.broken.push_back({std::move(name), std::move(what)});
+        into.broken.push_back({std::move(name), augur::detail::message("seed ", tries.seed, ", case ", i, ": ", what)});
         return;
     }
 }
