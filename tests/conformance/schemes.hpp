@@ -1,6 +1,7 @@
 #pragma once
 // What the conformance tests run over: every criterion with every drafter and policy that it can be composed with.
 
+#include <algorithm>
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
@@ -13,7 +14,6 @@
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/testing/models.hpp>
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -58,7 +58,9 @@ void each_policy(const Visit& visit) {
     BOOST_TEST_CONTEXT("target_entropy_bins") {
         visit(policy::target_entropy_bins({0.8, 0.95}, {3, 1, 2}));
     }
-    BOOST_TEST_CONTEXT("after_acceptance") { visit(after_acceptance{}); }
+    BOOST_TEST_CONTEXT("after_acceptance") {
+        visit(after_acceptance{});
+    }
     if constexpr (shows_rows<Drafter>) {
         BOOST_TEST_CONTEXT("entropy_bins") {
             visit(policy::entropy_bins({0.8, 0.95, 1.05}, {3, 2, 1, 0}));
