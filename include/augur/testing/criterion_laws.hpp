@@ -1,9 +1,11 @@
 #pragma once
 // The laws of AcceptanceCriterion, on random small rows: enumerated, so that each is an equality.
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

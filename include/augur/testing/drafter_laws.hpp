@@ -1,10 +1,12 @@
 #pragma once
 // The laws of Drafter.
 
+#include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
+#include <limits>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
