@@ -58,6 +58,20 @@ BOOST_FIXTURE_TEST_CASE(an_invalid_row_commits_what_stood_before_it, fixture) {
     BOOST_TEST((s.finished == finish_reason::invalid_logits));
 }
 
+BOOST_FIXTURE_TEST_CASE(of_several_reasons_at_one_token_the_first_is_kept, fixture) {
+    const auto refuse = [](const commit::committed_token&) { return false; };
+    auto stopped = session({.stop_tokens = {3}});
+    commit::apply(scheme, stopped, proposed, verdict{3, 2, 7}, refuse);
+    BOOST_TEST((stopped.finished == finish_reason::stop_token));
+    auto full = session({.max_tokens = 1});
+    commit::apply(scheme, full, proposed, verdict{3, 2, 7}, refuse);
+    BOOST_TEST((full.finished == finish_reason::max_tokens));
+    // A row behind the end cannot be the reason any more.
+    auto before_the_row = session({.stop_tokens = {3}});
+    commit::apply(scheme, before_the_row, proposed, verdict{3, 1, no_token});
+    BOOST_TEST((before_the_row.finished == finish_reason::stop_token));
+}
+
 BOOST_FIXTURE_TEST_CASE(both_caches_are_rewound, fixture) {
     auto s = session();
     const std::vector<token> beyond{1, 2, 3, 4, 5, 6};

@@ -60,6 +60,52 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_are_the_targets, fixture) {
     for (double got : record.log_probabilities) BOOST_TEST(std::abs(got - expected) < 1e-6);
 }
 
+/// Drafts three, and writes down what it was shown and told.
+struct diary {
+    static constexpr signals needs = signals::target_entropy;
+    std::vector<observation>* seen;
+    std::vector<outcome>* told;
+    std::size_t length(const observation& now) const {
+        seen->push_back(now);
+        return 3;
+    }
+    void learn(const outcome& happened) { told->push_back(happened); }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_is_shown_what_became_of_the_round_before, fixture) {
+    std::vector<observation> seen;
+    std::vector<outcome> told;
+    const auto draft_model = agrees_except_at({2});
+    // The rows that end the two rounds are of different certainty.
+    const testing::function_model uneven(8, 64, [this](std::span<const token> before, std::span<float> row) {
+        std::fill(row.begin(), row.end(), 0.0f);
+        row[static_cast<std::size_t>(wanted[before.size()])] = static_cast<float>(before.size());
+    });
+    const auto scheme = speculate(draft_model, uneven, diary{&seen, &told}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 3 | verify 4 | accept 1 | correct 3 | commit 2");
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 3 | verify 4 | accept 3 | bonus 7 | commit 4");
+    BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 3 | verify 4 | accept 3 | bonus 4 | commit 4");
+    BOOST_REQUIRE(seen.size() == 3u);
+    BOOST_REQUIRE(told.size() == 3u);
+    const std::size_t prefix_lengths[] = {1, 3, 7}, accepted[] = {1, 3, 3}, last_rows[] = {2, 6};
+    for (std::size_t round = 0; round < 3; ++round) {
+        BOOST_TEST(seen[round].round == round);
+        BOOST_TEST(seen[round].prefix_length == prefix_lengths[round]);
+        BOOST_TEST(seen[round].last_drafted == (round == 0 ? 0u : 3u));
+        BOOST_TEST(seen[round].last_accepted == (round == 0 ? 0u : accepted[round - 1]));
+        BOOST_TEST(told[round].decided_on.round == round);
+        BOOST_TEST(told[round].drafted == 3u);
+        BOOST_TEST(told[round].accepted == accepted[round]);
+    }
+    BOOST_TEST(std::isnan(seen[0].target_entropy_nats));
+    for (std::size_t round : {0u, 1u}) {
+        std::vector<float> row(8, 0.0f);
+        row[static_cast<std::size_t>(wanted[last_rows[round]])] = static_cast<float>(last_rows[round]);
+        BOOST_TEST(seen[round + 1].target_entropy_nats == measure::entropy_nats(row));
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(an_invalid_row_ends_after_what_was_accepted, fixture) {
     const testing::function_model broken(8, 64, [this](std::span<const token> before, std::span<float> row) {
         std::fill(row.begin(), row.end(), 0.0f);
