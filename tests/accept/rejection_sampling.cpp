@@ -109,6 +109,8 @@ BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
     const auto scheme = speculate(drafter, target, policy::fixed_length{3}, accept::rejection_sampling{});
     BOOST_TEST(decode::generate(scheme, prompt, chosen).tokens ==
                decode::generate(plain(target), prompt, chosen).tokens);
+    const auto agreeing = speculate(target, target, policy::fixed_length{3}, accept::rejection_sampling{});
+    BOOST_TEST(decode::generate(agreeing, prompt, chosen).counts.acceptance() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(equal_models_accept_everything) {
@@ -147,6 +149,22 @@ BOOST_AUTO_TEST_CASE(a_token_the_target_excludes_is_never_accepted) {
     });
     BOOST_TEST(law.probability.size() == 2u);
     BOOST_TEST(law.probability.at({1}) == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_drawn_from) {
+    // The draft gives token 2 too much, and so little that what token 1 has less by is lost in rounding.
+    const auto target = distribution::weighted({0, 1, 0x1p-40f});
+    const auto draft_row = distribution::weighted({0, 1, 0x1p-40f + 0x1p-60f});
+    const drafted_token<distribution> drafted{2, &draft_row};
+    BOOST_TEST(target.probability(2) < draft_row.probability(2));
+    BOOST_TEST(accept::residual_weights<distribution>(target, drafted).total() == 0);
+    const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
+        position_draws draws(chooser, 0, 0);
+        const decision ruled = accept::rejection_sampling{}.judge(target, drafted, draws);
+        return std::vector<token>{ruled.accepted ? drafted.id : ruled.replacement};
+    });
+    BOOST_TEST(law.probability.size() == 2u);
+    BOOST_TEST(std::abs(law.probability.at({1}) + law.probability.at({2}) - 1) < exactly);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,7 +76,9 @@ BOOST_FIXTURE_TEST_CASE(the_token_limit_is_exact, fixture) {
         BOOST_TEST((made.finish == finish_reason::max_tokens));
     }
     chosen.stop.max_tokens = 0;
-    BOOST_TEST(everywhere().tokens.empty());
+    const auto made = everywhere();
+    BOOST_TEST(made.tokens.empty());
+    BOOST_TEST((made.finish == finish_reason::max_tokens));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stop_token_ends_the_block, fixture) {
@@ -203,11 +205,14 @@ BOOST_FIXTURE_TEST_CASE(bad_prompts_are_refused_with_their_values, fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(vocabularies_must_match, fixture) {
-    const auto other = testing::hashed_model(9, 1);
-    BOOST_CHECK_EXCEPTION(speculate(other, target, policy::fixed_length{}, accept::exact{}), error, [](const error& e) {
-        return std::string(e.what()) ==
-               "draft and target must share a vocabulary, but the draft has 9 tokens and the target 8";
-    });
+    for (std::size_t size : {7u, 9u}) {
+        const auto other = testing::hashed_model(size, 1);
+        BOOST_CHECK_EXCEPTION(speculate(other, target, policy::fixed_length{}, accept::exact{}), error,
+                              [&](const error& e) {
+                                  return e.what() == "draft and target must share a vocabulary, but the draft has " +
+                                                         std::to_string(size) + " tokens and the target 8";
+                              });
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(stop_strings_need_text, fixture) {
@@ -223,7 +228,9 @@ BOOST_FIXTURE_TEST_CASE(one_seed_one_text, fixture) {
         speculate(testing::hashed_model(30, 6, 1), wild, policy::fixed_length{3}, accept::rejection_sampling{});
     chosen.stop.text_of = nullptr;
     chosen.seed = 7;
-    const auto first = decode::generate(scheme, prompt, chosen).tokens;
+    const auto made = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(made.seed == 7u);
+    const auto first = made.tokens;
     BOOST_TEST(first == decode::generate(scheme, prompt, chosen).tokens);
     chosen.seed = 8;
     BOOST_TEST(first != decode::generate(scheme, prompt, chosen).tokens);

@@ -5,6 +5,9 @@
 #include <augur/testing/models.hpp>
 #include <augur/testing/trace.hpp>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cmath>
+#include <limits>
 
 using namespace augur;
 
@@ -55,6 +58,7 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_are_the_targets, fixture) {
     const auto scheme = speculate(draft_model, target, policy::fixed_length{4}, accept::exact{});
     decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
     const auto record = decode::step(scheme, session, {.log_probabilities = true});
+    BOOST_TEST(decode::step(scheme, session).log_probabilities.empty());
     BOOST_TEST(record.log_probabilities.size() == record.committed.size());
     const double expected = -std::log(1 + 7 * std::exp(-3.0));
     for (double got : record.log_probabilities) BOOST_TEST(std::abs(got - expected) < 1e-6);
@@ -106,6 +110,44 @@ BOOST_FIXTURE_TEST_CASE(a_policy_is_shown_what_became_of_the_round_before, fixtu
     }
 }
 
+/// Measures in its own way.
+struct own_measure : diary {
+    static double entropy_nats(logit_row row) { return static_cast<double>(row.size()); }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_measures_the_targets_row_in_its_own_way, fixture) {
+    std::vector<observation> seen;
+    std::vector<outcome> told;
+    const auto scheme = speculate(target, target, own_measure{{&seen, &told}}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    decode::step(scheme, session);
+    BOOST_TEST(session.seen.target_entropy_nats == 8.0);
+}
+
+BOOST_FIXTURE_TEST_CASE(seconds_are_counted_and_told_where_they_were_spent, fixture) {
+    std::vector<observation> seen;
+    std::vector<outcome> told;
+    // A row that takes until the clock has moved, so that no pass is free.
+    const testing::function_model slow(8, 64, [this](std::span<const token> before, std::span<float> row) {
+        const auto start = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() == start) continue;
+        std::fill(row.begin(), row.end(), 0.0f);
+        row[static_cast<std::size_t>(wanted[before.size()])] = 9;
+    });
+    const auto scheme = speculate(slow, slow, diary{&seen, &told}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    BOOST_TEST(session.counts.seconds.prefill > 0);
+    const time_spent spent = decode::step(scheme, session).seconds;
+    BOOST_TEST(spent.draft > 0);
+    BOOST_TEST(spent.verify > 0);
+    BOOST_TEST(told.at(0).draft_seconds == spent.draft);
+    BOOST_TEST(told.at(0).verify_seconds == spent.verify);
+    BOOST_TEST(session.counts.seconds.draft == spent.draft);
+    BOOST_TEST(session.counts.seconds.verify == spent.verify);
+    BOOST_TEST(session.counts.seconds.accept == spent.accept);
+    BOOST_TEST(session.counts.seconds.other == spent.other);
+}
+
 BOOST_FIXTURE_TEST_CASE(an_invalid_row_ends_after_what_was_accepted, fixture) {
     const testing::function_model broken(8, 64, [this](std::span<const token> before, std::span<float> row) {
         std::fill(row.begin(), row.end(), 0.0f);
@@ -117,6 +159,28 @@ BOOST_FIXTURE_TEST_CASE(an_invalid_row_ends_after_what_was_accepted, fixture) {
     BOOST_TEST(testing::trace(decode::step(scheme, session)) == "draft 4 | verify 5 | accept 2 | none | commit 2");
     BOOST_TEST((session.finished == finish_reason::invalid_logits));
     BOOST_TEST(session.fault == "the target's logit of token 5 at position 3 is nan");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_fault_is_the_first_value_that_is_no_logit, fixture) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto fault_of = [&](std::vector<float> made_of, transform::settings sampling) {
+        const testing::function_model broken(8, 64, [&](std::span<const token>, std::span<float> row) {
+            std::copy(made_of.begin(), made_of.end(), row.begin());
+        });
+        const auto scheme = plain(broken);
+        decode::session session(scheme, prompt, std::move(sampling), {}, random::philox_chooser(0));
+        decode::step(scheme, session);
+        BOOST_TEST((session.finished == finish_reason::invalid_logits));
+        return session.fault;
+    };
+    BOOST_TEST(fault_of({-infinity, 0, 0, infinity, 0, NAN, 0, 0}, greedy) ==
+               "the target's logit of token 3 at position 1 is inf");
+    BOOST_TEST(fault_of({-infinity, 0, 0, 0, 0, NAN, 0, 0}, {}) ==
+               "the target's logit of token 5 at position 1 is nan");
+    transform::settings nothing_left;
+    nothing_left.mask = [&](std::span<float> row, const prefix&) { std::fill(row.begin(), row.end(), -infinity); };
+    BOOST_TEST(fault_of(std::vector<float>(8), nothing_left) ==
+               "no token can follow at position 1: none of the target's 8 logits is left after the transforms");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_model_that_throws_loses_nothing_committed, fixture) {

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <random>
+#include <sstream>
 
 using namespace augur;
 
@@ -116,6 +117,15 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
     BOOST_CHECK_EXCEPTION(draft::prompt_lookup(4, 3), error, [](const error& e) {
         return std::string(e.what()) == "prompt_lookup: min_n 4 exceeds max_n 3";
     });
+}
+
+BOOST_AUTO_TEST_CASE(prints_itself) {
+    const draft::prompt_lookup lookup(3, 5);
+    BOOST_TEST(lookup.min_n() == 3u);
+    BOOST_TEST(lookup.max_n() == 5u);
+    std::ostringstream out;
+    out << lookup;
+    BOOST_TEST(out.str() == "prompt_lookup{.min_n=3, .max_n=5}");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

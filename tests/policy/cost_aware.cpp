@@ -134,6 +134,100 @@ BOOST_AUTO_TEST_CASE(one_disturbed_pass_does_not_turn_it_off) {
     BOOST_TEST(policy.length(seen) > 0u);
 }
 
+/// What is told of a round on a match of some length.
+outcome told(std::size_t match, std::size_t drafted, std::size_t accepted, double verify, double draft = 0) {
+    return {{.match_length = match}, drafted, accepted, draft, verify};
+}
+
+BOOST_AUTO_TEST_CASE(seconds_lie_on_a_line_between_what_was_measured) {
+    policy::cost_aware policy;
+    policy.learn(told(0, 0, 0, 1));
+    BOOST_TEST(policy.verify_seconds(1) == 1.0);
+    BOOST_TEST(policy.verify_seconds(4) == 1.3);  // a tenth per row, until more is known
+    policy.learn(told(0, 4, 0, 3));
+    BOOST_TEST(policy.verify_seconds(5) == 3.0);
+    BOOST_TEST(policy.verify_seconds(3) == 2.0);
+    BOOST_TEST(policy.verify_seconds(7) == 3.2);
+    policy.learn(told(0, 20, 0, 9));  // as long as any draft of it
+    BOOST_TEST(policy.verify_seconds(11) == 9.0);
+    BOOST_TEST(policy.verify_seconds(8) == 6.0);
+    policy.learn(told(0, 0, 0, 1.5));
+    BOOST_TEST(policy.verify_seconds(1) == 1.025);
+    policy.learn(told(0, 0, 0, 100));  // counts as twice the usual
+    BOOST_TEST(policy.verify_seconds(1) == 0.95 * 1.025 + 0.05 * 2.05, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(a_position_is_judged_where_all_before_it_stood) {
+    policy::cost_aware policy({.memory = 0.5});
+    const auto is = boost::test_tools::tolerance(1e-12);
+    BOOST_TEST(policy.acceptance(0, 0) == 1.0 / 3, is);
+    BOOST_TEST(policy.acceptance(2, 0) == 3.0 / 5, is);
+    policy.learn(told(2, 3, 1, 1));
+    BOOST_TEST(policy.acceptance(2, 0) == (1 + 0.6) / 2, is);
+    BOOST_TEST(policy.acceptance(2, 1) == (0 + 0.8) / 2, is);
+    BOOST_TEST(policy.acceptance(2, 2) == 0.4, is);
+    policy.learn(told(2, 1, 1, 1));
+    BOOST_TEST(policy.acceptance(2, 0) == (1.5 + 0.6) / 2.5, is);
+    BOOST_TEST(policy.acceptance(2, 1) == (0 + 0.84) / 1.5, is);
+    policy.learn(told(2, 0, 0, 1));  // nothing was tried, nothing is forgotten
+    BOOST_TEST(policy.acceptance(2, 0) == 0.84, is);
+}
+
+BOOST_AUTO_TEST_CASE(matches_are_told_apart_as_documented) {
+    const std::size_t source[] = {0, 1, 2, 3, 4, 5, 5, 6, 6, 6};
+    for (std::size_t learned = 0; learned < 10; ++learned) {
+        policy::cost_aware policy;
+        policy.learn(told(learned, 1, 0, 1));
+        for (std::size_t match = 0; match < 10; ++match) {
+            const bool changed = policy.acceptance(match, 0) != policy::cost_aware().acceptance(match, 0);
+            BOOST_TEST(changed == (source[match] == source[learned]), learned << " and " << match);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_seconds_of_a_drafted_token_count_for_each) {
+    policy::cost_aware policy({.max_length = 4, .memory = 0.5});
+    policy.learn(told(0, 0, 0, 1));
+    for (std::size_t drafted = 1; drafted <= 4; ++drafted) policy.learn(told(0, drafted, 0, 1));  // rows are free
+    BOOST_TEST(policy.length({.match_length = 8}) == 4u);
+    policy.learn(told(8, 4, 4, 1, 4 * 1.7));  // 0.85 per token: a second one takes longer than it is worth
+    BOOST_TEST(policy.length({.match_length = 8}) == 1u);
+    policy.learn(told(8, 4, 4, 1, 4 * 4.0));
+    BOOST_TEST(policy.length({.match_length = 8}) == 0u);
+    for (int i = 0; i < 5; ++i) policy.learn(told(8, 4, 4, 1, 0));
+    BOOST_TEST(policy.length({.match_length = 8}) == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(what_gains_nothing_is_not_drafted) {
+    policy::cost_aware policy({.max_length = 1});
+    policy.learn(told(0, 0, 0, 1));
+    policy.learn(told(8, 1, 1, 1 + 1.0 / 3));  // as much longer as a token without a match is likely
+    BOOST_TEST(policy.length({}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(probes_become_rarer_while_they_fail) {
+    policy::cost_aware policy({.max_length = 1, .probe_after = 2});
+    world steep{.slope = 2, .odds = 0};  // a draft never pays, whether it stands or not
+    const auto rounds_until_a_draft = [&] {
+        std::size_t rounds = 0;
+        while (steep.round(policy) == 0) ++rounds;
+        return rounds;
+    };
+    for (const std::size_t gap : {1u, 2u, 4u, 8u, 16u, 16u, 16u}) BOOST_TEST(rounds_until_a_draft() == gap);
+    steep.odds = 1;
+    BOOST_TEST(rounds_until_a_draft() == 16u);
+    steep.odds = 0;
+    for (const std::size_t gap : {2u, 4u, 8u}) BOOST_TEST(rounds_until_a_draft() == gap);
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_matched_nothing_is_probed) {
+    policy::cost_aware policy({.probe_after = 2});
+    policy.learn(told(0, 0, 0, 1));
+    policy.learn(told(0, 1, 0, 9));
+    for (int i = 0; i < 10; ++i) policy.learn(told(0, 0, 0, 1));
+    BOOST_TEST(policy.length({}) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(the_text_is_untouched) {
     const auto target = testing::hashed_model(3, 5);
     const std::vector<token> prompt{0, 1, 0, 1};
@@ -149,6 +243,7 @@ BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {
     BOOST_CHECK_EXCEPTION(policy::cost_aware({.memory = 1.5}), error, [](const error& e) {
         return std::string(e.what()) == "cost_aware: memory is 1.5; it must be between 0 and 1";
     });
+    for (double memory : {0.0, 1.0}) BOOST_CHECK_THROW(policy::cost_aware({.memory = memory}), error);
     BOOST_CHECK_THROW(policy::cost_aware({.probe_after = 0}), error);
 }
 

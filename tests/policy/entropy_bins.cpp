@@ -18,6 +18,7 @@ static_assert(SpeculationPolicy<policy::entropy_bins>);
 static_assert(LearnsFromOutcomes<policy::entropy_bins>);
 static_assert(needs_of<policy::entropy_bins> == signals::draft_entropy);
 static_assert(needs_of<policy::target_entropy_bins> == signals::target_entropy);
+static_assert(asked_once<policy::entropy_bins>);
 
 observation at(double entropy_nats) {
     return {.draft_entropy_nats = 99, .first_draft_entropy_nats = entropy_nats, .target_entropy_nats = 99};
@@ -139,6 +140,11 @@ BOOST_AUTO_TEST_CASE(impossible_bins_are_refused_with_their_values) {
     };
     BOOST_CHECK_EXCEPTION(policy::entropy_bins({0.5, 1.5}, {4, 3}), error,
                           says("2 edges make 3 bins, but there are 2 lengths"));
+    BOOST_CHECK_EXCEPTION(policy::entropy_bins({0.5}, {4, 3, 2}), error,
+                          says("1 edges make 2 bins, but there are 3 lengths"));
+    for (double limit : {0.0, 1.0}) {
+        policy::entropy_bins({1}, {4, 3}, {.acceptance_alpha = limit, .acceptance_init = limit});
+    }
     BOOST_CHECK_EXCEPTION(policy::entropy_bins({1.5, 0.5}, {4, 3, 2}), error, says("edge 0 is 1.5 and edge 1 is 0.5"));
     BOOST_CHECK_EXCEPTION(policy::entropy_bins({0.5, 0.5}, {4, 3, 2}), error, says("edge 1 is 0.5"));
     BOOST_CHECK_EXCEPTION(policy::entropy_bins({nan}, {4, 3}), error, says("edge 0 is nan"));

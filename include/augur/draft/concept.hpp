@@ -52,22 +52,14 @@ concept Drafter = MakesDraftState<D> && ReturnsProposal<D> && FollowsPrefix<D>;
 /// A drafter that tells the policy how long its matches are: `static constexpr bool shows_matches = true`, and
 /// context.matched(length) before each proposal that rests on one.
 template <class D>
-inline constexpr bool shows_matches = [] {
-    if constexpr (requires { D::shows_matches; }) {
-        return static_cast<bool>(D::shows_matches);
-    } else {
-        return false;
-    }
-}();
+inline constexpr bool shows_matches = requires {
+    requires static_cast<bool>(D::shows_matches);
+};
 
 /// A drafter that shows its rows to the policy.
 template <class D>
-inline constexpr bool shows_rows = [] {
-    if constexpr (requires { D::shows_rows; }) {
-        return static_cast<bool>(D::shows_rows);
-    } else {
-        return false;
-    }
-}();
+inline constexpr bool shows_rows = requires {
+    requires static_cast<bool>(D::shows_rows);
+};
 
 }  // namespace augur

@@ -54,12 +54,8 @@ inline constexpr signals needs_of = [] {
 
 /// Whether the policy decides on the first of a round's rows.
 template <SpeculationPolicy P>
-inline constexpr bool asked_once = [] {
-    if constexpr (requires { P::asked_once; }) {
-        return static_cast<bool>(P::asked_once);
-    } else {
-        return false;
-    }
-}();
+inline constexpr bool asked_once = requires {
+    requires static_cast<bool>(P::asked_once);
+};
 
 }  // namespace augur
