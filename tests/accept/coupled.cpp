@@ -4,6 +4,7 @@
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace augur;
@@ -58,17 +59,55 @@ BOOST_AUTO_TEST_CASE(the_text_is_plain_samplings_whatever_the_drafter) {
     check_texts(speculate(sampling_draft(target), target, policy::fixed_length{3}, accept::coupled{}), target);
 }
 
-BOOST_AUTO_TEST_CASE(equal_on_every_vector_of_noise_on_a_grid) {
-    const auto target = testing::hashed_model(3, 1);
-    const auto drafter = testing::hashed_model(3, 2);
-    decode::options chosen;
-    chosen.stop.max_tokens = 2;
-    const auto expected = testing::law_of(plain(target), prompt, chosen);
-    BOOST_TEST(expected.probability.size() > 3u);
-    for (std::size_t length = 1; length <= 2; ++length) {
-        const auto scheme = speculate(drafter, target, policy::fixed_length{length}, accept::coupled{});
-        BOOST_TEST(testing::total_variation(expected, testing::law_of(scheme, prompt, chosen)) < 1e-12);
+/// On every way in which the noise can make the rows agree and differ: plain sampling's text, and so its law.
+template <class Scheme>
+void check_all_noise(const Scheme& scheme, const testing::law& plainly, const decode::options& chosen) {
+    BOOST_TEST(testing::broken_text(scheme, prompt, chosen) == "");
+    const auto got = testing::law_of(scheme, prompt, chosen);
+    BOOST_TEST(std::abs(got.total() - 1) < 1e-12);
+    const auto found = testing::explain(plainly, got);
+    BOOST_TEST(found.equal, found);
+}
+
+BOOST_AUTO_TEST_CASE(equal_on_all_noise) {
+    for (std::size_t vocabulary : {3u, 4u}) {
+        const auto target = testing::hashed_model(vocabulary, 1);
+        const auto drafter = testing::hashed_model(vocabulary, 2);
+        using independent_draft = draft::draft_model<const testing::function_model&, draft::sampled>;
+        decode::options chosen;
+        chosen.stop.max_tokens = vocabulary < 4 ? 4 : 3;
+        const auto plainly = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+        BOOST_TEST(testing::total_variation(plainly, testing::law_of(plain(target), prompt, chosen)) < 1e-12);
+        for (std::size_t length = 1; length <= 3; ++length) {
+            const policy::fixed_length guess{length};
+            check_all_noise(speculate(drafter, target, guess, accept::coupled{}), plainly, chosen);
+            check_all_noise(speculate(draft::prompt_lookup(1, 2), target, guess, accept::coupled{}), plainly, chosen);
+            check_all_noise(speculate(independent_draft(drafter), target, guess, accept::coupled{}), plainly, chosen);
+        }
     }
+}
+
+/// The probability that the first drafted token stands.
+double agreement(const testing::function_model& drafter, const testing::function_model& target) {
+    const auto scheme = speculate(drafter, target, policy::fixed_length{1}, accept::coupled{});
+    const auto law = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
+        decode::session session(scheme, prompt, {}, {.max_tokens = 2}, chooser);
+        return std::vector<token>{decode::step(scheme, session).decided.accepted == 1 ? 1 : 0};
+    });
+    return law.probability.contains({1}) ? law.probability.at({1}) : 0;
+}
+
+BOOST_AUTO_TEST_CASE(agrees_as_often_as_the_noise_makes_the_rows_agree) {
+    const auto target = testing::markov_model({{0.5, 0.3, 0.2}, {0.5, 0.3, 0.2}, {0.5, 0.3, 0.2}});
+    const auto drafter = testing::markov_model({{0.2, 0.5, 0.3}, {0.2, 0.5, 0.3}, {0.2, 0.5, 0.3}});
+    double expected = 0;
+    for (const auto& [p, q] : {std::pair(0.5, 0.2), std::pair(0.3, 0.5), std::pair(0.2, 0.3)}) {
+        expected += 1 / (std::max(0.5 / p, 0.2 / q) + std::max(0.3 / p, 0.5 / q) + std::max(0.2 / p, 0.3 / q));
+    }
+    BOOST_TEST(agreement(drafter, target) == expected, boost::test_tools::tolerance(1e-6));  // the logits are floats
+    const double distance = 0.3;
+    BOOST_TEST(expected > (1 - distance) / (1 + distance));
+    BOOST_TEST(std::abs(agreement(target, target) - 1) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(a_near_draft_model_agrees_at_least_as_often_as_promised) {

@@ -5,12 +5,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <ostream>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "augur/random/chooser.hpp"
+#include "augur/testing/clocks.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -18,35 +16,34 @@ namespace augur::testing {
 
 /// A chooser that replays a path of decisions and takes the first possible branch beyond it. Copies share the path.
 ///
-/// choose and flip branch with their exact probabilities. race branches over the noise itself: each clock takes one of
-/// three arrival times with equal weight, remembered by (position, index), so that every vector of noise on that grid is
-/// met. What holds on all of them (the text of a coupled scheme equals plain sampling's) is proved for shared noise as
-/// such; that one race draws in proportion to the weights is a property of philox_chooser, tested there.
+/// choose and flip branch with their exact probabilities. race branches over its winner, given the winners of all races at
+/// its position before: the law of shared noise, with every way in which it can make rows agree and differ (clocks.hpp).
 class enumerating_chooser {
  public:
     enumerating_chooser() : path_(std::make_shared<path>()) {}
 
     std::size_t choose(const Weights auto& weights, draw_key) {
-        const double total = weights.total();
-        return branch(weights.size(), [&](std::size_t i) { return static_cast<double>(weights[i]) / total; });
+        const auto share = shares(weights);
+        return branch(weights.size(), share, share);
     }
 
     bool flip(double probability, draw_key) {
-        return branch(2, [&](std::size_t i) { return i == 0 ? probability : 1 - probability; }) == 0;
+        const auto share = [&](std::size_t i) { return i == 0 ? probability : 1 - probability; };
+        return branch(2, share, share) == 0;
     }
 
     std::size_t race(const Weights auto& weights, std::size_t position) {
-        std::size_t winner = 0;
-        double earliest = INFINITY;
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            const double weight = weights[i];
-            if (!(weight > 0)) continue;
-            const double arrival = clock(position, i) / weight;
-            if (arrival < earliest) {
-                earliest = arrival;
-                winner = i;
-            }
+        clocks& here = path_->noise.try_emplace(position, weights.size()).first->second;
+        if (here.size() != weights.size()) {
+            augur::detail::fail("enumerate: a race at position ", position, " is between ", weights.size(),
+                                " tokens, and one before it was between ", here.size());
         }
+        std::vector<double> odds;
+        const std::size_t winner = branch(weights.size(), shares(weights), [&](std::size_t i) {
+            if (odds.empty()) odds = here.odds(weights);
+            return odds[i];
+        });
+        here.won(weights, winner);
         return winner;
     }
 
@@ -61,7 +58,7 @@ class enumerating_chooser {
     bool advance() {
         auto& decisions = path_->decisions;
         path_->depth = 0;
-        path_->clocks.clear();
+        path_->noise.clear();
         while (!decisions.empty()) {
             decision& last = decisions.back();
             last.taken = last.next;
@@ -77,25 +74,39 @@ class enumerating_chooser {
         std::size_t next = 0;  ///< the branch after it that is possible, or `branches`
         std::size_t branches = 0;
         double probability = 0;
+        double share = 0;  ///< what the decoder showed for the branch taken
     };
     struct path {
         std::vector<decision> decisions;
         std::size_t depth = 0;
-        std::map<std::pair<std::size_t, std::size_t>, double> clocks;
+        std::map<std::size_t, clocks> noise;  ///< by position
     };
 
-    template <class Probability>
-    std::size_t branch(std::size_t branches, const Probability& probability) {
-        if (path_->depth == path_->decisions.size()) {
-            path_->decisions.push_back({.taken = possible(0, branches, probability), .branches = branches});
+    static auto shares(const Weights auto& weights) {
+        return [&weights, total = weights.total()](std::size_t i) { return static_cast<double>(weights[i]) / total; };
+    }
+
+    /// Replays a decision, if it shows the same share as before; takes the next one, with its probability, at the path's end.
+    template <class Share, class Probability>
+    std::size_t branch(std::size_t branches, const Share& share, const Probability& probability) {
+        auto& decisions = path_->decisions;
+        if (path_->depth == decisions.size()) {
+            decisions.push_back({.taken = possible(0, branches, probability), .branches = branches});
         }
-        decision& here = path_->decisions[path_->depth++];
+        decision& here = decisions[path_->depth++];
         if (here.branches != branches || here.taken == branches) {
             augur::detail::fail("enumerate: decision ", path_->depth - 1, " had ", here.branches,
                                 " branches and now has ", branches, "; the decoder is not a function of its choices");
         }
-        here.probability = probability(here.taken);
-        here.next = possible(here.taken + 1, branches, probability);
+        if (path_->depth == decisions.size()) {
+            here.share = share(here.taken);
+            here.probability = probability(here.taken);
+            here.next = possible(here.taken + 1, branches, probability);
+        } else if (here.share != share(here.taken)) {
+            augur::detail::fail("enumerate: branch ", here.taken, " of decision ", path_->depth - 1, " had the share ",
+                                here.share, " and now has ", share(here.taken),
+                                "; the decoder is not a function of its choices");
+        }
         return here.taken;
     }
 
@@ -103,17 +114,6 @@ class enumerating_chooser {
     static std::size_t possible(std::size_t from, std::size_t branches, const Probability& probability) {
         while (from < branches && !(probability(from) > 0)) ++from;
         return from;
-    }
-
-    double clock(std::size_t position, std::size_t index) {
-        const auto [found, fresh] = path_->clocks.try_emplace({position, index}, 0.0);
-        if (fresh) {
-            constexpr double arrivals[] = {0.11, 0.53, 1.7};
-            // The index breaks ties, as continuous noise would never have them.
-            found->second =
-                arrivals[branch(3, [](std::size_t) { return 1.0 / 3; })] * (1 + 1e-3 * static_cast<double>(index));
-        }
-        return found->second;
     }
 
     std::shared_ptr<path> path_;

@@ -1,0 +1,150 @@
+#pragma once
+// Exponential clocks of which only the winners of some races are known, and the exact odds of the next race.
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "augur/random/chooser.hpp"
+
+namespace augur::testing {
+
+/// Independent clocks of rate 1, one per token. A race between weights w is won by the smallest x[k] / w[k], so that its
+/// winner i says x[k] >= (w[k] / w[i]) x[i] for every k. What several races say together is a cone of arrival times, and its
+/// probability a sum of integrals of exp(-rates . x) over cones with one clock less, by Fourier-Motzkin elimination.
+/// Cones without an inside, which only rounding could tell from empty ones, count as empty (`rounding`).
+/// Cost: grows with the number of different winners; microseconds for six clocks.
+class clocks {
+ public:
+    static constexpr double rounding = 1e-14;
+
+    explicit clocks(std::size_t count) : rates_(count, 1.0), bounds_(count * count, 0.0) {}
+
+    std::size_t size() const { return rates_.size(); }
+
+    /// Takes note of a race's winner, whose weight is positive. False when, after the races before, it cannot have won.
+    bool won(const Weights auto& weights, std::size_t winner) {
+        bool possible = true;
+        for (std::size_t k = 0; k < size(); ++k) {
+            if (k != winner) possible = raise(k, winner, weights[k] / weights[winner]) && possible;
+        }
+        return possible;
+    }
+
+    /// The probability of each winner of one more race, given those before.
+    std::vector<double> odds(const Weights auto& weights) const {
+        std::vector<double> odds(size(), 0.0);
+        double total = 0;
+        for (std::size_t i = 0; i < size(); ++i) {
+            clocks then = *this;
+            if (weights[i] > 0 && then.won(weights, i)) total += odds[i] = then.probability();
+        }
+        for (double& each : odds) each /= total;
+        return odds;
+    }
+
+    /// The probability of all winners so far: one clock is integrated out, between every two ends that its interval can have.
+    double probability() const {
+        const std::size_t k = first_to_eliminate();
+        if (k == nowhere) return 1;
+        const ends low = lower_ends(k);
+        const ends high = upper_ends(k);
+        double sum = 0;
+        for (const end& from : low) {
+            for (const end& to : high) {
+                clocks between = *this;
+                between.rates_[k] = 0;
+                if (!between.is_interval(from, low, to, high)) continue;
+                if (to.clock != nowhere) {
+                    clocks beyond = between;
+                    beyond.add_rate(to, rates_[k]);
+                    sum -= beyond.probability();
+                }
+                between.add_rate(from, rates_[k]);
+                sum += between.probability();
+            }
+        }
+        return sum / rates_[k];
+    }
+
+ private:
+    /// An end of the interval that a clock's arrival lies in: `factor` times the arrival of `clock`.
+    struct end {
+        std::size_t clock;  ///< `nowhere` for the ends 0 and infinity
+        double factor;
+    };
+    using ends = std::vector<end>;
+    static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
+    bool left(std::size_t k) const { return rates_[k] > 0; }
+    double& bound(std::size_t k, std::size_t of) { return bounds_[k * size() + of]; }
+    double bound(std::size_t k, std::size_t of) const { return bounds_[k * size() + of]; }
+
+    /// x[k] >= factor * x[of]. False when nothing is left.
+    bool raise(std::size_t k, std::size_t of, double factor) {
+        if (k == of) return factor < 1 - rounding;
+        bound(k, of) = std::max(bound(k, of), factor);
+        return bound(k, of) * bound(of, k) < 1 - rounding;
+    }
+
+    ends lower_ends(std::size_t k) const {
+        return ends_by(k, [&](std::size_t i) { return bound(k, i); });
+    }
+    ends upper_ends(std::size_t k) const {
+        return ends_by(k, [&](std::size_t i) { return bound(i, k) > 0 ? 1 / bound(i, k) : 0.0; });
+    }
+    template <class Factor>
+    ends ends_by(std::size_t k, const Factor& factor) const {
+        ends found;
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (i != k && left(i) && factor(i) > 0) found.push_back({i, factor(i)});
+        }
+        if (found.empty()) found.push_back({nowhere, 0});
+        return found;
+    }
+
+    /// The clock whose interval has the fewest pairs of ends.
+    std::size_t first_to_eliminate() const {
+        std::size_t best = nowhere;
+        std::size_t fewest = nowhere;
+        for (std::size_t k = 0; k < size(); ++k) {
+            if (!left(k)) continue;
+            std::size_t low = 0;
+            std::size_t high = 0;
+            for (std::size_t i = 0; i < size(); ++i) {
+                low += left(i) && bound(k, i) > 0;
+                high += left(i) && bound(i, k) > 0;
+            }
+            const std::size_t pairs = std::max<std::size_t>(low, 1) * std::max<std::size_t>(high, 1);
+            if (pairs < fewest) {
+                fewest = pairs;
+                best = k;
+            }
+        }
+        return best;
+    }
+
+    /// Adds that of all lower ends `from` is the largest, of all upper ends `to` the smallest, and above it. False when
+    /// nothing is left.
+    bool is_interval(const end& from, const ends& low, const end& to, const ends& high) {
+        return std::all_of(low.begin(), low.end(),
+                           [&](const end& e) { return e.clock == from.clock || order(e, from); }) &&
+               std::all_of(high.begin(), high.end(),
+                           [&](const end& e) { return e.clock == to.clock || order(to, e); }) &&
+               (from.clock == nowhere || to.clock == nowhere || order(from, to));
+    }
+    bool order(const end& lower, const end& upper) {
+        return raise(upper.clock, lower.clock, lower.factor / upper.factor);
+    }
+
+    /// The integral of exp(-rate x) from an end on is exp(-rate end) / rate, which adds to the rate of that end's clock.
+    void add_rate(const end& of, double rate) {
+        if (of.clock != nowhere) rates_[of.clock] += rate * of.factor;
+    }
+
+    std::vector<double> rates_;   ///< 0 for clocks that are integrated out
+    std::vector<double> bounds_;  ///< x[k] >= bounds_[k * size() + i] * x[i]
+};
+
+}  // namespace augur::testing
