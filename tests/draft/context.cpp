@@ -85,6 +85,10 @@ BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_is_one_of_maximum_entropy_and_no_c
     watched.wants_more(0, broken);
     BOOST_TEST(shown[0].draft_confidence == 0.0);
     BOOST_TEST(shown[0].path_value == 0.0);
+    std::vector<float> broken_late(200);
+    broken_late.back() = NAN;
+    watched.wants_more(0, broken_late);
+    BOOST_TEST(shown[1].draft_confidence == 0.0);
     const policy::entropy_bins bins;
     draft::context context(before, transform, chooser, bins, observation{}, 10);
     BOOST_TEST(context.wants_more(0, broken));
@@ -98,6 +102,20 @@ BOOST_FIXTURE_TEST_CASE(the_room_bounds_every_policy, fixture) {
     BOOST_TEST(context.wants_more(0, uniform));
     BOOST_TEST(context.wants_more(1, uniform));
     BOOST_TEST(!context.wants_more(2, uniform));
+}
+
+/// Wants a hundred times as many as matched.
+struct greedy_for_matches {
+    static constexpr signals needs = signals::match_length;
+    std::size_t length(const observation& seen) const { return 100 * seen.match_length; }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_room_bounds_what_matches_promise, fixture) {
+    const greedy_for_matches policy;
+    draft::context context(before, transform, chooser, policy, observation{}, 2);
+    context.matched(5);
+    BOOST_TEST(context.wants_more(1));
+    BOOST_TEST(!context.wants_more(2));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

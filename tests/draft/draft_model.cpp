@@ -176,4 +176,24 @@ BOOST_FIXTURE_TEST_CASE(one_row_per_drafted_token_and_one_that_ends_the_draft, f
     BOOST_TEST(rows == 4u);
 }
 
+/// Writes down how many tokens were drafted whenever it is asked.
+struct counting_policy {
+    static constexpr signals needs = signals::draft_confidence;
+    std::vector<std::size_t>* drafted;
+    std::size_t length(const observation& seen) const {
+        drafted->push_back(seen.drafted);
+        return 3;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_policy_is_told_how_many_are_drafted, fixture) {
+    std::vector<std::size_t> drafted;
+    const counting_policy policy{&drafted};
+    const draft::draft_model<const model_type&> drafter(model);
+    auto state = drafter.make_state();
+    auto given = context(policy);
+    BOOST_TEST(drafter.propose(state, given).size() == 3u);
+    BOOST_TEST(drafted == (std::vector<std::size_t>{0, 1, 2}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
