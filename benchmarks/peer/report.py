@@ -1,0 +1,217 @@
+"""From lists of measurements to medians, tables and charts, and from what other programs print to numbers. Nothing is measured here."""
+
+import re
+import statistics
+
+SIDES = ("augur", "llama.cpp")
+
+
+class Unreadable(Exception):
+    """A program printed something else than was expected."""
+
+
+def spread(values):
+    """The median, the quartiles, and how many there are."""
+    ordered = sorted(values)
+    if not ordered:
+        raise ValueError("nothing was measured")
+    if len(ordered) == 1:
+        low = high = ordered[0]
+    else:
+        low, _, high = statistics.quantiles(ordered, n=4, method="inclusive")
+    return {"median": statistics.median(ordered), "low": low, "high": high, "count": len(ordered)}
+
+
+def parse_decoding(output, prompt):
+    """Tokens a second and text of llama.cpp's lookup programs, which print the prompt before the text."""
+    rate = re.search(r"decoded\s+(\d+) tokens in\s+[\d.]+ seconds, speed:\s+([\d.]+) t/s", output)
+    start = output.find(prompt)
+    if not rate or start < 0:
+        raise Unreadable(f"no {'rate' if not rate else 'prompt'} in what llama.cpp printed: ...{output[-200:]!r}")
+    end = output.find("\n\n\n", start + len(prompt)) if rate.start() > start else -1
+    text = output[start + len(prompt) : end if end >= 0 else None]
+    return {"tokens": int(rate[1]), "rate": float(rate[2]), "text": text}
+
+
+def same_text(one, other):
+    """Equal as far as both go: llama.cpp's programs go on after the limit, by what the last draft had."""
+    shorter = min(len(one), len(other))
+    return shorter > 0 and one[:shorter] == other[:shorter]
+
+
+def table(header, rows):
+    lines = ["|" + "|".join(header) + "|", "|" + "-|" * len(header)]
+    return "\n".join(lines + ["|" + "|".join(str(cell) for cell in row) + "|" for row in rows]) + "\n"
+
+
+def number(value, digits=2):
+    return f"{value:.{digits}f}"
+
+
+def of_median(measured, digits=2):
+    return number(measured["median"], digits)
+
+
+def curve_table(formats, context):
+    """Milliseconds of both sides with the ratio to one row, by the number of rows."""
+    with_context = {name: found["curves"][context] for name, found in formats.items() if context in found["curves"]}
+    counts = sorted({int(n) for curve in with_context.values() for n in curve})
+    rows = []
+    for name, curve in with_context.items():
+        for side in SIDES:
+            first = curve[str(counts[0])][side]["median"]
+            cells = [
+                f"{of_median(curve[str(n)][side])} ({number(curve[str(n)][side]['median'] / first)})" for n in counts
+            ]
+            rows.append([name, side, *cells])
+        shares = [number(curve[str(n)]["llama.cpp"]["median"] / curve[str(n)]["augur"]["median"]) for n in counts]
+        rows.append([name, "**times as fast**", *(f"**{share}**" for share in shares)])
+    return table(["weights", "", *(f"n = {n}" for n in counts)], rows)
+
+
+def summary_table(formats):
+    header = [
+        "weights",
+        "",
+        "decode, tokens/s",
+        "prefill, tokens/s",
+        "share of read bandwidth, decoding",
+        "load, s",
+        "peak memory, MB",
+        "weights, MB",
+    ]
+    rows = []
+    for name, found in formats.items():
+        for side in SIDES:
+            rates = [of_median(found[what][side], 1) for what in ("decode", "prefill")]
+            share = number(100 * found["bandwidth_share"][side], 0) + " %"
+            sizes = [number(found[what][side] * 1e-6, 0) for what in ("peak_bytes", "weight_bytes")]
+            rows.append([name, side, *rates, share, of_median(found["load_seconds"][side]), *sizes])
+    return table(header, rows)
+
+
+def lookup_table(lookup):
+    rows = []
+    for prompt, found in lookup["prompts"].items():
+        for width, at in found["widths"].items():
+            identical = " / ".join("yes" if at[key] else "NO" for key in ("ours_identical", "theirs_identical"))
+            ratios = [number(at[key]) for key in ("ours_over_plain", "theirs_over_plain", "ours_over_theirs")]
+            rates = [of_median(at[key]["rate"], 1) for key in ("ours", "theirs")]
+            plain = [of_median(found["plain"][side]["rate"], 1) for side in SIDES]
+            rows.append([prompt, width, *plain, *rates, *ratios, identical])
+    header = ["prompt", "width", "plain", "llama.cpp, plain", "lookup", "llama.cpp, best lookup"]
+    return table(
+        [
+            *header,
+            "lookup / plain",
+            "llama.cpp's / its plain",
+            "lookup / llama.cpp's",
+            "same text as plain (augur / llama.cpp)",
+        ],
+        rows,
+    )
+
+
+def overhead_table(overheads):
+    rows = [
+        [one["scheme"], number(one["temperature"], 1), one["rounds"], number(one["round"], 0), number(one["beside_forward"], 0),
+         number(one["draft"], 1), number(one["accept"], 0), number(one["other"], 1), number(100 * one["share"], 1) + " %"]
+        for one in overheads
+    ]  # fmt: skip
+    return table(
+        ["scheme", "temperature", "rounds", "round, us", "beside the pass, us", "draft", "accept", "other", "share"],
+        rows,
+    )
+
+
+def machine_lines(machine):
+    flags = " ".join(machine["cpu_flags"])
+    return (
+        f"{machine['date']}, augur {machine['commit']}, {machine['cpu']} ({machine['threads']} threads of {machine['cores']}; {flags}), "
+        f"{machine['system']}, {machine['compiler']}, Release; llama.cpp from {machine['llama_cpp']}.\n"
+    )
+
+
+def markdown(results):
+    formats = results["formats"]
+    parts = [machine_lines(results["machine"])]
+    for context in contexts_of(formats):
+        parts.append(
+            f"### One pass over n new rows after {context} tokens\nMedian milliseconds (ratio to one row).\n\n"
+            + curve_table(formats, context)
+        )
+    if formats:
+        parts.append("### Decode, prefill, loading, memory\n" + summary_table(formats))
+    if results.get("lookup"):
+        parts.append(
+            f"### Prompt lookup, {results['lookup']['weights']}, greedy\nTokens a second.\n\n"
+            + lookup_table(results["lookup"])
+        )
+    if results.get("overhead"):
+        parts.append(
+            "### What a round costs beside the forward pass\nMicroseconds per round.\n\n"
+            + overhead_table(results["overhead"])
+        )
+    return "\n".join(parts)
+
+
+def charts(results, folder):
+    """verify_CONTEXT.svg: T(n) of both sides, a panel per format. speedup_CONTEXT.svg: how many times as fast."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "augur"
+    for context in contexts_of(results["formats"]):
+        curves = {name: of["curves"][context] for name, of in results["formats"].items() if context in of["curves"]}
+        draw_curves(curves, folder / f"verify_{context}.svg", f"One pass over n rows after {context} tokens, ms")
+        draw_speedups(
+            curves, folder / f"speedup_{context}.svg", f"llama.cpp's time over augur's, after {context} tokens"
+        )
+
+
+def contexts_of(formats):
+    return sorted({context for found in formats.values() for context in found["curves"]}, key=int)
+
+
+def draw_curves(curves, path, title):
+    import matplotlib.pyplot as plot
+
+    rows, columns = -(-len(curves) // 4), min(4, len(curves))
+    figure, panels = plot.subplots(rows, columns, figsize=(3 * columns, 3 * rows), squeeze=False)
+    for panel in panels.flat:
+        panel.set_visible(False)
+    for panel, (name, curve) in zip(panels.flat, curves.items()):
+        counts = sorted(int(n) for n in curve)
+        for side in SIDES:
+            measured = [curve[str(n)][side] for n in counts]
+            panel.plot(counts, [m["median"] for m in measured], marker=".", label=side)
+            panel.fill_between(counts, [m["low"] for m in measured], [m["high"] for m in measured], alpha=0.2)
+        panel.set(visible=True, title=name, xlabel="rows n", ylim=(0, None))
+        panel.legend(fontsize=7)
+    save(figure, path, title)
+
+
+def draw_speedups(curves, path, title):
+    import matplotlib.pyplot as plot
+
+    figure, panel = plot.subplots(figsize=(8, 4))
+    for name, curve in curves.items():
+        counts = sorted(int(n) for n in curve)
+        speedups = [curve[str(n)]["llama.cpp"]["median"] / curve[str(n)]["augur"]["median"] for n in counts]
+        panel.plot(counts, speedups, marker=".", label=name)
+    panel.set_xscale("log", base=2)
+    panel.set_xticks(counts, [str(n) for n in counts])
+    panel.minorticks_off()
+    panel.axhline(1, color="gray", linewidth=0.8)
+    panel.set(xlabel="rows n", ylim=(0, None))
+    panel.legend(fontsize=8)
+    save(figure, path, title)
+
+
+def save(figure, path, title):
+    import matplotlib.pyplot as plot
+
+    figure.suptitle(title)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plot.close(figure)

@@ -1,0 +1,139 @@
+"""benchmarks/run.py: what it makes of measurements and of what other programs print, and the questions that it asks."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks" / "peer"))
+import gguf  # noqa: E402
+import make  # noqa: E402
+import measure  # noqa: E402
+import report  # noqa: E402
+
+TINY = ROOT / "tests" / "data" / "llama" / "stories260K.gguf"
+LOOKUP_PRINTS = """
+
+one two three four
+
+...
+
+
+encoded    3 tokens in    0.370 seconds, speed:  913.057 t/s
+decoded  130 tokens in    1.466 seconds, speed:   88.674 t/s
+"""
+
+
+def constant(milliseconds):
+    return report.spread([milliseconds])
+
+
+def curve(ours, theirs):
+    """Figures of both sides for each n."""
+    return {str(n): dict(zip(report.SIDES, map(constant, pair))) for n, pair in zip((1, 8), zip(ours, theirs))}
+
+
+class Figures(unittest.TestCase):
+    def test_spread(self):
+        self.assertEqual({"median": 3, "low": 2, "high": 4, "count": 5}, report.spread([5, 1, 4, 2, 3]))
+        self.assertEqual({"median": 7, "low": 7, "high": 7, "count": 1}, report.spread([7]))
+        with self.assertRaises(ValueError):
+            report.spread([])
+
+    def test_what_llama_cpp_prints(self):
+        made = report.parse_decoding(LOOKUP_PRINTS, "one two")
+        self.assertEqual((130, 88.674, " three four\n\n..."), (made["tokens"], made["rate"], made["text"]))
+        for prompt, printed in (("five", LOOKUP_PRINTS), ("one two", "one two three")):
+            with self.assertRaises(report.Unreadable):
+                report.parse_decoding(printed, prompt)
+
+    def test_same_text(self):
+        self.assertTrue(report.same_text("abcd", "abc"))
+        self.assertFalse(report.same_text("abcd", "abd"))
+        self.assertFalse(report.same_text("", "abd"), "nothing is no text")
+
+    def test_curve_table(self):
+        lines = report.curve_table({"F32": {"curves": {"256": curve((10, 20), (20, 60))}}}, "256").splitlines()
+        self.assertEqual("|weights||n = 1|n = 8|", lines[0])
+        self.assertEqual("|F32|augur|10.00 (1.00)|20.00 (2.00)|", lines[2])
+        self.assertEqual("|F32|llama.cpp|20.00 (1.00)|60.00 (3.00)|", lines[3])
+        self.assertEqual("|F32|**times as fast**|**2.00**|**3.00**|", lines[4])
+
+    def test_sides_take_turns_in_going_first(self):
+        self.assertEqual(["augur", "llama.cpp", "augur"], [measure.alternating(i)[0] for i in range(3)])
+
+    def test_best_lookup_and_texts(self):
+        def one(rate, text):
+            return [{"tokens": 3, "rate": rate, "text": text}]
+
+        made = {
+            ("augur", "plain"): one(10, [1, 2, 3]),
+            ("llama.cpp", "plain"): one(8, "abc"),
+            ("augur", "4"): one(30, [1, 2, 3]),
+            ("llama.cpp", "4", "lookup"): one(12, "abcd"),
+            ("llama.cpp", "4", "ngram-simple"): one(16, "abd"),
+        }
+        found = measure.summary_of(made, [4])["widths"]["4"]
+        self.assertEqual(("ngram-simple", 3, 2, 30 / 16), tuple(found[key] for key in
+                         ("theirs_kind", "ours_over_plain", "theirs_over_plain", "ours_over_theirs")))  # fmt: skip
+        self.assertTrue(found["ours_identical"])
+        self.assertFalse(found["theirs_identical"])
+        made["augur", "4"] = one(30, [1, 2])
+        self.assertFalse(measure.summary_of(made, [4])["widths"]["4"]["ours_identical"])
+
+
+class Files(unittest.TestCase):
+    def test_formats(self):
+        self.assertEqual(["F32"], gguf.formats_of(TINY))
+
+    def test_no_gguf(self):
+        with self.assertRaisesRegex(ValueError, "report.py is not a GGUF"):
+            gguf.formats_of(pathlib.Path(__file__))
+
+
+class Options(unittest.TestCase):
+    def test_unknown_format(self):
+        script = ROOT / "benchmarks" / "run.py"
+        run = subprocess.run(
+            [sys.executable, "-B", script, "--formats", "F32,F33"], stderr=subprocess.PIPE, text=True, check=False
+        )
+        self.assertEqual(2, run.returncode)
+        self.assertIn("--formats has F33; valid are F32, F16", run.stderr)
+
+
+@unittest.skipUnless(os.environ.get("AUGUR_BENCH_PEER"), "bench_peer was not built")
+class Questions(unittest.TestCase):
+    def setUp(self):
+        self.command = [os.environ["AUGUR_BENCH_PEER"], TINY, 1]
+
+    def test_answers(self):
+        side = measure.Side(self.command)
+        self.addCleanup(side.kill)
+        self.assertEqual([64], side.ask("context 64", "context"))
+        for question, count in (("pass 4 3", 3), ("decode 4 2", 2), ("prefill 32 1", 1)):
+            times = side.ask(question)
+            self.assertEqual(count, len(times), question)
+            self.assertGreater(min(times), 0, question)
+        self.assertGreater(side.peak_bytes(), side.weight_bytes)
+        side.close()
+
+    def test_no_question(self):
+        for question in ("pass", "pass 0 1", "sing 4", "context 100000"):
+            run = subprocess.run(
+                [str(part) for part in self.command], input=question + "\n", capture_output=True, text=True, check=False
+            )
+            self.assertEqual(1, run.returncode, question)
+            self.assertIn("loaded", json.loads(run.stdout), question)
+            self.assertRegex(run.stderr, "^bench_peer: .*(question|context)")
+
+    def test_a_side_that_ends_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaises(make.BenchmarkError):
+            measure.Side([*self.command[:1], pathlib.Path(folder) / "none.gguf", 1])
+
+
+if __name__ == "__main__":
+    unittest.main()
