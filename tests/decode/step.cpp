@@ -136,7 +136,8 @@ BOOST_FIXTURE_TEST_CASE(seconds_are_counted_and_told_where_they_were_spent, fixt
     });
     const auto scheme = speculate(slow, slow, diary{&seen, &told}, accept::exact{});
     decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
-    BOOST_TEST(session.counts.seconds.prefill > 0);
+    const double prefill = session.counts.seconds.prefill;
+    BOOST_TEST(prefill > 0);
     const time_spent spent = decode::step(scheme, session).seconds;
     BOOST_TEST(spent.draft > 0);
     BOOST_TEST(spent.verify > 0);
@@ -146,6 +147,9 @@ BOOST_FIXTURE_TEST_CASE(seconds_are_counted_and_told_where_they_were_spent, fixt
     BOOST_TEST(session.counts.seconds.verify == spent.verify);
     BOOST_TEST(session.counts.seconds.accept == spent.accept);
     BOOST_TEST(session.counts.seconds.other == spent.other);
+    const time_spent more = decode::step(scheme, session).seconds;
+    BOOST_TEST(session.counts.seconds.prefill == prefill);
+    BOOST_TEST(session.counts.seconds.verify == spent.verify + more.verify);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_invalid_row_ends_after_what_was_accepted, fixture) {
