@@ -166,6 +166,13 @@ BOOST_FIXTURE_TEST_CASE(what_was_held_back_from_a_cancelled_stream_is_in_the_tex
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(a_code_point_that_a_cancelled_stream_cuts_is_replaced, fixture) {
+    chosen.stop.text_of = [](token t) { return t == 2 ? std::string("\xE2\x82") : letter(t); };
+    std::size_t seen = 0;
+    chosen.on_token = [&](const commit::committed_token&) { return ++seen < 2; };
+    BOOST_TEST(decode::generate(plain(target), prompt, chosen).text == "b\uFFFD");
+}
+
 BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture) {
     const auto wild = testing::hashed_model(8, 5);
     chosen.log_probabilities = true;
