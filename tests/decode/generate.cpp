@@ -3,6 +3,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <numeric>
@@ -241,6 +242,22 @@ BOOST_FIXTURE_TEST_CASE(one_seed_one_text, fixture) {
     BOOST_TEST(first == decode::generate(scheme, prompt, chosen).tokens);
     chosen.seed = 8;
     BOOST_TEST(first != decode::generate(scheme, prompt, chosen).tokens);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_clock_lengths_that_time_decides_repeat, fixture) {
+    chosen.timed = false;
+    chosen.stop = {.max_tokens = 60};
+    const auto wild = testing::markov_model({{0.1, 0.9}, {0.8, 0.2}});
+    chosen.sampling.temperature.value = 1;
+    const std::vector<token> start{0, 1, 0, 1};
+    const auto scheme = speculate(draft::prompt_lookup(1, 2), wild, policy::cost_aware{}, accept::rejection_sampling{});
+    const auto first = decode::generate(scheme, start, chosen);
+    const auto second = decode::generate(scheme, start, chosen);
+    BOOST_TEST(first.counts.stages[0].drafted > 0u);
+    BOOST_TEST(first.counts.stages[0].drafted == second.counts.stages[0].drafted);
+    BOOST_TEST(first.tokens == second.tokens, boost::test_tools::per_element());
+    const double milliseconds = 4 * static_cast<double>(first.counts.rounds());  // draft, verify, accept, other
+    BOOST_TEST(first.counts.seconds.decoding() == milliseconds / 1000, boost::test_tools::tolerance(1e-9));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

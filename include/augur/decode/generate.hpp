@@ -22,6 +22,8 @@ struct options {
     commit::stop_conditions stop{};
     commit::token_sink on_token{};  ///< sees every token as it is committed; false ends the decoding after it
     bool log_probabilities = false;
+    /// False: each part of a round counts as a millisecond, so that policies that learn from time can be repeated.
+    bool timed = true;
 };
 
 /// A finished decoding.
@@ -58,7 +60,7 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
     generation<typename Scheme::policy_type> made{.policy = s.policy, .seed = chosen.seed};
-    const step_options each{chosen.on_token, chosen.log_probabilities};
+    const step_options each{chosen.on_token, chosen.log_probabilities, chosen.timed};
     while (s.finished == finish_reason::running) {
         const auto record = step(scheme, s, each);
         made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),

@@ -30,6 +30,7 @@ struct round_record {
 struct step_options {
     commit::token_sink on_token{};
     bool log_probabilities = false;
+    bool timed = true;
 };
 
 namespace detail {
@@ -81,7 +82,7 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
 /// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
 template <class Scheme, Chooser C>
 auto step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
-    augur::detail::stopwatch watch;
+    augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1);
