@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "augur/accept/concept.hpp"
@@ -28,7 +27,7 @@ struct block {
     /// `targets[i]` follows the first i drafted tokens; there is one more of them than drafted tokens, or fewer where a row
     /// could not be drawn from. `draws(i)` is the randomness of the position after the first i.
     template <ChainProposal Proposal, class Draws>
-    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+    verdict judge_block(const auto& targets, const Proposal& proposed, const Draws& draws) const {
         const std::size_t length = std::min(proposed.size(), targets.size());
         const std::vector<double> worth = path_worth(targets, proposed, length);
         std::size_t kept = length;
@@ -51,13 +50,12 @@ struct block {
         return decided;
     }
 
-    token draw(const distribution& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
+    token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
 
  private:
     /// worth[i] = min(1, worth[i-1] * target(x_i) / draft(x_i)), worth[0] = 1.
     template <class Proposal>
-    static std::vector<double> path_worth(std::span<const distribution> targets, const Proposal& proposed,
-                                          std::size_t length) {
+    static std::vector<double> path_worth(const auto& targets, const Proposal& proposed, std::size_t length) {
         std::vector<double> worth{1.0};
         for (std::size_t i = 0; i < length; ++i) {
             const auto drafted = proposed[i];
@@ -69,7 +67,7 @@ struct block {
 
     /// The probability that the first `kept` tokens stand, given that no longer prefix does.
     template <class Proposal>
-    static double stands(double worth, std::size_t kept, std::size_t length, std::span<const distribution> targets,
+    static double stands(double worth, std::size_t kept, std::size_t length, const auto& targets,
                          const Proposal& proposed) {
         if (kept == length) return worth;
         const double left = residual_weights(targets[kept], proposed[kept], worth).total();

@@ -18,12 +18,12 @@ struct coupled {
     using drawing = draft::shared_noise;
 
     template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const token drawn = draw(target, draws);
         return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
     }
 
-    token draw(const distribution& target, auto& draws) const { return static_cast<token>(draws.race(target)); }
+    token draw(const auto& target, auto& draws) const { return static_cast<token>(draws.race(target)); }
 };
 
 static_assert(AcceptanceCriterionFor<coupled, point_mass> && AcceptanceCriterionFor<coupled, distribution>);

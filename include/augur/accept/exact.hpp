@@ -24,12 +24,12 @@ struct exact {
     }
 
     template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
         const token greedy = target.mode();
         return drafted.id == greedy ? decision::accept() : decision::replace_with(greedy);
     }
 
-    token draw(const distribution& target, auto& /*draws*/) const { return target.mode(); }
+    token draw(const auto& target, auto& /*draws*/) const { return target.mode(); }
 };
 
 static_assert(AcceptanceCriterionFor<exact, point_mass> && AcceptanceCriterionFor<exact, distribution>);

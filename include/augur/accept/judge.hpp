@@ -1,26 +1,33 @@
 #pragma once
 // Walks a chain: applies a criterion to drafted tokens until one is rejected, then takes the token that follows.
 
+#include <concepts>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "augur/accept/concept.hpp"
-#include "augur/model/concepts.hpp"
-#include "augur/transform/pipeline.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/verdict.hpp"
 
 namespace augur::accept {
 
+/// Makes distributions of a model's rows, on the host (transform::pipeline with augur::scores) or on a device.
+template <class T, class Rows>
+concept TransformsRows = requires(const T& transform, const Rows& rows, const prefix& before,
+                                  typename T::distribution_type& out) {
+    transform.apply(rows[std::size_t{}], before, out);
+    { out.empty() } -> std::convertible_to<bool>;
+};
+
 /// Token by token.
-template <class Criterion, ChainProposal Proposal, Chooser C>
-verdict judge_each(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
-                   const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
+verdict judge_each(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+                   prefix& before, C& chooser, std::size_t round) {
     supposition supposed(before);
     verdict decided{.drafted = proposed.size()};
-    distribution target;
+    typename Transform::distribution_type target;
     for (std::size_t i = 0; i <= proposed.size(); ++i) {
         transform.apply(rows[i], before, target);
         if (target.empty()) return decided;
@@ -42,9 +49,10 @@ verdict judge_each(const Criterion& criterion, const Proposal& proposed, const L
 }
 
 /// The whole block at once, for criteria that weigh it so: every row is transformed first.
-template <class Criterion, ChainProposal Proposal, Chooser C>
-verdict judge_whole(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
-                    const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
+verdict judge_whole(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+                    prefix& before, C& chooser, std::size_t round) {
+    using distribution = typename Transform::distribution_type;
     const std::size_t first = before.size();
     supposition supposed(before);
     std::vector<distribution> targets;
@@ -62,10 +70,10 @@ verdict judge_whole(const Criterion& criterion, const Proposal& proposed, const 
 /// is transformed with exactly the tokens before it as history, those accepted in this walk included.
 /// The prefix is unchanged on return. Throws nothing of its own: a row from which nothing can be drawn ends the walk.
 /// Cost: one transform and one judgement per token up to the first rejection; of all rows for criteria of whole blocks.
-template <class Criterion, ChainProposal Proposal, Chooser C>
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
-judge(const Criterion& criterion, const Proposal& proposed, const LogitRows auto& rows,
-      const transform::pipeline& transform, prefix& before, C& chooser, std::size_t round) {
+judge(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+      prefix& before, C& chooser, std::size_t round) {
     if constexpr (ReturnsVerdict<Criterion, typename Proposal::claim_type>) {
         return judge_whole(criterion, proposed, rows, transform, before, chooser, round);
     } else {

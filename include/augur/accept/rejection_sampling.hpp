@@ -5,18 +5,19 @@
 #include <cstddef>
 
 #include "augur/accept/concept.hpp"
+#include "augur/detail/chunks.hpp"
 #include "augur/draft/drawing.hpp"
 
 namespace augur::accept {
 
 /// max(0, scale * target - draft) as weights: with scale 1 the residual distribution. Nothing is stored: two passes where it
 /// is used. The distributions must outlive it.
-template <class Claim>
+template <class Claim, class Row = distribution>
 class residual_weights {
  public:
-    residual_weights(const distribution& target, drafted_token<Claim> drafted, double scale = 1)
+    residual_weights(const Row& target, drafted_token<Claim> drafted, double scale = 1)
         : target_(target), drafted_(drafted), scale_(scale) {
-        for (std::size_t i = 0; i < size(); ++i) total_ += (*this)[i];
+        total_ = detail::sum_in_chunks(*this, size());
     }
 
     std::size_t size() const { return target_.size(); }
@@ -27,7 +28,7 @@ class residual_weights {
     double total() const { return total_; }
 
  private:
-    const distribution& target_;
+    const Row& target_;
     drafted_token<Claim> drafted_;
     double scale_;
     double total_ = 0;
@@ -43,20 +44,20 @@ struct rejection_sampling {
     using drawing = draft::sampled;
 
     template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const double target_probability = target.probability(drafted.id);
         const double draft_probability = drafted.probability(drafted.id);
         if (target_probability > 0 &&
             draws.flip(std::min(1.0, target_probability / draft_probability), purpose::accept)) {
             return decision::accept();
         }
-        const residual_weights<Claim> residual(target, drafted);
+        const residual_weights residual(target, drafted);
         // Rejection means target(x) < draft(x), so some other token has more; only rounding can leave nothing over.
         if (!(residual.total() > 0)) return decision::replace_with(draw(target, draws));
         return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
     }
 
-    token draw(const distribution& target, auto& draws) const {
+    token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 };

@@ -5,11 +5,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "augur/detail/host_device.hpp"
+
 namespace augur::detail {
 
 /// exp(x) for x <= 0, relative error below 2e-7; 0 below -87 and for -infinity. The argument must not be NaN.
 /// Cody-Waite reduction x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 (Cephes expf).
-inline float exp_nonpositive(float x) {
+AUGUR_HOST_DEVICE inline float exp_nonpositive(float x) {
     const float bounded = x < -87.0f ? -87.0f : x;
     const float shifted = bounded * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to the nearest integer
     const float n = shifted - 12582912.0f;

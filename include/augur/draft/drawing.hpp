@@ -11,16 +11,14 @@ namespace augur::draft {
 struct argmax {
     using claim_type = point_mass;
 
-    token pick(const distribution& row, auto& /*draws*/) const { return row.mode(); }
+    token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
 };
 
 /// A draw from the row, which is kept with the token: for rejection sampling.
 struct sampled {
     using claim_type = distribution;
 
-    token pick(const distribution& row, auto& draws) const {
-        return static_cast<token>(draws.choose(row, purpose::draft));
-    }
+    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.choose(row, purpose::draft)); }
 };
 
 /// A draw with the noise that belongs to the position, the same that the target draws with. Given the noise the token is
@@ -28,7 +26,7 @@ struct sampled {
 struct shared_noise {
     using claim_type = point_mass;
 
-    token pick(const distribution& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
+    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
 };
 
 }  // namespace augur::draft

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <utility>
 
+#include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/scores.hpp"
 
@@ -26,8 +27,12 @@ struct softmax_moments {
     bool defined() const { return valid && sum > 0; }
 
     /// Joins the statistics of two disjoint parts of a row; the larger maximum becomes common.
-    friend softmax_moments merge(softmax_moments a, softmax_moments b) {
-        if (a.maximum < b.maximum) std::swap(a, b);
+    AUGUR_HOST_DEVICE friend softmax_moments merge(softmax_moments a, softmax_moments b) {
+        if (a.maximum < b.maximum) {
+            const softmax_moments larger = b;
+            b = a;
+            a = larger;
+        }
         a.valid = a.valid && b.valid;
         if (!(b.sum > 0)) return a;
         const double shift = static_cast<double>(b.maximum) - static_cast<double>(a.maximum);
@@ -42,7 +47,7 @@ struct softmax_moments {
 };
 
 namespace detail {
-inline softmax_moments moments_of_block(std::span<const float> block) {
+AUGUR_HOST_DEVICE inline softmax_moments moments_of_block(std::span<const float> block) {
     softmax_moments made;
     int invalid = 0;
     for (float x : block) {
@@ -54,7 +59,7 @@ inline softmax_moments moments_of_block(std::span<const float> block) {
     float sum = 0;
     float moment = 0;
     for (float x : block) {
-        const float below = std::max(x - made.maximum, -88.0f);
+        const float below = x - made.maximum < -88.0f ? -88.0f : x - made.maximum;
         const float weight = augur::detail::exp_nonpositive(below);
         sum += weight;
         moment += below * weight;
@@ -63,24 +68,49 @@ inline softmax_moments moments_of_block(std::span<const float> block) {
     made.moment = static_cast<double>(moment);
     return made;
 }
+
+AUGUR_HOST_DEVICE inline double log_moment(double weight) {
+    return weight > 0 ? weight * std::log(weight) : 0;
+}
+
+struct log_moments {
+    const distribution& of;
+
+    double operator[](std::size_t i) const { return log_moment(of[i]); }
+};
 }  // namespace detail
 
-/// One pass over the row, in blocks that stay in the first-level cache. O(vocabulary).
-inline softmax_moments moments(logit_row row) {
+/// Of one chunk of a row (detail/chunks.hpp), in blocks that stay in the first-level cache.
+AUGUR_HOST_DEVICE inline softmax_moments moments_of_chunk(std::span<const float> chunk) {
     constexpr std::size_t block = 64;
     softmax_moments total;
-    for (std::size_t begin = 0; begin < row.size(); begin += block) {
-        total = merge(total, detail::moments_of_block(row.subspan(begin, std::min(block, row.size() - begin))));
+    for (std::size_t begin = 0; begin < chunk.size(); begin += block) {
+        const std::size_t left = chunk.size() - begin;
+        total = merge(total, detail::moments_of_block(chunk.subspan(begin, left < block ? left : block)));
     }
     return total;
 }
 
-/// Entropy of softmax(row) in nats, in [0, ln vocabulary]; log s - t/s with the moments above.
-/// A row that holds NaN or +infinity, or no finite logit, is maximally uncertain: +infinity.
-inline double entropy_nats(logit_row row) {
-    const softmax_moments m = moments(row);
+/// One pass over the row. O(vocabulary).
+inline softmax_moments moments(logit_row row) {
+    softmax_moments total;
+    for (std::size_t begin = 0; begin < row.size(); begin += augur::detail::chunk_size) {
+        const std::size_t end = augur::detail::end_of_chunk(begin, row.size());
+        total = merge(total, moments_of_chunk(row.subspan(begin, end - begin)));
+    }
+    return total;
+}
+
+/// Entropy in nats of the softmax that has these moments: log s - t/s. Where it has none, +infinity.
+inline double entropy_nats(const softmax_moments& m) {
     if (!m.defined()) return std::numeric_limits<double>::infinity();
     return std::max(0.0, std::log(m.sum) - m.moment / m.sum);
+}
+
+/// Entropy of softmax(row) in nats, in [0, ln vocabulary].
+/// A row that holds NaN or +infinity, or no finite logit, is maximally uncertain: +infinity.
+inline double entropy_nats(logit_row row) {
+    return entropy_nats(moments(row));
 }
 
 /// The same in bits, in [0, log2 vocabulary].
@@ -92,10 +122,7 @@ inline double entropy_bits(logit_row row) {
 inline double entropy_nats(const distribution& of) {
     if (of.empty()) return std::numeric_limits<double>::infinity();
     if (of.is_point()) return 0;
-    double moment = 0;
-    for (std::size_t i = 0; i < of.size(); ++i) {
-        if (of[i] > 0) moment += of[i] * std::log(of[i]);
-    }
+    const double moment = augur::detail::sum_in_chunks(detail::log_moments{of}, of.size());
     return std::max(0.0, std::log(of.total()) - moment / of.total());
 }
 

@@ -2,28 +2,18 @@
 // All randomness goes through a chooser. In production it is a counter-based generator keyed by what the number is for;
 // in tests the same code is driven down every branch (testing/enumerate.hpp).
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <type_traits>
 
+#include "augur/detail/chunks.hpp"
+#include "augur/random/draw_key.hpp"
 #include "augur/random/philox.hpp"
+#include "augur/random/race.hpp"
 #include "augur/types/distribution.hpp"
 
 namespace augur {
-
-/// What a random number decides. Different purposes at one position are independent.
-enum class purpose : std::uint32_t { race, draft, accept, correction };
-
-/// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must not
-/// determine a later one. Noise that has to be shared between models and rounds is keyed with round 0.
-struct draw_key {
-    std::size_t position = 0;
-    purpose why = purpose::race;
-    std::size_t round = 0;
-};
 
 /// Nonnegative weights, not necessarily normalised: size(), operator[], total().
 template <class W>
@@ -90,58 +80,25 @@ class philox_chooser {
 
     /// Inverse transform on a 53-bit uniform; one pass over the weights.
     std::size_t choose(const Weights auto& weights, draw_key key) const {
-        const philox_counter words = at(key, 0);
-        const double threshold = unit_interval(words[0], words[1]) * weights.total();
-        double cumulative = 0;
-        std::size_t last_possible = 0;
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            const double weight = weights[i];
-            if (weight > 0) {
-                last_possible = i;
-                cumulative += weight;
-                if (threshold < cumulative) return i;
-            }
-        }
-        return last_possible;  // the sum, rounded, fell short of the total
+        const std::size_t size = weights.size();
+        const augur::detail::chunk_sums<std::remove_cvref_t<decltype(weights)>> sums{weights, size};
+        return augur::detail::find_in_chunks(weights, size, sums, uniform(key) * weights.total());
     }
 
-    bool flip(double probability, draw_key key) const {
-        const philox_counter words = at(key, 0);
-        return unit_interval(words[0], words[1]) < probability;
-    }
+    bool flip(double probability, draw_key key) const { return uniform(key) < probability; }
 
-    /// Exponential race: argmin of E_i / weight_i with E_i = -log(1 - u_i). Since E_i >= u_i, the logarithm is taken only
-    /// for clocks that can still win. One Philox call per four weights, none for four zeros.
+    /// Exponential race (random/race.hpp); one pass over the weights.
     std::size_t race(const Weights auto& weights, std::size_t position) const {
-        std::size_t winner = 0;
-        double earliest = std::numeric_limits<double>::infinity();
-        for (std::size_t block = 0; block < weights.size(); block += 4) {
-            const std::size_t end = std::min(block + 4, static_cast<std::size_t>(weights.size()));
-            double largest = 0;
-            for (std::size_t i = block; i < end; ++i) largest = std::max(largest, static_cast<double>(weights[i]));
-            if (!(largest > 0) || open_unit_interval(0) >= earliest * largest) continue;
-            const philox_counter words = at({position, purpose::race, 0}, static_cast<std::uint32_t>(block / 4));
-            for (std::size_t i = block; i < end; ++i) {
-                const double weight = weights[i];
-                const double u = open_unit_interval(words[i - block]);
-                if (!(weight > 0) || u >= earliest * weight) continue;
-                const double arrival = -std::log1p(-u) / weight;
-                if (arrival < earliest) {
-                    earliest = arrival;
-                    winner = i;
-                }
-            }
-        }
-        return winner;
+        return first_arrival(weights, 0, weights.size(), position, key_).index;
     }
 
- private:
-    philox_counter at(draw_key key, std::uint32_t block) const {
-        return philox4x32({block, static_cast<std::uint32_t>(key.why), static_cast<std::uint32_t>(key.position),
-                           static_cast<std::uint32_t>(key.round)},
-                          key_);
+    /// The number of that name, uniform in [0, 1).
+    double uniform(draw_key key) const {
+        const philox_counter words = words_of(key, 0, key_);
+        return unit_interval(words[0], words[1]);
     }
 
+ protected:
     philox_key key_;
 };
 

@@ -6,13 +6,15 @@
 #include <array>
 #include <cstdint>
 
+#include "augur/detail/host_device.hpp"
+
 namespace augur::random {
 
 using philox_counter = std::array<std::uint32_t, 4>;
 using philox_key = std::array<std::uint32_t, 2>;
 
 /// The ten-round permutation of the counter under the key.
-constexpr philox_counter philox4x32(philox_counter counter, philox_key key) {
+AUGUR_HOST_DEVICE constexpr philox_counter philox4x32(philox_counter counter, philox_key key) {
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter[0];
         const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter[2];
@@ -25,13 +27,13 @@ constexpr philox_counter philox4x32(philox_counter counter, philox_key key) {
 }
 
 /// A uniform double in [0, 1) from two words: 53 bits.
-constexpr double unit_interval(std::uint32_t high, std::uint32_t low) {
+AUGUR_HOST_DEVICE constexpr double unit_interval(std::uint32_t high, std::uint32_t low) {
     const std::uint64_t bits = (std::uint64_t{high} << 32 | low) >> 11;
     return static_cast<double>(bits) * 0x1.0p-53;
 }
 
 /// A uniform double in (0, 1) from one word, symmetric around one half.
-constexpr double open_unit_interval(std::uint32_t word) {
+AUGUR_HOST_DEVICE constexpr double open_unit_interval(std::uint32_t word) {
     return (static_cast<double>(word) + 0.5) * 0x1.0p-32;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "augur/detail/host_device.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 
@@ -31,10 +32,14 @@ struct penalties {
     void operator()(std::span<float> logits, const prefix& before) const {
         for (const auto& [t, count] : before.counts()) {
             if (static_cast<std::size_t>(t) >= logits.size()) continue;
-            float& logit = logits[static_cast<std::size_t>(t)];
-            if (repetition != 1) logit = logit > 0 ? logit / repetition : logit * repetition;
-            if (count.generated > 0) logit -= presence + frequency * static_cast<float>(count.generated);
+            apply(logits[static_cast<std::size_t>(t)], static_cast<float>(count.generated));
         }
+    }
+
+    /// To one token that occurs, so often in the output.
+    AUGUR_HOST_DEVICE void apply(float& logit, float generated) const {
+        if (repetition != 1) logit = logit > 0 ? logit / repetition : logit * repetition;
+        if (generated > 0) logit -= presence + frequency * generated;
     }
 };
 

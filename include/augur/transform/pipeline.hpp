@@ -43,6 +43,8 @@ struct settings {
 /// Cost: O(vocabulary) per row; greedy decoding without penalties is one scan for the largest logit.
 class pipeline {
  public:
+    using distribution_type = distribution;
+
     pipeline(settings chosen, std::size_t vocabulary_size)
         : settings_(std::move(chosen)), vocabulary_size_(vocabulary_size) {
         if (vocabulary_size == 0) augur::detail::fail("the vocabulary size is 0; there is nothing to draw from");

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
@@ -29,12 +30,12 @@ struct top_p {
         const float maximum = *std::max_element(logits.begin(), logits.end());
         if (!std::isfinite(maximum)) return;
         std::vector<ranked> tokens;
-        double total = 0;
+        std::vector<float> weights(logits.size());
         for (std::size_t i = 0; i < logits.size(); ++i) {
-            const float weight = augur::detail::exp_nonpositive(logits[i] - maximum);
-            if (weight > 0) tokens.push_back({weight, i});
-            total += static_cast<double>(weight);
+            weights[i] = augur::detail::exp_nonpositive(logits[i] - maximum);
+            if (weights[i] > 0) tokens.push_back({weights[i], i});
         }
+        const double total = augur::detail::sum_in_chunks(weights, weights.size());
         const std::size_t kept = rank_until(tokens, static_cast<double>(p) * total);
         std::vector<float> nucleus(kept);
         for (std::size_t i = 0; i < kept; ++i) nucleus[i] = logits[tokens[i].index];

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/chunks.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur {
@@ -79,15 +80,7 @@ class distribution {
     }
 
  private:
-    void sum_up() {
-        double lanes[8] = {};
-        std::size_t i = 0;
-        for (; i + 8 <= weights_.size(); i += 8) {
-            for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += static_cast<double>(weights_[i + lane]);
-        }
-        for (; i < weights_.size(); ++i) lanes[0] += static_cast<double>(weights_[i]);
-        total_ = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-    }
+    void sum_up() { total_ = detail::sum_in_chunks(weights_, weights_.size()); }
 
     std::vector<float> weights_;
     std::size_t size_ = 0;

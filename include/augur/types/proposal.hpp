@@ -15,9 +15,15 @@ namespace augur {
 /// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn; whatever its row was, it is certain.
 struct point_mass {};
 
-/// One drafted token as a criterion sees it. `Claim` is point_mass, or distribution: the very row it was drawn from.
+/// One drafted token as a criterion sees it. `Claim` is point_mass, or the type of the very row it was drawn from:
+/// distribution, or one that lies on a device.
 template <class Claim>
-struct drafted_token;
+struct drafted_token {
+    token id = no_token;
+    const Claim* row = nullptr;
+
+    double probability(token t) const { return row->probability(t); }
+};
 
 template <>
 struct drafted_token<point_mass> {
@@ -27,18 +33,31 @@ struct drafted_token<point_mass> {
     double probability(token t) const { return t == id ? 1.0 : 0.0; }
 };
 
-template <>
-struct drafted_token<distribution> {
-    token id = no_token;
-    const distribution* row = nullptr;
-
-    double probability(token t) const { return row->probability(t); }
-};
-
 /// A chain of drafted tokens. With point_mass it stores no rows; else what [] returns points into the proposal, until the
 /// next push or clear.
 template <class Claim>
-class proposal;
+class proposal {
+ public:
+    using claim_type = Claim;
+
+    void push(token t, Claim drawn_from) {
+        tokens_.push_back(t);
+        rows_.push_back(std::move(drawn_from));
+    }
+    void clear() {
+        tokens_.clear();
+        rows_.clear();
+    }
+
+    std::size_t size() const { return tokens_.size(); }
+    bool empty() const { return tokens_.empty(); }
+    std::span<const token> tokens() const { return tokens_; }
+    drafted_token<Claim> operator[](std::size_t i) const { return {tokens_[i], &rows_[i]}; }
+
+ private:
+    std::vector<token> tokens_;
+    std::vector<Claim> rows_;
+};
 
 template <>
 class proposal<point_mass> {
@@ -55,30 +74,6 @@ class proposal<point_mass> {
 
  private:
     std::vector<token> tokens_;
-};
-
-template <>
-class proposal<distribution> {
- public:
-    using claim_type = distribution;
-
-    void push(token t, distribution drawn_from) {
-        tokens_.push_back(t);
-        rows_.push_back(std::move(drawn_from));
-    }
-    void clear() {
-        tokens_.clear();
-        rows_.clear();
-    }
-
-    std::size_t size() const { return tokens_.size(); }
-    bool empty() const { return tokens_.empty(); }
-    std::span<const token> tokens() const { return tokens_; }
-    drafted_token<distribution> operator[](std::size_t i) const { return {tokens_[i], &rows_[i]}; }
-
- private:
-    std::vector<token> tokens_;
-    std::vector<distribution> rows_;
 };
 
 /// P models a proposal of a chain.

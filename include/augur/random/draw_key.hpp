@@ -1,0 +1,33 @@
+#pragma once
+// The names of random numbers: a number belongs to what it is for, not to how many were drawn before it.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "augur/detail/host_device.hpp"
+#include "augur/random/philox.hpp"
+
+namespace augur {
+
+/// What a random number decides. Different purposes at one position are independent.
+enum class purpose : std::uint32_t { race, draft, accept, correction };
+
+/// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must not
+/// determine a later one. Noise that has to be shared between models and rounds is keyed with round 0.
+struct draw_key {
+    std::size_t position = 0;
+    purpose why = purpose::race;
+    std::size_t round = 0;
+};
+
+namespace random {
+
+/// The words of that name under a seed's key, four to a block.
+AUGUR_HOST_DEVICE inline philox_counter words_of(draw_key name, std::uint32_t block, philox_key key) {
+    return philox4x32({block, static_cast<std::uint32_t>(name.why), static_cast<std::uint32_t>(name.position),
+                       static_cast<std::uint32_t>(name.round)},
+                      key);
+}
+
+}  // namespace random
+}  // namespace augur
