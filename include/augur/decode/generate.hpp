@@ -60,7 +60,8 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
     generation<typename Scheme::policy_type> made{.policy = s.policy, .seed = chosen.seed};
-    const step_options each{chosen.on_token, chosen.log_probabilities, chosen.timed};
+    step_options each{chosen.on_token, chosen.log_probabilities};
+    each.timed = chosen.timed;
     while (s.finished == finish_reason::running) {
         const auto record = step(scheme, s, each);
         made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
