@@ -6,6 +6,8 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "model/smallest.hpp"
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_draft_model)
@@ -43,6 +45,17 @@ BOOST_FIXTURE_TEST_CASE(argmax_follows_the_model, fixture) {
         tokens.push_back(t);
     }
     BOOST_TEST(before.size() == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_model_that_returns_every_row_is_read_from_the_last, fixture) {
+    const draft::draft_model<smallest::model> drafter(smallest::model{});
+    auto state = drafter.make_state();
+    const policy::fixed_length three{3};
+    transform = transform::pipeline({}, 8);
+    auto given = context(three);
+    const std::vector<token> counted{3, 4, 5};
+    BOOST_TEST(drafter.propose(state, given).tokens() == std::span<const token>(counted),
+               boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_sampled_token_keeps_the_row_it_was_drawn_from, fixture) {

@@ -35,6 +35,7 @@ BOOST_AUTO_TEST_CASE(shared_noise_depends_on_the_position_and_nothing_else) {
         position_draws early(chooser, position, 0);
         position_draws late(chooser, position, 17);
         BOOST_TEST(draft::shared_noise{}.pick(row, early) == draft::shared_noise{}.pick(row, late));
+        BOOST_TEST(draft::shared_noise{}.pick(row, early) == static_cast<token>(chooser.race(row, position)));
     }
 }
 
