@@ -44,6 +44,7 @@ BOOST_AUTO_TEST_CASE(a_model_without_partial_rows_serves_too) {
     const std::vector<token> tokens{1, 2, 3, 4};
     const auto rows = cached.score(tokens, 1);
     BOOST_TEST(rows[rows.size() - 1][4] == 1.0f);
+    BOOST_TEST(cached.score(tokens, 2).size() >= 2u);  // of tokens that it holds, too
 }
 
 BOOST_AUTO_TEST_CASE(fill_then_score_computes_only_what_is_missing) {
