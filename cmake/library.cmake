@@ -1,4 +1,5 @@
 # augur::augur  the library: the standard library, Eigen and threads, nothing else below it
+# augur::device rows that stay in a device's memory, by Thrust: adds the CUDA C++ core libraries, which are headers
 # augur::llama  the bundled reader, tokenizer and Llama: adds nlohmann_json and PCRE2
 find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(Threads REQUIRED)
@@ -6,8 +7,10 @@ find_package(Threads REQUIRED)
 file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/augur/*.hpp
      ${PROJECT_SOURCE_DIR}/include/augur/*.inc)
 set(augur_llama_headers ${augur_core_headers})
+set(augur_device_headers ${augur_core_headers})
 list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama)/")
-list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama)/")
+list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/backend/device/")
+list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama|backend/device)/")
 
 add_library(augur INTERFACE)
 add_library(augur::augur ALIAS augur)
@@ -30,4 +33,20 @@ if(nlohmann_json_FOUND AND TARGET PkgConfig::augur_pcre2)
 else()
   set(augur_HAS_LLAMA FALSE)
   message(STATUS "augur::llama is left out: it needs nlohmann_json and libpcre2-8 (with pkg-config)")
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/cccl.cmake)
+if(augur_CCCL_INCLUDE_DIRECTORY)
+  set(augur_HAS_DEVICE TRUE)
+  add_library(augur_device INTERFACE)
+  add_library(augur::device ALIAS augur_device)
+  set_target_properties(augur_device PROPERTIES EXPORT_NAME device)
+  target_sources(augur_device INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_device_headers})
+  target_link_libraries(augur_device INTERFACE augur)
+  target_include_directories(augur_device SYSTEM INTERFACE $<BUILD_INTERFACE:${augur_CCCL_INCLUDE_DIRECTORY}>)
+  # Products and sums apart, as on the host: the same bits, the same decisions.
+  target_compile_options(augur_device INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
+else()
+  set(augur_HAS_DEVICE FALSE)
+  message(STATUS "augur::device is left out: it needs CCCL, from a CUDA toolkit or in augur_CCCL (examples/fetch.py cccl)")
 endif()

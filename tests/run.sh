@@ -9,10 +9,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 setup build fetch test
 model=$(python3 examples/fetch.py smollm2)
 python3 examples/fetch.py vectors >/dev/null
+cccl=$(python3 examples/fetch.py cccl)
 
-step "Configuring (log: $setup_log)" cmake --preset asan -Daugur_WERROR=ON
+step "Configuring (log: $setup_log)" cmake --preset asan -Daugur_WERROR=ON -Daugur_CCCL="$cccl"
 step "Configuring the optimized build" cmake --preset dev -Daugur_WERROR=ON \
-  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"
+  -Daugur_CCCL="$cccl" -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"
 echo "== Building with clang and its sanitizers"
 cmake --build --preset asan
 echo "== Building with g++, optimized"

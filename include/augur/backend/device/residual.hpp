@@ -1,0 +1,70 @@
+#pragma once
+// The residual of two distributions that lie in device memory, for the criteria of augur::accept.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/backend/device/distribution.hpp"
+#include "augur/backend/device/execution.hpp"
+#include "augur/types/proposal.hpp"
+
+namespace augur::backend::device {
+
+/// What device code sees of a claim: a row, or a certain token.
+template <class Policy>
+weights_view view_of(const drafted_token<distribution<Policy>>& drafted) {
+    return drafted.row->view();
+}
+inline weights_view view_of(const drafted_token<point_mass>& drafted) {
+    return {.weights = nullptr, .point = drafted.id, .total = 1};
+}
+
+struct residual_view {
+    weights_view target;
+    weights_view drafted;
+    double scale = 1;
+
+    AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
+        const double left = scale * target.probability(i) - drafted.probability(i);
+        return left > 0 ? left : 0;
+    }
+};
+
+}  // namespace augur::backend::device
+
+namespace augur::accept {
+
+/// The same weights, added up on the device.
+template <class Claim, class Policy>
+class residual_weights<Claim, backend::device::distribution<Policy>> {
+ public:
+    using row = backend::device::distribution<Policy>;
+
+    residual_weights(const row& target, drafted_token<Claim> drafted, double scale = 1)
+        : target_(target),
+          drafted_(drafted),
+          view_{target.view(), backend::device::view_of(drafted), scale},
+          sums_(backend::device::map_chunks(policy(), size(), backend::device::sum_chunk<decltype(view_)>{view_})),
+          total_(backend::device::fold(policy(), sums_, backend::device::plus{})) {}
+
+    std::size_t size() const { return target_.size(); }
+    double operator[](std::size_t i) const {
+        const token t = static_cast<token>(i);
+        return std::max(0.0, view_.scale * target_.probability(t) - drafted_.probability(t));
+    }
+    double total() const { return total_; }
+
+    const Policy& policy() const { return target_.policy(); }
+    backend::device::residual_view view() const { return view_; }
+    const backend::device::memory<double>& sums() const { return sums_; }
+
+ private:
+    const row& target_;
+    drafted_token<Claim> drafted_;
+    backend::device::residual_view view_;
+    backend::device::memory<double> sums_;
+    double total_;
+};
+
+}  // namespace augur::accept

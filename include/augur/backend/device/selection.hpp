@@ -1,0 +1,107 @@
+#pragma once
+// Temperature, top-k, top-p, min-p and softmax of a row in device memory, each with the outcome of its namesake in transform/.
+
+#include <thrust/copy.h>
+#include <thrust/functional.h>
+#include <thrust/sequence.h>
+#include <thrust/sort.h>
+
+#include <cstddef>
+#include <limits>
+
+#include "augur/backend/device/execution.hpp"
+#include "augur/backend/device/row.hpp"
+#include "augur/detail/exponential.hpp"
+
+namespace augur::backend::device {
+
+/// logit = (logit - largest) * factor
+struct sharpen {
+    float* logits;
+    float largest;
+    float factor;
+
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const { logits[i] = (logits[i] - largest) * factor; }
+};
+
+/// Removes what is below a floor.
+struct remove_below {
+    float* logits;
+    float floor;
+
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const {
+        if (logits[i] < floor) logits[i] = -std::numeric_limits<float>::infinity();
+    }
+};
+
+/// The k-th largest, 1 <= k <= length. A sort of a copy.
+template <class Policy>
+float kth_largest(const Policy& on, row of, std::size_t k) {
+    const thrust::device_ptr<const float> first(of.logits);
+    memory<float> sorted(first, first + static_cast<std::ptrdiff_t>(of.length));
+    thrust::sort(on, sorted.begin(), sorted.end(), thrust::greater<float>());
+    return sorted[k - 1];
+}
+
+/// e^(logit - maximum): weights, that of the maximum being 1.
+struct weigh {
+    const float* logits;
+    float maximum;
+    float* weights;
+
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const {
+        weights[i] = augur::detail::exp_nonpositive(logits[i] - maximum);
+    }
+};
+
+/// The last token of a nucleus, in order of falling weight, then of rising id.
+struct ranked_token {
+    float weight = 0;
+    std::size_t index = 0;
+};
+
+/// One worker adds up from the largest weight until it has the mass.
+struct find_nucleus {
+    const float* weights;
+    const std::size_t* indices;
+    std::size_t count;
+    double mass;
+
+    AUGUR_HOST_DEVICE ranked_token operator()() const {
+        double cumulative = 0;
+        ranked_token last;
+        for (std::size_t i = 0; i < count && weights[i] > 0; ++i) {
+            last = {weights[i], indices[i]};
+            cumulative += static_cast<double>(weights[i]);
+            if (cumulative >= mass) break;
+        }
+        return last;
+    }
+};
+
+struct keep_nucleus {
+    const float* weights;
+    ranked_token last;
+    float* logits;
+
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const {
+        const bool kept = weights[i] > last.weight || (weights[i] == last.weight && i <= last.index);
+        if (!kept) logits[i] = -std::numeric_limits<float>::infinity();
+    }
+};
+
+/// Leaves the smallest set of most probable tokens that holds the share p of the mass. A sort of all weights.
+template <class Policy>
+void cut_to_nucleus(const Policy& on, float* logits, std::size_t size, float maximum, double p) {
+    memory<float> weights(size);
+    for_each(on, size, weigh{logits, maximum, address(weights)});
+    const double total = fold(on, map_chunks(on, size, sum_chunk<const float*>{address(weights)}), plus{});
+    memory<float> sorted = weights;
+    memory<std::size_t> indices(size);
+    thrust::sequence(on, indices.begin(), indices.end());
+    thrust::stable_sort_by_key(on, sorted.begin(), sorted.end(), indices.begin(), thrust::greater<float>());
+    const ranked_token last = compute(on, find_nucleus{address(sorted), address(indices), size, p * total});
+    for_each(on, size, keep_nucleus{address(weights), last, logits});
+}
+
+}  // namespace augur::backend::device
