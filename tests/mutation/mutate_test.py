@@ -36,5 +36,13 @@ class Apply(unittest.TestCase):
         self.assertIn("-int g();", shown)
 
 
+class Headers(unittest.TestCase):
+    def test_a_test_includes_what_its_headers_and_its_helpers_include(self):
+        found = mutate.headers_of(mutate.ROOT / "tests" / "conformance" / "cache.cpp")
+        self.assertIn("policy/cost_aware.hpp", found)  # by a helper of these tests
+        self.assertIn("model/cached_sequence.hpp", found)  # by another header
+        self.assertNotIn("policy/cost_aware.hpp", mutate.headers_of(mutate.ROOT / "tests" / "accept" / "judge.cpp"))
+
+
 if __name__ == "__main__":
     unittest.main()
