@@ -57,6 +57,9 @@ def options_of(arguments):
     parser.add_argument(
         "--tasks", default="code,repeat", help="of JSON lines: one prompt each of these tasks; default: %(default)s"
     )
+    parser.add_argument(
+        "--lookup-min", type=int, help="augur's shortest n-gram; the default is the program's (llama.cpp's is 1)"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both sides; the default is one per core")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the builds")
     parser.add_argument("--model", type=pathlib.Path, help="the GGUF file to make formats of; the default is fetched")
@@ -162,14 +165,14 @@ class Benchmarks:
         return found
 
     def lookup(self):
-        asked = measure.Lookup(
-            self.build / "bin" / "augur", self.llama_tools, self.models["BF16"], self.chosen.threads, self.plan["tokens"]
-        )
+        program, model = self.build / "bin" / "augur", self.models["BF16"]
+        threads, tokens = self.chosen.threads, self.plan["tokens"]
+        asked = measure.Lookup(program, self.llama_tools, model, threads, tokens, self.chosen.lookup_min)
         found = {}
         for name, path in self.prompts.items():
             self.say(f"lookup: {name}")
             found[name] = asked.measure(path, self.plan["widths"], self.plan["lookups"])
-        return {"weights": "BF16", "prompts": found}
+        return {"weights": "BF16", "shortest": self.chosen.lookup_min, "prompts": found}
 
     def overhead(self):
         self.say("overhead")

@@ -167,8 +167,9 @@ def one_format(commands, bandwidth_program, threads, plan):
 class Lookup:
     """One process per text, as somebody would start it; only the time of decoding counts, as each program reports it."""
 
-    def __init__(self, ours, llama_tools, model, threads, tokens):
+    def __init__(self, ours, llama_tools, model, threads, tokens, shortest=None):
         self.ours, self.llama_tools, self.model = ours, llama_tools, model
+        self.shortest = [] if shortest is None else ["--lookup-min", str(shortest)]
         self.threads, self.tokens = str(threads), str(tokens)
 
     def output_of(self, command):
@@ -189,8 +190,8 @@ class Lookup:
 
     def llama(self, tool, prompt_file, *options):
         command = [self.llama_tools[tool], "-m", self.model, "-f", prompt_file, "-n", self.tokens, "-t", self.threads]
-        out, err = self.output_of([*command, *LLAMA_GREEDY, *options])
-        return report.parse_decoding(out + "\n\n\n" + err, prompt_file.read_text(encoding="utf-8"))
+        out, log = self.output_of([*command, *LLAMA_GREEDY, *options])
+        return report.parse_decoding(out, log, prompt_file.read_text(encoding="utf-8"))
 
     def variants(self, prompt_file, widths):
         """Everything to be run for one prompt, by name; ours and theirs in turns."""
@@ -199,7 +200,9 @@ class Lookup:
             ("llama.cpp", "plain"): lambda: self.llama("llama-lookup", prompt_file, "--spec-draft-n-max", "0"),
         }
         for width in map(str, widths):
-            runs["augur", width] = lambda width=width: self.augur(prompt_file, "--scheme", "lookup", "--length", width)
+            runs["augur", width] = lambda width=width: self.augur(
+                prompt_file, "--scheme", "lookup", "--length", width, *self.shortest
+            )
             runs["llama.cpp", width, "lookup"] = lambda width=width: self.llama(
                 "llama-lookup", prompt_file, "--spec-draft-n-max", width
             )

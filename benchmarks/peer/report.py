@@ -22,15 +22,15 @@ def spread(values):
     return {"median": statistics.median(ordered), "low": low, "high": high, "count": len(ordered)}
 
 
-def parse_decoding(output, prompt):
+def parse_decoding(out, log, prompt):
     """Tokens a second and text of llama.cpp's lookup programs, which print the prompt before the text."""
-    rate = re.search(r"decoded\s+(\d+) tokens in\s+[\d.]+ seconds, speed:\s+([\d.]+) t/s", output)
-    start = output.find(prompt)
-    if not rate or start < 0:
-        raise Unreadable(f"no {'rate' if not rate else 'prompt'} in what llama.cpp printed: ...{output[-200:]!r}")
-    end = output.find("\n\n\n", start + len(prompt)) if rate.start() > start else -1
-    text = output[start + len(prompt) : end if end >= 0 else None]
-    return {"tokens": int(rate[1]), "rate": float(rate[2]), "text": text}
+    rate = re.search(r"decoded\s+(\d+) tokens in\s+[\d.]+ seconds, speed:\s+([\d.]+) t/s", log)
+    _, found, text = out.partition(prompt)
+    if not rate or not found:
+        raise Unreadable(
+            f"no {'rate' if found else 'prompt'} in what llama.cpp printed: {out[:200]!r} ...{log[-200:]!r}"
+        )
+    return {"tokens": int(rate[1]), "rate": float(rate[2]), "text": text.rstrip("\n")}
 
 
 def same_text(one, other):

@@ -16,14 +16,7 @@ import measure  # noqa: E402
 import report  # noqa: E402
 
 TINY = ROOT / "tests" / "data" / "llama" / "stories260K.gguf"
-LOOKUP_PRINTS = """
-
-one two three four
-
-...
-
-
-encoded    3 tokens in    0.370 seconds, speed:  913.057 t/s
+LOG = """encoded    3 tokens in    0.370 seconds, speed:  913.057 t/s
 decoded  130 tokens in    1.466 seconds, speed:   88.674 t/s
 """
 
@@ -45,11 +38,11 @@ class Figures(unittest.TestCase):
             report.spread([])
 
     def test_what_llama_cpp_prints(self):
-        made = report.parse_decoding(LOOKUP_PRINTS, "one two")
-        self.assertEqual((130, 88.674, " three four\n\n..."), (made["tokens"], made["rate"], made["text"]))
-        for prompt, printed in (("five", LOOKUP_PRINTS), ("one two", "one two three")):
-            with self.assertRaises(report.Unreadable):
-                report.parse_decoding(printed, prompt)
+        made = report.parse_decoding("\n\none two three\n\n\n...\n\n", LOG, "one two")
+        self.assertEqual((130, 88.674, " three\n\n\n..."), (made["tokens"], made["rate"], made["text"]))
+        for missing, log, prompt in (("rate", "encoded 3 tokens", "one"), ("prompt", LOG, "five")):
+            with self.assertRaisesRegex(report.Unreadable, f"no {missing} in"):
+                report.parse_decoding("\n\none two three\n\n", log, prompt)
 
     def test_same_text(self):
         self.assertTrue(report.same_text("abcd", "abc"))
