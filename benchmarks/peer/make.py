@@ -62,6 +62,7 @@ def llama_source(cache):
     with tarfile.open(archive) as opened:
         opened.extractall(part)  # its checksum is the one expected
     os.replace(part / name, cache / name)
+    shutil.rmtree(part)
     archive.unlink()
     return source
 
