@@ -14,10 +14,12 @@ namespace augur::program {
 namespace {
 
 llama::weight_format parse_weights(const std::string& name) {
-    for (const auto format : {llama::weight_format::keep, llama::weight_format::f32, llama::weight_format::bf16}) {
+    std::string valid;
+    for (const auto format : llama::all_weight_formats) {
         if (name == name_of(format)) return format;
+        valid += (valid.empty() ? "" : ", ") + std::string(name_of(format));
     }
-    detail::fail("--weights ", io::quote(name), " is not available; valid are keep, f32, bf16");
+    detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
 }
 
 std::string read_file(const std::string& path) {

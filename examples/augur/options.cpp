@@ -6,7 +6,9 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
     command.add_option("--model", into.path, "The model: a GGUF file, or a folder of safetensors")
         ->type_name("FILE")
         ->required();
-    command.add_option("--weights", into.weights, "How weights are held in memory: keep, f32 or bf16")
+    command
+        .add_option("--weights", into.weights,
+                    "How weights are held in memory: keep (as in the file), f32, f16, bf16, q8_0, q4_0 or q4_1")
         ->type_name("FORMAT")
         ->default_str(into.weights);
     add_number(command, "--threads", into.threads, "Threads, 0 for one per core", "N", "0");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/data/io with the formats' own Python packages: TYPE.blocks (stored bytes) and TYPE.floats (what they
-dequantise to), reference.gguf and reference.safetensors. Needs: pip install gguf safetensors.
+dequantise to), quantize.floats and TYPE.quantized (the bytes they become), reference.gguf and reference.safetensors. Needs: pip install gguf safetensors.
 Usage: tests/io/make_vectors.py tests/data/io"""
 import pathlib
 import sys
@@ -48,6 +48,14 @@ def reference_models(folder):
     safetensors.numpy.save_file(tensors, folder / "reference.safetensors", metadata={"format": "np"})
 
 
+def numbers_to_quantise():
+    """Blocks of 32: of ordinary size, all zero, of one sign, equal, tiny, large, and ties between two quants."""
+    random = np.random.default_rng(5)
+    blocks = [random.normal(size=32) * scale for scale in (1, 1e-3, 300, 1e-7)]
+    blocks += [np.zeros(32), np.full(32, 0.25), -np.arange(32.0), np.linspace(-127, 127, 32) / 2, np.arange(32) % 16 + 0.5]
+    return np.concatenate(blocks).astype("<f4")
+
+
 def main(folder):
     random = np.random.default_rng(20240607)
     vectors = {name: quantised(name, random) for name in SCALE_OFFSETS}
@@ -59,6 +67,11 @@ def main(folder):
             floats = gguf.quants.dequantize(blocks.reshape(1, -1), gguf.GGMLQuantizationType[name])
         (folder / f"{name.lower()}.blocks").write_bytes(blocks.tobytes())
         (folder / f"{name.lower()}.floats").write_bytes(floats.astype("<f4").tobytes())
+    numbers = numbers_to_quantise()
+    (folder / "quantize.floats").write_bytes(numbers.tobytes())
+    for name in ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1"):
+        blocks = gguf.quants.quantize(numbers.reshape(1, -1), gguf.GGMLQuantizationType[name])
+        (folder / f"{name.lower()}.quantized").write_bytes(blocks.tobytes())
     reference_models(folder)
 
 

@@ -17,19 +17,45 @@ static_assert(ScoresLastRows<llama::host_model>);
 static_assert(HiddenStateModel<llama::host_model>);
 static_assert(has_bitwise_rows<llama::host_model>);
 
-BOOST_AUTO_TEST_CASE(kept_weights_give_the_bits_of_widened_ones) {
+BOOST_AUTO_TEST_CASE(kept_weights_are_close_to_widened_ones_and_smaller) {
     using enum io::tensor_type;
     for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k}) {
-        const bool large_blocks = io::block_size(type) == 256;
-        const bool as_floats = large_blocks || type == f32 || type == q5_0 || type == q5_1;
-        const small_llama file = large_blocks ? small_llama(type, 256, 4, 2, 512) : small_llama(type);
+        const small_llama file = io::block_size(type) == 256 ? small_llama(type, 256, 4, 2, 512) : small_llama(type);
         const auto kept = file.load(), widened = file.load({.weights = llama::weight_format::f32});
         const auto tokens = some_tokens(23, 77);
-        const auto found = logits_in_steps(kept, tokens, 23);
-        BOOST_TEST(same_bits(found, logits_in_steps(widened, tokens, 23)), io::name_of(type));
-        BOOST_TEST(std::all_of(found.begin(), found.end(), [](float value) { return std::isfinite(value); }));
+        const auto found = logits_in_steps(kept, tokens, 23), wanted = logits_in_steps(widened, tokens, 23);
+        const bool exact = type == f32 || type == f16 || type == q5_1 || type == q5_k;
+        if (exact) BOOST_TEST(same_bits(found, wanted), io::name_of(type));
+        double difference = 0, size = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            difference += std::pow(double{found[i] - wanted[i]}, 2);
+            size += std::pow(double{wanted[i]}, 2);
+        }
+        BOOST_TEST(difference <= 1e-3 * size, io::name_of(type) << ": " << difference << " of " << size);
         BOOST_TEST(found.front() != found.back());
-        BOOST_TEST((kept.memory_bytes() < widened.memory_bytes()) == !as_floats);
+        BOOST_TEST((kept.memory_bytes() < widened.memory_bytes()) == !(type == f32 || type == q5_1 || type == q5_k));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_converted_as_asked) {
+    const small_llama file(io::tensor_type::f32);
+    const auto tokens = some_tokens(23, 77);
+    const auto wanted = logits_in_steps(file.load(), tokens, 23);
+    std::size_t most = file.load().memory_bytes();
+    for (const auto format : {llama::weight_format::bf16, llama::weight_format::q8_0, llama::weight_format::q4_1,
+                              llama::weight_format::q4_0}) {
+        const auto model = file.load({.weights = format});
+        BOOST_TEST(model.memory_bytes() < most, llama::name_of(format));
+        most = model.memory_bytes();
+        const auto found = logits_in_steps(model, tokens, 23);
+        BOOST_TEST(!same_bits(found, wanted));
+        double product = 0, a = 0, b = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            product += double{found[i]} * double{wanted[i]};
+            a += double{found[i]} * double{found[i]};
+            b += double{wanted[i]} * double{wanted[i]};
+        }
+        BOOST_TEST(product / std::sqrt(a * b) > 0.85, llama::name_of(format) << ": " << product / std::sqrt(a * b));
     }
 }
 
@@ -52,8 +78,11 @@ BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_threads_or_instructions) {
     const auto tokens = some_tokens(21, 77);
     for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1}) {
         const small_llama file(type);
-        const auto wanted = logits_in_steps(file.load({.threads = 1}), tokens, 21);
+        auto wanted = logits_in_steps(file.load({.threads = 1}), tokens, 21);
         for (const auto set : instruction_sets()) {
+            if (type == bf16) {  // its sums have the instruction set's order
+                wanted = logits_in_steps(file.load({.threads = 1, .instruction_set = set}), tokens, 21);
+            }
             for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
                 const auto model = file.load({.threads = threads, .instruction_set = set});
                 BOOST_TEST(model.threads() == threads);

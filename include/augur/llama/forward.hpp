@@ -2,6 +2,7 @@
 // The forward pass: a chunk of new rows through all layers, shared by a pool of threads.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
@@ -45,6 +46,7 @@ class forward_pass {
         for (auto [buffer, size] : {std::pair{&state_, c.width},
                                     {&normed_, c.width},
                                     {&query_, queries_},
+                                    {&grouped_, queries_},
                                     {&key_, keys_},
                                     {&value_, keys_},
                                     {&mixed_, queries_},
@@ -53,6 +55,10 @@ class forward_pass {
                                     {&up_, c.feed_forward},
                                     {&turns_, c.rotary_size}}) {
             buffer->require(most_rows * size);
+        }
+        const std::size_t longest = std::max({c.width, queries_, c.feed_forward});
+        for (auto* of : {&copies_, &gate_copies_}) {
+            for (auto& copy : *of) copy = backend::host::aligned_buffer(most_rows * longest_input(longest));
         }
     }
 
@@ -63,7 +69,9 @@ class forward_pass {
         rows_ = chunk.tokens.size();
         const std::size_t block = cache_layout::block_positions;
         padded_positions_ = (chunk.start + rows_ + block - 1) / block * block;
-        scores_.require(pool_.size() * group_ * padded_positions_);
+        batch_ = rows_at_once();
+        scores_.require(pool_.size() * batch_ * group_ * padded_positions_);
+        attended_.require(pool_.size() * batch_ * group_ * config_.head_size);
         for_rows(rows_, [this](std::size_t row) { embed(row); });
         for (std::size_t i = 0; i < weights_.layers.size(); ++i) run_layer(i);
         if (chunk.last > 0) run_head();
@@ -71,33 +79,26 @@ class forward_pass {
 
  private:
     using matrix = backend::host::packed_matrix;
+    using input_format = backend::host::input_format;
+    using input_copies = std::array<backend::host::aligned_buffer, 3>;  ///< rows, by input format; f32 needs none
 
     void run_layer(std::size_t index) {
         const layer_weights& layer = weights_.layers[index];
-        normalise(layer.attention_norm, 0, normed_.data());
+        normalise(layer.attention_norm, 0, normed_.data(), {&layer.query, &layer.key, &layer.value});
         multiply({{&layer.query, query_.data()}, {&layer.key, key_.data()}, {&layer.value, value_.data()}});
-        if (rows_ == 1) {  // a head sees its own key only
-            for_heads([this, index](std::size_t row, std::size_t head, std::size_t worker) {
-                place(index, row, head);
-                attend(index, row, head, worker);
-            });
-        } else {
-            for_heads([this, index](std::size_t row, std::size_t head, std::size_t) { place(index, row, head); });
-            for_heads([this, index](std::size_t row, std::size_t head, std::size_t worker) {
-                attend(index, row, head, worker);
-            });
-        }
-        add_product(layer.attention_output, mixed_.data());
-        normalise(layer.feed_forward_norm, 0, normed_.data());
+        attention(index);
+        add_product(copies_, layer.attention_output, mixed_.data());
+        normalise(layer.feed_forward_norm, 0, normed_.data(), {&layer.gate, &layer.up});
         feed_forward(layer);
-        add_product(layer.down, gate_.data());
+        add_product(gate_copies_, layer.down, gate_.data());
     }
 
     void run_head() {
-        normalise(weights_.final_norm, rows_ - chunk_.last, chunk_.hidden);
         const matrix& head = config_.tied_head ? weights_.embedding : weights_.head;
-        const auto whole = backend::host::product_of(head, chunk_.hidden, chunk_.last, chunk_.logits);
-        for_panels(head.panels(), [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
+        normalise(weights_.final_norm, rows_ - chunk_.last, chunk_.hidden, {&head});
+        const auto whole = product_of(copies_, head, chunk_.hidden, chunk_.last, chunk_.logits);
+        for_panels(head.panels(), unit_of(head),
+                   [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
     }
 
     // ---- sharing the work: which thread takes what never changes a result -------------------------------------------
@@ -112,26 +113,38 @@ class forward_pass {
         });
     }
 
-    /// body(row, key-value head, worker) for all of them, interleaved, for later rows see more positions.
+    /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that threads
+    /// would have to wait for each other.
+    std::size_t rows_at_once() const {
+        const std::size_t columns = 12, calls = 3 * pool_.size();
+        return std::clamp<std::size_t>(rows_ * config_.key_value_heads / calls, 1,
+                                       std::max<std::size_t>(columns / group_, 1));
+    }
+
+    /// body(first row, last row, key-value head, worker) for batches of at most `size` rows, each head.
     template <class Body>
-    void for_heads(const Body& body) {
-        const std::size_t heads = config_.key_value_heads, items = rows_ * heads;
+    void for_heads(std::size_t size, const Body& body) {
+        const std::size_t heads = config_.key_value_heads, batches = (rows_ + size - 1) / size, items = batches * heads;
         const std::size_t chunks = std::min(items, 8 * pool_.size());
         pool_.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
-            for (std::size_t item = chunk; item < items; item += chunks) body(item / heads, item % heads, worker);
+            for (std::size_t item = chunk; item < items; item += chunks) {
+                const std::size_t first = item / heads * size;
+                body(first, std::min(first + size, rows_), item % heads, worker);
+            }
         });
     }
 
-    /// body(first, last) for ranges that make up [0, panels).
+    /// body(first, last) for ranges that make up [0, panels), in whole register tiles of `unit` panels.
     template <class Body>
-    void for_panels(std::size_t panels, const Body& body) {
-        const std::size_t share = panels / (4 * pool_.size()), whole_tiles = share / 4 * 4;
-        const std::size_t size =
-            std::max<std::size_t>(share < 4 ? std::min<std::size_t>(panels / pool_.size(), 4) : whole_tiles, 1);
-        pool_.for_each((panels + size - 1) / size, [&](std::size_t chunk, std::size_t) {
-            body(chunk * size, std::min(panels, (chunk + 1) * size));
+    void for_panels(std::size_t panels, std::size_t unit, const Body& body) {
+        const std::size_t units = (panels + unit - 1) / unit, chunks = std::min(units, 4 * pool_.size());
+        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+            const auto mine = backend::host::part_of(units, chunk, chunks);
+            body(mine.first * unit, std::min(panels, mine.last * unit));
         });
     }
+    /// Floats go four panels at a time, quantised weights one; two are a block of inputs of the next product.
+    static std::size_t unit_of(const matrix& weight) { return input_of(weight.format()) == input_format::q8 ? 2 : 4; }
 
     void multiply_panels(backend::host::product_task task, std::size_t first, std::size_t last) const {
         task.first_panel = first;
@@ -154,13 +167,47 @@ class forward_pass {
         }
     }
 
-    /// Rows [from, rows_) of the state, normalised, to `out`.
-    void normalise(const std::vector<float>& weight, std::size_t from, float* out) {
+    /// Rows [from, rows_) of the state, normalised, to `out`, and as the matrices that multiply them read them.
+    void normalise(const std::vector<float>& weight, std::size_t from, float* out,
+                   std::initializer_list<const matrix*> readers) {
         const std::size_t width = config_.width;
         for_rows(rows_ - from, [&](std::size_t row) {
             kernels_.rms_norm(state_.data() + (from + row) * width, weight.data(), out + row * width, width,
                               config_.norm_epsilon);
+            for (const auto format : {input_format::bf16, input_format::q8}) {
+                for (const matrix* reader : readers) {
+                    if (input_of(reader->format()) != format) continue;
+                    prepare_part(copies_, format, out, width, row, 0, width);
+                    break;
+                }
+            }
         });
+    }
+
+    /// Inputs [first, last) of a row of x (depth long), as matrices with inputs of this format read them.
+    void prepare_part(input_copies& copies, input_format format, const float* x, std::size_t depth, std::size_t row,
+                      std::size_t first, std::size_t last) {
+        std::byte* copy = copies[static_cast<std::size_t>(format)].data();
+        kernels_.prepare(format, x + row * depth, first, last, copy + row * backend::host::input_bytes(format, depth));
+    }
+    void prepare_part(input_copies& copies, const matrix& reader, const float* x, std::size_t row, std::size_t first,
+                      std::size_t last) {
+        const input_format format = input_of(reader.format());
+        if (format != input_format::f32) prepare_part(copies, format, x, reader.depth(), row, first, last);
+    }
+
+    /// The product with rows of x, of which the copies have been prepared.
+    backend::host::product_task product_of(const input_copies& copies, const matrix& weight, const float* x,
+                                           std::size_t columns, float* y) const {
+        const input_format format = input_of(weight.format());
+        const std::byte* inputs = format == input_format::f32 ? reinterpret_cast<const std::byte*>(x)
+                                                              : copies[static_cast<std::size_t>(format)].data();
+        return backend::host::product_of(weight, inputs, columns, y);
+    }
+
+    static std::size_t longest_input(std::size_t depth) {
+        return std::max(backend::host::input_bytes(input_format::bf16, depth),
+                        backend::host::input_bytes(input_format::q8, (depth + 31) / 32 * 32));
     }
 
     struct product {
@@ -171,18 +218,38 @@ class forward_pass {
     void multiply(std::initializer_list<product> products) {
         std::size_t panels = 0;
         for (const auto& each : products) panels += each.weight->panels();
-        for_panels(panels, [&](std::size_t first, std::size_t last) {
+        for_panels(panels, unit_of(*products.begin()->weight), [&](std::size_t first, std::size_t last) {
             std::size_t start = 0;
             for (const auto& each : products) {
                 const std::size_t end = start + each.weight->panels();
                 const std::size_t from = std::clamp(first, start, end), to = std::clamp(last, start, end);
                 if (from < to) {
-                    multiply_panels(backend::host::product_of(*each.weight, normed_.data(), rows_, each.out),
-                                    from - start, to - start);
+                    multiply_panels(product_of(copies_, *each.weight, normed_.data(), rows_, each.out), from - start,
+                                    to - start);
                 }
                 start = end;
             }
         });
+    }
+
+    void attention(std::size_t layer) {
+        const auto place_rows = [&](std::size_t first, std::size_t last, std::size_t head, std::size_t) {
+            for (std::size_t row = first; row < last; ++row) place(layer, row, head);
+        };
+        if (rows_ > 1) for_heads(batch_, place_rows);
+        for_heads(batch_, [&](std::size_t first, std::size_t last, std::size_t head, std::size_t worker) {
+            if (rows_ == 1) place_rows(first, last, head, worker);  // a head sees its own key only
+            attend(layer, first, last, head, worker);
+        });
+        if (group_ * config_.head_size % 32 == 0) return;  // else a head's part is no whole number of blocks
+        for_rows(rows_, [&](std::size_t row) {
+            prepare_part(copies_, weights_.layers[layer].attention_output, mixed_.data(), row, 0, queries_);
+        });
+    }
+
+    /// A row's queries of one key-value head. Rows of a head lie together, as attention takes them.
+    float* grouped_queries(std::size_t row, std::size_t head) {
+        return grouped_.data() + (head * rows_ + row) * group_ * config_.head_size;
     }
 
     /// Turns a head's queries and key to their position, scales the queries, and caches key and value.
@@ -195,32 +262,41 @@ class forward_pass {
         for (std::size_t i = 0; i < group_; ++i) {
             kernels_.rotate(query + i * size, cosines, cosines + pairs, pairs);
         }
-        for (std::size_t i = 0; i < group_ * size; ++i) query[i] *= scale;
+        float* grouped = grouped_queries(row, head);
+        for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale;
         kernels_.rotate(key, cosines, cosines + pairs, pairs);
         chunk_.cache->write(layer, head, chunk_.start + row, key, value_.data() + row * keys_ + head * size);
     }
 
-    void attend(std::size_t layer, std::size_t row, std::size_t head, std::size_t worker) {
+    void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker) {
         const cache_layout& layout = chunk_.cache->layout();
-        const std::size_t at = row * queries_ + head * group_ * config_.head_size;
+        const std::size_t size = group_ * config_.head_size;
         backend::host::attention_task task;
         task.blocks = chunk_.cache->blocks();
         task.block_positions = cache_layout::block_positions;
         task.key_offset = layout.offset(layer, head);
         task.value_offset = task.key_offset + layout.value_offset();
-        task.positions = chunk_.start + row + 1;
+        task.positions = chunk_.start + first + 1;
         task.head_size = config_.head_size;
         task.heads = group_;
-        task.query = query_.data() + at;
-        task.weights = scores_.data() + worker * group_ * padded_positions_;
-        task.out = mixed_.data() + at;
+        task.rows = last - first;
+        task.query = grouped_queries(first, head);
+        task.weights = scores_.data() + worker * batch_ * group_ * padded_positions_;
+        task.out = attended_.data() + worker * batch_ * size;
         kernels_.attention(task);
+        for (std::size_t row = first; row < last; ++row) {
+            std::copy_n(task.out + (row - first) * size, size, mixed_.data() + row * queries_ + head * size);
+            if (size % 32 == 0) {
+                prepare_part(copies_, weights_.layers[layer].attention_output, mixed_.data(), row, head * size,
+                             (head + 1) * size);
+            }
+        }
     }
 
     /// state += weight * in.
-    void add_product(const matrix& weight, const float* in) {
-        const auto whole = backend::host::product_of(weight, in, rows_, change_.data());
-        for_panels(weight.panels(), [&](std::size_t first, std::size_t last) {
+    void add_product(const input_copies& copies, const matrix& weight, const float* in) {
+        const auto whole = product_of(copies, weight, in, rows_, change_.data());
+        for_panels(weight.panels(), unit_of(weight), [&](std::size_t first, std::size_t last) {
             multiply_panels(whole, first, last);
             const std::size_t from = first * backend::host::panel_rows;
             const std::size_t to = std::min(last * backend::host::panel_rows, weight.rows());
@@ -232,11 +308,11 @@ class forward_pass {
         });
     }
 
-    /// gate = silu(gate product) * up product.
+    /// gate = silu(gate product) * up product, prepared for the next product.
     void feed_forward(const layer_weights& layer) {
-        const auto gate = backend::host::product_of(layer.gate, normed_.data(), rows_, gate_.data());
-        const auto up = backend::host::product_of(layer.up, normed_.data(), rows_, up_.data());
-        for_panels(layer.gate.panels(), [&](std::size_t first, std::size_t last) {
+        const auto gate = product_of(copies_, layer.gate, normed_.data(), rows_, gate_.data());
+        const auto up = product_of(copies_, layer.up, normed_.data(), rows_, up_.data());
+        for_panels(layer.gate.panels(), unit_of(layer.gate), [&](std::size_t first, std::size_t last) {
             multiply_panels(gate, first, last);
             multiply_panels(up, first, last);
             const std::size_t from = first * backend::host::panel_rows;
@@ -244,6 +320,7 @@ class forward_pass {
             for (std::size_t row = 0; row < rows_; ++row) {
                 const std::size_t at = row * config_.feed_forward + from;
                 kernels_.silu_product(gate_.data() + at, up_.data() + at, to - from);
+                prepare_part(gate_copies_, layer.down, gate_.data(), row, from, to);
             }
         });
     }
@@ -256,8 +333,10 @@ class forward_pass {
     std::size_t queries_, keys_, group_;
 
     forward_chunk chunk_;
-    std::size_t rows_ = 0, padded_positions_ = 0;
-    backend::host::float_buffer state_, normed_, query_, key_, value_, mixed_, change_, gate_, up_, turns_, scores_;
+    std::size_t rows_ = 0, batch_ = 1, padded_positions_ = 0;
+    input_copies copies_, gate_copies_;  // of normalised or mixed rows, and of what goes down
+    backend::host::float_buffer state_, normed_, query_, grouped_, attended_, key_, value_, mixed_, change_, gate_, up_,
+        turns_, scores_;
 };
 
 }  // namespace augur::llama

@@ -10,15 +10,21 @@
 
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/io/dequantize.hpp"
+#include "augur/io/quantize.hpp"
 #include "augur/io/tensor.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
 
-/// How matrices are held in memory. `keep`: as in the file where a kernel multiplies that format (f32, f16, bf16, q8_0,
-/// q4_0, q4_1), else widened to f32 (q5_0, q5_1 and the K-quants); it gives bitwise the results of `f32`. `bf16` rounds to nearest even.
-enum class weight_format { keep, f32, bf16 };
+/// How matrices are held in memory, and so multiplied. `keep`: as in the file where a kernel multiplies that format; q5_0 as
+/// q8_0, which is exact; else (q5_1, q5_k) widened to f32. The others convert: f16 and bf16 round to nearest even, quantised
+/// formats as the gguf Python package does.
+enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1 };
+
+inline constexpr weight_format all_weight_formats[] = {weight_format::keep, weight_format::f32,  weight_format::f16,
+                                                       weight_format::bf16, weight_format::q8_0, weight_format::q4_0,
+                                                       weight_format::q4_1};
 
 inline std::string_view name_of(weight_format format) {
     switch (format) {
@@ -26,8 +32,16 @@ inline std::string_view name_of(weight_format format) {
             return "keep";
         case weight_format::f32:
             return "f32";
+        case weight_format::f16:
+            return "f16";
         case weight_format::bf16:
             return "bf16";
+        case weight_format::q8_0:
+            return "q8_0";
+        case weight_format::q4_0:
+            return "q4_0";
+        case weight_format::q4_1:
+            return "q4_1";
     }
     return "unknown";
 }
@@ -72,31 +86,34 @@ inline tensor_names hugging_face_names() {
             "mlp.down_proj.weight",      true};
 }
 
-/// The format that `format` gives a tensor of the file.
-inline backend::host::storage storage_for(io::tensor_type type, weight_format format) {
-    using backend::host::storage;
-    if (format == weight_format::f32) return storage::f32;
-    if (format == weight_format::bf16) return storage::bf16;
-    switch (type) {
-        case io::tensor_type::f16:
-            return storage::f16;
-        case io::tensor_type::bf16:
-            return storage::bf16;
-        case io::tensor_type::q8_0:
-            return storage::q8_0;
-        case io::tensor_type::q4_0:
-            return storage::q4_0;
-        case io::tensor_type::q4_1:
-            return storage::q4_1;
-        case io::tensor_type::f32:
-        case io::tensor_type::q5_0:
-        case io::tensor_type::q5_1:
-        case io::tensor_type::q4_k:
-        case io::tensor_type::q5_k:
-        case io::tensor_type::q6_k:
-            break;
+/// The type that `format` gives a tensor of the file: one that kernels multiply.
+inline io::tensor_type type_for(io::tensor_type type, weight_format format) {
+    using io::tensor_type;
+    switch (format) {
+        case weight_format::keep:
+            if (type == tensor_type::q5_0) return tensor_type::q8_0;
+            return type == tensor_type::q5_1 || type == tensor_type::q5_k ? tensor_type::f32 : type;
+        case weight_format::f32:
+            return tensor_type::f32;
+        case weight_format::f16:
+            return tensor_type::f16;
+        case weight_format::bf16:
+            return tensor_type::bf16;
+        case weight_format::q8_0:
+            return tensor_type::q8_0;
+        case weight_format::q4_0:
+            return tensor_type::q4_0;
+        case weight_format::q4_1:
+            return tensor_type::q4_1;
     }
-    return storage::f32;
+    augur::detail::fail("no weight format has the number ", static_cast<int>(format));
+}
+
+inline backend::host::storage storage_of(io::tensor_type type) {
+    for (const auto stored : backend::host::all_storages) {
+        if (backend::host::name_of(stored) == io::name_of(type)) return stored;
+    }
+    augur::detail::fail("no kernel multiplies ", io::name_of(type));
 }
 
 /// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the tensor,
@@ -168,19 +185,28 @@ class weight_reader {
     backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
                                         bool halves = false) const {
         const auto& view = tensor(name, {rows, columns});
-        const auto stored = storage_for(view.type, format_);
+        const auto type = type_for(view.type, format_);
         const std::size_t row_bytes = view.bytes.size() / rows;
-        const bool as_floats = stored == backend::host::storage::f32 || stored == backend::host::storage::bf16;
-        backend::host::packed_matrix out(stored, rows, columns);
+        if (columns % io::block_size(type) != 0) {
+            augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
+                                io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
+        }
+        backend::host::packed_matrix out(storage_of(type), rows, columns);
         std::vector<float> values(columns);
+        std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
         for (std::size_t row = 0; row < rows; ++row) {
             const auto bytes = view.bytes.subspan((halves ? source_row(row) : row) * row_bytes, row_bytes);
-            if (as_floats) {
-                io::dequantize(view.type, bytes, values);
-                out.set_row(row, values);
-            } else {
-                out.set_packed_row(row, bytes);
+            if (type == view.type) {
+                out.set_row(row, bytes);
+                continue;
             }
+            if (view.type == io::tensor_type::q5_0 && format_ == weight_format::keep) {
+                io::widen_q5_0(bytes, converted);
+            } else {
+                io::dequantize(view.type, bytes, values);
+                io::quantize(type, values, converted);
+            }
+            out.set_row(row, converted);
         }
         return out;
     }

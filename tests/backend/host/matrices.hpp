@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/backend/host/instruction_set.hpp"
+#include "augur/backend/host/kernels.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/io/dequantize.hpp"
 
@@ -17,15 +18,13 @@ namespace augur::testing {
 
 namespace host = augur::backend::host;
 
-inline const std::vector<host::storage> all_formats{host::storage::f32,  host::storage::f16,  host::storage::bf16,
-                                                    host::storage::q8_0, host::storage::q4_0, host::storage::q4_1};
+inline const std::vector<host::storage> all_formats(std::begin(host::all_storages), std::end(host::all_storages));
 
 /// Those that this machine has; portable is always the first.
 inline std::vector<host::instruction_set> instruction_sets() {
     std::vector<host::instruction_set> out;
-    using enum host::instruction_set;
-    for (const auto set : {portable, avx2, avx512}) {
-        if (host::is_supported(set)) out.push_back(set);
+    for (const auto set : host::all_instruction_sets) {
+        if (set != host::instruction_set::automatic && host::is_supported(set)) out.push_back(set);
     }
     return out;
 }
@@ -38,19 +37,9 @@ inline std::vector<float> normal_numbers(std::size_t count, std::mt19937& random
 }
 
 inline io::tensor_type tensor_type_of(host::storage format) {
-    switch (format) {
-        case host::storage::f32:
-            return io::tensor_type::f32;
-        case host::storage::f16:
-            return io::tensor_type::f16;
-        case host::storage::bf16:
-            return io::tensor_type::bf16;
-        case host::storage::q8_0:
-            return io::tensor_type::q8_0;
-        case host::storage::q4_0:
-            return io::tensor_type::q4_0;
-        case host::storage::q4_1:
-            return io::tensor_type::q4_1;
+    using enum io::tensor_type;
+    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q4_k, q6_k}) {
+        if (io::name_of(type) == host::name_of(format)) return type;
     }
     augur::detail::fail("unknown format");
 }
@@ -117,21 +106,34 @@ inline matrix_pair random_matrix(host::storage format, std::size_t rows, std::si
     for (std::size_t row = 0; row < rows; ++row) {
         const auto stored = std::span(bytes).subspan(row * row_bytes, row_bytes);
         io::dequantize(type, stored, values);
-        out.widened.set_row(row, values);
-        if (format == host::storage::f32 || format == host::storage::bf16) {
-            out.packed.set_row(row, values);
-        } else {
-            out.packed.set_packed_row(row, stored);
-        }
+        out.widened.set_row(row, std::as_bytes(std::span(values)));
+        out.packed.set_row(row, stored);
     }
     return out;
 }
 
 /// Depths a format can have: odd ones where it allows, beyond one slice of K, and a single block.
 inline std::vector<std::size_t> depths_of(host::storage format) {
-    if (host::layout_of(format).depth > 2) return {32, 160, 288};
+    const std::size_t block = host::layout_of(format).file_depth;
+    if (block == 256) return {256, 768};
+    if (block == 32) return {32, 160, 288};
     return {1, 8, 129, 172, 300};
 }
+
+/// Columns as the kernels of `set` read them for a format.
+struct prepared_columns {
+    host::aligned_buffer memory;
+    std::size_t stride;
+
+    prepared_columns(host::input_format format, std::span<const float> x, std::size_t depth, host::instruction_set set)
+        : memory(x.size() / depth * host::input_bytes(format, (depth + 31) / 32 * 32)),
+          stride(format == host::input_format::f32 ? depth * sizeof(float) : host::input_bytes(format, depth)) {
+        for (std::size_t c = 0; c < x.size() / depth; ++c) {
+            host::kernels_of(set).prepare(format, x.data() + c * depth, 0, depth, memory.data() + c * stride);
+        }
+    }
+    const std::byte* column(std::size_t c) const { return memory.data() + c * stride; }
+};
 
 inline bool same_bits(std::span<const float> a, std::span<const float> b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);

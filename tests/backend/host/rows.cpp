@@ -35,8 +35,8 @@ struct small_cache {
 };
 
 std::vector<float> attend(const small_cache& cache, const std::vector<float>& query, std::size_t heads,
-                          std::size_t positions, host::instruction_set set) {
-    std::vector<float> weights(heads * (positions + 15) / 16 * 16 + heads * 16), out(heads * cache.head_size);
+                          std::size_t positions, host::instruction_set set, std::size_t rows = 1) {
+    std::vector<float> weights(rows * heads * ((positions + rows + 14) / 16 * 16)), out(rows * heads * cache.head_size);
     host::attention_task task;
     task.blocks = cache.pointers.data();
     task.value_offset = cache.value_offset;
@@ -44,6 +44,7 @@ std::vector<float> attend(const small_cache& cache, const std::vector<float>& qu
     task.positions = positions;
     task.head_size = cache.head_size;
     task.heads = heads;
+    task.rows = rows;
     task.query = query.data();
     task.weights = weights.data();
     task.out = out.data();
@@ -80,6 +81,30 @@ BOOST_AUTO_TEST_CASE(attention_is_a_softmax_over_the_positions_it_sees) {
                 }
                 for (std::size_t i = 0; i < size; ++i) {
                     BOOST_TEST(std::abs(double{found[head * size + i]} - wanted[i]) < 2e-5);
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_together_are_the_bits_of_rows_alone) {
+    std::mt19937 random(5);
+    const std::size_t positions = 75, heads = 3;
+    for (const std::size_t size : {10u, 64u}) {
+        const auto keys = normal_numbers(positions * size, random), values = normal_numbers(positions * size, random);
+        const small_cache cache(size, keys, values);
+        for (const auto set : instruction_sets()) {
+            for (const std::size_t rows : {2u, 4u, 5u, 33u}) {
+                for (const std::size_t first : {1u, 16u, 30u, 32u, 42u}) {
+                    const auto query = normal_numbers(rows * heads * size, random);
+                    const auto found = attend(cache, query, heads, first, set, rows);
+                    for (std::size_t row = 0; row < rows; ++row) {
+                        const std::size_t from = row * heads * size;
+                        const std::vector<float> own(query.begin() + std::ptrdiff_t(from),
+                                                     query.begin() + std::ptrdiff_t(from + heads * size));
+                        BOOST_TEST(same_bits(std::span(found).subspan(from, heads * size),
+                                             attend(cache, own, heads, first + row, set)));
+                    }
                 }
             }
         }

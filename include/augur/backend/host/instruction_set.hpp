@@ -1,14 +1,26 @@
 #pragma once
-// Which vector instructions the host kernels use. Every choice gives the same bits; they differ in speed only.
+// Which vector instructions the host kernels use.
 
 #include <string_view>
 
 #include "augur/types/error.hpp"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace augur::backend::host {
 
-/// From slowest to fastest. `automatic` is the fastest that this machine has.
-enum class instruction_set { automatic, portable, avx2, avx512 };
+/// From slowest to fastest. `automatic` is the fastest that this machine has. avx512 includes VNNI; avx512_bf16 adds the dot
+/// products of bfloat16 pairs, amx the tiles. The bits of f32, f16 and quantised products are the same for all; those of bf16
+/// products are sums in another order.
+enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx };
+
+inline constexpr instruction_set all_instruction_sets[] = {instruction_set::automatic,   instruction_set::portable,
+                                                           instruction_set::avx2,        instruction_set::avx512,
+                                                           instruction_set::avx512_bf16, instruction_set::amx};
 
 inline std::string_view name_of(instruction_set set) {
     switch (set) {
@@ -20,16 +32,42 @@ inline std::string_view name_of(instruction_set set) {
             return "avx2";
         case instruction_set::avx512:
             return "avx512";
+        case instruction_set::avx512_bf16:
+            return "avx512_bf16";
+        case instruction_set::amx:
+            return "amx";
     }
     return "unknown";
 }
+
+namespace cpu {
+
+/// The processor has tiles, and the system lets this process use them: it grants that once, for all its threads.
+inline bool has_tiles() {
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+    constexpr unsigned needed = 1u << 22 | 1u << 24;             // AMX-BF16, AMX-TILE
+    constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & needed) != needed) return false;
+    static const bool granted = syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return granted;
+#else
+    return false;
+#endif
+}
+
+}  // namespace cpu
 
 /// True when this processor (and operating system) can run the kernels of `set`.
 inline bool is_supported(instruction_set set) {
 #if defined(__x86_64__)  // every processor with AVX2 converts binary16 (F16C)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni");
     if (set == instruction_set::avx2) return avx2;
-    if (set == instruction_set::avx512) return avx2 && __builtin_cpu_supports("avx512f");
+    if (set == instruction_set::avx512) return avx512;
+    const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+    if (set == instruction_set::avx512_bf16) return bf16;
+    if (set == instruction_set::amx) return bf16 && cpu::has_tiles();
 #endif
     return set == instruction_set::automatic || set == instruction_set::portable;
 }
@@ -38,8 +76,11 @@ inline bool is_supported(instruction_set set) {
 inline instruction_set resolve(instruction_set set) {
     if (!is_supported(set)) detail::fail("this machine does not support the instruction set ", name_of(set));
     if (set != instruction_set::automatic) return set;
-    if (is_supported(instruction_set::avx512)) return instruction_set::avx512;
-    return is_supported(instruction_set::avx2) ? instruction_set::avx2 : instruction_set::portable;
+    using enum instruction_set;
+    for (const auto fastest : {amx, avx512_bf16, avx512, avx2}) {
+        if (is_supported(fastest)) return fastest;
+    }
+    return portable;
 }
 
 }  // namespace augur::backend::host

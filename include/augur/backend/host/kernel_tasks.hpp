@@ -8,41 +8,47 @@
 namespace augur::backend::host {
 
 /// y[c][r] (+)= sum over k of weight[r][k] * x[c][k], for the 16-row panels [first_panel, last_panel) of a matrix with
-/// `rows` rows and every column c. Each sum starts at zero (or at y, if `accumulate`) and takes k = 0, 1, 2, ... in turn,
-/// one fused multiply-add each: the bits depend on neither `columns` nor the instruction set.
+/// `rows` rows and every column c. The order of a sum is the format's and the instruction set's: it depends neither on
+/// `columns` nor on the other rows and columns, so the bits of y[c][r] do not either.
 struct product_task {
     storage format = storage::f32;
     const std::byte* panels = nullptr;
     std::size_t panel_bytes = 0;  ///< from one panel to the next
+    std::size_t word_offset = 0;  ///< from a panel's start to its words
     std::size_t first_panel = 0, last_panel = 0;
     std::size_t rows = 0;
-    std::size_t depth = 0;  ///< how many k
-    const float* x = nullptr;
-    std::size_t x_stride = 0;  ///< floats from one column's k = 0 to the next column's
+    std::size_t depth = 0;         ///< how many k
+    const std::byte* x = nullptr;  ///< columns as `prepare` writes them for input_of(format); plain floats for f32
+    std::size_t x_stride = 0;      ///< bytes from one column to the next
     std::size_t columns = 0;
     float* y = nullptr;
     std::size_t y_stride = 0;
-    bool accumulate = false;
+    bool accumulate = false;  ///< f32 only
 };
 
-/// Attention of `heads` query heads that share one key-value head, for one position. The cache is a list of blocks of
-/// `block_positions` positions; keys lie in panels of 16 positions by head_size, values in panels of 16 components by
-/// block_positions. Sums run over the positions in order.
+/// Attention of `heads` query heads that share one key-value head, for `rows` positions in a row. The cache is a list of
+/// blocks of `block_positions` positions; keys lie in panels of 16 positions by head_size, values in panels of 16
+/// components by block_positions. Sums run over the positions in order, so `rows` does not matter to the result.
 struct attention_task {
     const float* const* blocks = nullptr;
     std::size_t key_offset = 0, value_offset = 0;  ///< floats from a block's start to this layer and head
     std::size_t block_positions = 0;               ///< a multiple of 16
-    std::size_t positions = 0;                     ///< how many this query sees, at least 1
+    std::size_t positions = 0;                     ///< how many the first row sees, at least 1; each row one more
     std::size_t head_size = 0;
     std::size_t heads = 0;
-    const float* query = nullptr;  ///< heads x head_size, already scaled
-    float* weights = nullptr;      ///< scratch: heads x (positions rounded up to 16)
-    float* out = nullptr;          ///< heads x head_size
+    std::size_t rows = 1;
+    const float* query = nullptr;  ///< rows x heads x head_size, already scaled
+    float* weights = nullptr;      ///< scratch: rows x heads x (positions of the last row, rounded up to 16)
+    float* out = nullptr;          ///< rows x heads x head_size
 };
 
 /// The kernels of one instruction set.
 struct kernels {
     void (*product)(const product_task&);
+    /// Rounds the inputs [first, last) of a column x to bf16 or q8, as this set's products read it: input_bytes(format,
+    /// depth) bytes at `out`, aligned to 64. `first` is a multiple of 32, and so is `last`, or it is the end of the
+    /// column. Inputs that are not finite make every product with their block NaN.
+    void (*prepare)(input_format format, const float* x, std::size_t first, std::size_t last, std::byte* out);
     void (*attention)(const attention_task&);
     /// out[i] = x[i] / sqrt(mean of squares + epsilon) * weight[i]
     void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t size, float epsilon);

@@ -1,9 +1,13 @@
 #pragma once
 // The kernels of every instruction set this compiler can target, and the choice between them.
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <type_traits>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"
@@ -26,6 +30,13 @@
 #define AUGUR_HOST_LANES lanes_avx512
 #define AUGUR_HOST_TARGET AUGUR_AVX512
 #include "augur/backend/host/kernels.inc"
+
+#define AUGUR_HOST_SET avx512_bf16
+#define AUGUR_HOST_LANES lanes_avx512_bf16
+#define AUGUR_HOST_TARGET AUGUR_AVX512_BF16
+#include "augur/backend/host/kernels.inc"
+// after them, for it shares the last one's
+#include "augur/backend/host/amx.inc"
 #endif
 
 namespace augur::backend::host {
@@ -34,6 +45,8 @@ namespace augur::backend::host {
 inline const kernels& kernels_of(instruction_set set) {
 #if defined(__x86_64__)
     set = resolve(set);
+    if (set == instruction_set::amx) return amx::table;
+    if (set == instruction_set::avx512_bf16) return avx512_bf16::table;
     if (set == instruction_set::avx512) return avx512::table;
     if (set == instruction_set::avx2) return avx2::table;
 #else

@@ -6,7 +6,11 @@
 #include <immintrin.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+
+#include "augur/backend/host/lanes_portable.hpp"
+#include "augur/backend/host/storage.hpp"
 
 #define AUGUR_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define AUGUR_AVX2_INLINE __attribute__((always_inline, target("avx2,fma,f16c"))) inline
@@ -22,10 +26,9 @@ struct lanes_avx2 {
         __m256i low, high;
     };
 
-    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
-    /// that need unpacking are unpacked in registers for up to streamed_columns columns.
+    /// See lanes_portable.
     static constexpr int wide_panels = 2, tile_panels = 1;
-    static constexpr int wide_columns = 1, most_columns = 6, streamed_columns = 4;
+    static constexpr int wide_columns = 1, most_columns = 6, most_dot_columns = 4;
 
     AUGUR_AVX2_INLINE static vector broadcast(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
     AUGUR_AVX2_INLINE static vector zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
@@ -75,6 +78,28 @@ struct lanes_avx2 {
     AUGUR_AVX2_INLINE static vector smaller(vector a, vector b) {
         return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)};
     }
+    AUGUR_AVX2_INLINE static vector absolute(vector a) {
+        const __m256 sign = _mm256_set1_ps(-0.0f);
+        return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
+    }
+    AUGUR_AVX2_INLINE static float largest_lane(vector a) {
+        const __m256 eight = _mm256_max_ps(a.low, a.high);
+        __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+        four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+    }
+    AUGUR_AVX2_INLINE static float sum_of_integers(vector a) {
+        const __m256 eight = _mm256_add_ps(a.low, a.high);
+        __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+        four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+    }
+    AUGUR_AVX2_INLINE static void store_bytes(std::int8_t* to, vector a) {
+        const __m256i low = _mm256_cvtps_epi32(a.low), high = _mm256_cvtps_epi32(a.high);
+        const __m128i first = _mm_packs_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+        const __m128i second = _mm_packs_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_packs_epi16(first, second));
+    }
     AUGUR_AVX2_INLINE static __m256 power_of_two(__m256 shifted) {
         const __m256i exponent = _mm256_slli_epi32(_mm256_castps_si256(shifted), 23);
         return _mm256_castsi256_ps(_mm256_add_epi32(exponent, _mm256_set1_epi32(0x3f800000)));
@@ -87,26 +112,61 @@ struct lanes_avx2 {
         const auto* halves = reinterpret_cast<const __m256i*>(from);
         return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
     }
-    AUGUR_AVX2_INLINE static vector low_bfloat16(words value) {
-        return {_mm256_castsi256_ps(_mm256_slli_epi32(value.low, 16)),
-                _mm256_castsi256_ps(_mm256_slli_epi32(value.high, 16))};
+    static constexpr std::size_t bfloat16_input_bytes = 4;
+    AUGUR_AVX2_INLINE static void put_bfloat16(std::byte* to, std::uint16_t bits) {
+        lanes_portable::put_bfloat16(to, bits);
     }
-    AUGUR_AVX2_INLINE static vector high_bfloat16(words value) {
+    AUGUR_AVX2_INLINE static vector add_pair(const words& weights, const std::byte* x, const vector& sum) {
+        const auto* inputs = reinterpret_cast<const float*>(x);
         const __m256i mask = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
-        return {_mm256_castsi256_ps(_mm256_and_si256(value.low, mask)),
-                _mm256_castsi256_ps(_mm256_and_si256(value.high, mask))};
+        const vector odd{_mm256_castsi256_ps(_mm256_and_si256(weights.low, mask)),
+                         _mm256_castsi256_ps(_mm256_and_si256(weights.high, mask))};
+        const vector even{_mm256_castsi256_ps(_mm256_slli_epi32(weights.low, 16)),
+                          _mm256_castsi256_ps(_mm256_slli_epi32(weights.high, 16))};
+        return fma(even, broadcast(inputs[0]), fma(odd, broadcast(inputs[1]), sum));
     }
-    template <int bias>
-    AUGUR_AVX2_INLINE static __m256 take_nibble(__m256i& value) {
-        __m256i number = _mm256_and_si256(value, _mm256_set1_epi32(15));
-        if constexpr (bias != 0) number = _mm256_sub_epi32(number, _mm256_set1_epi32(bias));
-        value = _mm256_srli_epi32(value, 4);
-        return _mm256_cvtepi32_ps(number);
+
+    AUGUR_AVX2_INLINE static words broadcast_word(std::int32_t value) {
+        return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)};
     }
-    template <int bias>
-    AUGUR_AVX2_INLINE static vector take_nibble(words& value) {
-        return {take_nibble<bias>(value.low), take_nibble<bias>(value.high)};
+    AUGUR_AVX2_INLINE static vector to_floats(const words& value) {
+        return {_mm256_cvtepi32_ps(value.low), _mm256_cvtepi32_ps(value.high)};
     }
+    AUGUR_AVX2_INLINE static words low_nibbles(const words& value) {
+        const __m256i mask = _mm256_set1_epi8(15);
+        return {_mm256_and_si256(value.low, mask), _mm256_and_si256(value.high, mask)};
+    }
+    AUGUR_AVX2_INLINE static words high_nibbles(const words& value) {
+        return low_nibbles({_mm256_srli_epi32(value.low, 4), _mm256_srli_epi32(value.high, 4)});
+    }
+    template <int shift>
+    AUGUR_AVX2_INLINE static __m256i with_upper(__m256i low, __m256i upper) {
+        const __m256i bits = _mm256_and_si256(_mm256_srli_epi32(upper, shift), _mm256_set1_epi8(3));
+        return _mm256_or_si256(low, _mm256_slli_epi32(bits, 4));
+    }
+    template <int shift>
+    AUGUR_AVX2_INLINE static words with_upper(const words& low, const words& upper) {
+        return {with_upper<shift>(low.low, upper.low), with_upper<shift>(low.high, upper.high)};
+    }
+    /// Pairs of products of at most 128 * 127 fit the 16 bits that maddubs adds them in.
+    AUGUR_AVX2_INLINE static __m256i dot(__m256i sum, __m256i weights, __m256i x) {
+        const __m256i pairs = _mm256_maddubs_epi16(weights, x);
+        return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    }
+    AUGUR_AVX2_INLINE static __m256i four(const std::int8_t* x) {
+        std::int32_t bytes;
+        std::memcpy(&bytes, x, sizeof bytes);
+        return _mm256_set1_epi32(bytes);
+    }
+    AUGUR_AVX2_INLINE static words dot(const words& sum, const words& weights, const std::int8_t* x) {
+        return {dot(sum.low, weights.low, four(x)), dot(sum.high, weights.high, four(x))};
+    }
+    AUGUR_AVX2_INLINE static words start_signed(const quantised_inputs&) { return broadcast_word(0); }
+    AUGUR_AVX2_INLINE static words dot_signed(const words& sum, const words& weights, const std::int8_t* x) {
+        return {dot(sum.low, _mm256_abs_epi8(weights.low), _mm256_sign_epi8(four(x), weights.low)),
+                dot(sum.high, _mm256_abs_epi8(weights.high), _mm256_sign_epi8(four(x), weights.high))};
+    }
+
     AUGUR_AVX2_INLINE static vector load_bytes(const std::byte* from) {
         const auto* bytes = reinterpret_cast<const __m128i*>(from);
         const auto* upper = reinterpret_cast<const __m128i*>(from + 8);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "augur/backend/host/half.hpp"
+#include "augur/backend/host/storage.hpp"
 
 namespace augur::backend::host {
 
@@ -20,10 +21,10 @@ struct lanes_portable {
         std::uint32_t lane[16];
     };
 
-    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns. Weights
-    /// that need unpacking are unpacked in registers for up to streamed_columns columns.
+    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns; one
+    /// panel for up to most_dot_columns columns of integers.
     static constexpr int wide_panels = 1, tile_panels = 1;
-    static constexpr int wide_columns = 1, most_columns = 4, streamed_columns = 4;
+    static constexpr int wide_columns = 1, most_columns = 4, most_dot_columns = 4;
 
     static vector broadcast(float value) {
         vector result;
@@ -86,6 +87,27 @@ struct lanes_portable {
         for (int i = 0; i < 16; ++i) result.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
         return result;
     }
+    static vector absolute(const vector& a) {
+        vector result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = std::abs(a.lane[i]);
+        return result;
+    }
+    /// Of lanes that are numbers.
+    static float largest_lane(const vector& a) {
+        float result = a.lane[0];
+        for (const float lane : a.lane) result = lane > result ? lane : result;
+        return result;
+    }
+    /// In any order: for small integers, whose sum is exact.
+    static float sum_of_integers(const vector& a) {
+        float result = 0;
+        for (const float lane : a.lane) result += lane;
+        return result;
+    }
+    /// Integers of -128 to 127 as bytes.
+    static void store_bytes(std::int8_t* to, const vector& a) {
+        for (int i = 0; i < 16; ++i) to[i] = static_cast<std::int8_t>(a.lane[i]);
+    }
     /// 2^n for integers n in [-126, 127], given n + 1.5 * 2^23.
     static vector power_of_two(const vector& shifted) {
         vector result;
@@ -101,27 +123,80 @@ struct lanes_portable {
         std::memcpy(result.lane, from, sizeof result.lane);
         return result;
     }
-    /// The words' low halves, read as bfloat16.
-    static vector low_bfloat16(const words& value) {
-        vector result;
-        for (int i = 0; i < 16; ++i) result.lane[i] = std::bit_cast<float>(value.lane[i] << 16);
-        return result;
+
+    /// How inputs rounded to bfloat16 are held: as such for instructions that take pairs of them, widened elsewhere.
+    static constexpr std::size_t bfloat16_input_bytes = 4;
+    static void put_bfloat16(std::byte* to, std::uint16_t bits) {
+        const float value = bfloat16_to_float(bits);
+        std::memcpy(to, &value, sizeof value);
     }
-    static vector high_bfloat16(const words& value) {
-        vector result;
-        for (int i = 0; i < 16; ++i) result.lane[i] = std::bit_cast<float>(value.lane[i] & 0xffff0000u);
-        return result;
-    }
-    /// The words' lowest four bits, 0..15, which are then shifted out; `bias` is subtracted.
-    template <int bias>
-    static vector take_nibble(words& value) {
+    /// Two k of bfloat16 weights: adds the odd one's product, then the even one's, with one rounding each, as AVX512_BF16.
+    static vector add_pair(const words& weights, const std::byte* x, const vector& sum) {
+        float even, odd;
+        std::memcpy(&even, x, sizeof even);
+        std::memcpy(&odd, x + sizeof even, sizeof odd);
         vector result;
         for (int i = 0; i < 16; ++i) {
-            result.lane[i] = static_cast<float>(static_cast<int>(value.lane[i] & 15u) - bias);
-            value.lane[i] >>= 4;
+            const float high = std::bit_cast<float>(weights.lane[i] & 0xffff0000u);
+            const float low = std::bit_cast<float>(weights.lane[i] << 16);
+            result.lane[i] = std::fma(low, even, std::fma(high, odd, sum.lane[i]));
         }
         return result;
     }
+
+    static words broadcast_word(std::int32_t value) {
+        words result;
+        for (std::uint32_t& lane : result.lane) lane = static_cast<std::uint32_t>(value);
+        return result;
+    }
+    static vector to_floats(const words& value) {
+        vector result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = static_cast<float>(static_cast<std::int32_t>(value.lane[i]));
+        return result;
+    }
+    static words low_nibbles(const words& value) {
+        words result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = value.lane[i] & 0x0f0f0f0fu;
+        return result;
+    }
+    static words high_nibbles(const words& value) {
+        words result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = value.lane[i] >> 4 & 0x0f0f0f0fu;
+        return result;
+    }
+    /// Every byte's bits 4 and 5 from the bits `shift` and `shift + 1` of `upper`.
+    template <int shift>
+    static words with_upper(const words& low, const words& upper) {
+        words result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = low.lane[i] | (upper.lane[i] >> shift & 0x03030303u) << 4;
+        return result;
+    }
+    /// Adds the products of every lane's four unsigned bytes (at most 63) with the same four signed ones.
+    static words dot(const words& sum, const words& weights, const std::int8_t* x) {
+        words result;
+        for (int i = 0; i < 16; ++i) {
+            const std::uint32_t w = weights.lane[i];
+            const auto at = [w](int b) { return static_cast<std::int32_t>(w >> (8 * b) & 0xffu); };
+            const std::int32_t added = at(0) * x[0] + at(1) * x[1] + at(2) * x[2] + at(3) * x[3];
+            result.lane[i] = sum.lane[i] + static_cast<std::uint32_t>(added);
+        }
+        return result;
+    }
+    /// The same with signed weights, in sums that begin with start_signed.
+    static words start_signed(const quantised_inputs&) { return broadcast_word(0); }
+    static words dot_signed(const words& sum, const words& weights, const std::int8_t* x) {
+        words result;
+        for (int i = 0; i < 16; ++i) {
+            const std::uint32_t w = weights.lane[i];
+            const auto at = [w](int b) {
+                return static_cast<std::int32_t>(static_cast<std::int8_t>(w >> (8 * b) & 0xffu));
+            };
+            const std::int32_t added = at(0) * x[0] + at(1) * x[1] + at(2) * x[2] + at(3) * x[3];
+            result.lane[i] = sum.lane[i] + static_cast<std::uint32_t>(added);
+        }
+        return result;
+    }
+
     /// Sixteen signed bytes.
     static vector load_bytes(const std::byte* from) {
         vector result;
