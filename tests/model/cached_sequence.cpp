@@ -1,5 +1,6 @@
 #include "augur/model/cached_sequence.hpp"
 
+#include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>
@@ -58,6 +59,17 @@ BOOST_AUTO_TEST_CASE(fill_then_score_computes_only_what_is_missing) {
     BOOST_TEST(computed == 1u);
     cached.score(tokens, 1);  // the row itself is not kept, the last token is computed again
     BOOST_TEST(computed == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_is_not_filled_again) {
+    const testing::counting_model model(testing::hashed_model(4, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{1, 2, 3};
+    cached.fill(std::span(tokens).first(2));
+    cached.fill(tokens);
+    cached.fill(tokens);
+    BOOST_TEST(model.counts().tokens == 3u);
+    BOOST_TEST(model.counts().calls == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_model_that_throws_leaves_a_usable_cache) {

@@ -282,6 +282,14 @@ BOOST_AUTO_TEST_CASE(weights_of_any_size_are_drawn_from) {
     for (std::size_t block = 0; block < 10; ++block) BOOST_TEST(blocks[block] > 50u);
 }
 
+/// Weights that are no distribution.
+struct any_weights {
+    const distribution& of;
+    std::size_t size() const { return of.size(); }
+    double operator[](std::size_t i) const { return of[i]; }
+    double total() const { return of.total(); }
+};
+
 BOOST_AUTO_TEST_CASE(bound_to_a_position_the_answers_are_the_same) {
     std::mt19937 random(11);
     const auto weights = distribution::weighted(random_weights(random, 30));
@@ -293,6 +301,7 @@ BOOST_AUTO_TEST_CASE(bound_to_a_position_the_answers_are_the_same) {
             BOOST_TEST(draws.flip(0.4, why) == chooser.flip(0.4, {position, why, 3}));
         }
         BOOST_TEST(draws.race(weights) == chooser.race(weights, position));
+        BOOST_TEST(draws.race(any_weights{weights}) == chooser.race(weights, position));
         BOOST_TEST(draws.race(distribution::point(5, 30)) == 5u);
     }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <random>
+#include <span>
 
 #include "transform/rows.hpp"
 
@@ -72,10 +73,11 @@ BOOST_AUTO_TEST_CASE(a_supposed_token_counts_while_it_is_supposed) {
 }
 
 BOOST_AUTO_TEST_CASE(tokens_beyond_the_row_are_passed_over) {
-    const std::vector<augur::token> prompt = {7, 1};
-    const std::vector<float> expected = {3, 1.5f};
-    BOOST_TEST(rows::after(penalties{2, 0, 0}, {3, 3}, augur::prefix(prompt)) == expected,
-               boost::test_tools::per_element());
+    const std::vector<augur::token> prompt = {7, 2, 1};
+    std::vector<float> row = {3, 3, 3};
+    penalties{2, 0, 0}(std::span(row).first(2), augur::prefix(prompt));
+    const std::vector<float> expected = {3, 1.5f, 3};
+    BOOST_TEST(row == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_penalty_is_refused_with_its_value) {

@@ -153,7 +153,22 @@ BOOST_AUTO_TEST_CASE(the_defaults_are_plain_softmax) {
     for (const std::size_t size : {1u, 7u, 1000u}) {
         const auto row = rows::normal(random, size);
         check_equal(pipeline({}, size)(row, {}), rows::softmax(row));
+        for (const float by : {-1000.0f, 1000.0f}) {
+            auto shifted = row;
+            for (float& x : shifted) x += by;
+            check_equal(pipeline({}, size)(shifted, {}), rows::softmax(shifted));
+        }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_sees_what_bias_and_penalties_made) {
+    const std::vector<token> prompt = {2};
+    std::vector<float> seen;
+    settings chosen{.bias = {{{0, 1.5f}}}, .penalties = {.repetition = 2}, .temperature = {0.5f}};
+    chosen.mask = [&](std::span<float> logits, const prefix&) { seen.assign(logits.begin(), logits.end()); };
+    pipeline(chosen, 3)(std::vector<float>{1, 3, 4}, prefix(prompt));
+    const std::vector<float> expected = {2.5f, 3, 2};
+    BOOST_TEST(seen == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(greedy_is_all_mass_on_the_first_largest) {
