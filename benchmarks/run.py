@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -102,34 +103,25 @@ def prompts_of(chosen, folder):
 
 def first_line(*command):
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=HERE, check=False)
-    return run.stdout.splitlines()[0] if run.returncode == 0 and run.stdout else "unknown"
+    return run.stdout.partition("\n")[0]
 
 
 def machine(chosen, build):
     name, flags, cores = measure.cpu()
-    compiler = next(
-        (
-            line.split("=", 1)[1]
-            for line in (build / "CMakeCache.txt").read_text().splitlines()
-            if line.startswith("CMAKE_CXX_COMPILER:")
-        ),
-        "c++",
-    )
-    changed = (
-        subprocess.run(["git", "diff", "--quiet", "HEAD", "--", HERE.parent], cwd=HERE, check=False).returncode != 0
-    )
+    compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    commit = first_line("git", "rev-parse", "--short", "HEAD") or "of no repository"
+    changes = first_line("git", "status", "--porcelain", "--untracked-files=no", "--", str(HERE.parent))
+    fetched = make.fetch.CATALOGUE["vectors"].file
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-        "commit": first_line("git", "rev-parse", "--short", "HEAD") + (" with changes" if changed else ""),
+        "commit": commit + (" with changes" if changes else ""),
         "cpu": name,
         "cpu_flags": flags,
         "cores": cores,
         "threads": chosen.threads,
         "system": platform.platform(terse=True),
-        "compiler": first_line(compiler, "--version"),
-        "llama_cpp": (
-            make.fetch.CATALOGUE["vectors"].file if not chosen.llama_source else chosen.llama_source.parents[1].name
-        ),
+        "compiler": first_line(compiler[1], "--version") if compiler else "unknown",
+        "llama_cpp": chosen.llama_source.parents[1].name if chosen.llama_source else fetched,
         "load_average": os.getloadavg(),
     }
 
