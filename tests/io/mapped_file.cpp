@@ -2,10 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "io/files.hpp"
 
@@ -30,6 +33,18 @@ BOOST_FIXTURE_TEST_SUITE(io_mapped_file, temporary_directory)
 BOOST_AUTO_TEST_CASE(the_bytes_are_the_file) {
     const mapped_file file(write_file(path() / "a", "some text"));
     BOOST_TEST(text_of(file) == "some text");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_released_stays_readable) {
+    std::string text(300000, 'x');
+    for (std::size_t i = 0; i < text.size(); i += 1000) text[i] = static_cast<char>('a' + i / 1000 % 26);
+    const mapped_file file(write_file(path() / "a", text));
+    BOOST_TEST((text_of(file) == text));
+    file.release(file.bytes().subspan(10, 200000));
+    BOOST_TEST((text_of(file) == text));
+    std::vector<std::byte> own(100000, std::byte{7});
+    file.release(own);  // not of this file: left alone
+    BOOST_TEST((std::count(own.begin(), own.end(), std::byte{7}) == 100000));
 }
 
 BOOST_AUTO_TEST_CASE(a_move_keeps_the_address) {

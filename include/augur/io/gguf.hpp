@@ -103,6 +103,9 @@ class gguf_file : public gguf_view {
     gguf_file(gguf_file&&) noexcept = default;
     gguf_file& operator=(gguf_file&&) noexcept = default;
 
+    /// Says that a tensor's bytes will hardly be read again; see mapped_file.
+    void release(std::span<const std::byte> part) const noexcept { mapping_.release(part); }
+
  private:
     gguf_file(mapped_file&& mapping, const std::filesystem::path& path)
         : gguf_view(mapping.bytes(), path), mapping_(std::move(mapping)) {}

@@ -1,6 +1,7 @@
 #pragma once
 // The two 16-bit floating point formats of model files, to and from 32 bits.
 
+#include <augur/backend/host/half.hpp>
 #include <bit>
 #include <cstdint>
 
@@ -20,12 +21,7 @@ constexpr float bfloat16_to_float(std::uint16_t bits) {
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-/// binary32 to bfloat16, rounded to nearest even; NaNs stay NaNs.
-constexpr std::uint16_t float_to_bfloat16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1u);
-    return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u : rounded >> 16);
-}
+using backend::host::float_to_bfloat16;
 
 /// binary32 to binary16, rounded to nearest even, infinite from 65520 on; NaNs stay NaNs.
 constexpr std::uint16_t float_to_half(float value) {

@@ -9,6 +9,7 @@
 #include <augur/types/error.hpp>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -44,6 +45,17 @@ class mapped_file {
     }
 
     std::span<const std::byte> bytes() const { return bytes_; }
+
+    /// Says that this part, if it is of this file, will hardly be read again: its whole pages no longer count as this
+    /// process's memory. They stay readable, and are then fetched anew.
+    void release(std::span<const std::byte> part) const noexcept {
+        const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+        const auto start = reinterpret_cast<std::uintptr_t>(bytes_.data());
+        const auto first = reinterpret_cast<std::uintptr_t>(part.data()), last = first + part.size();
+        if (first < start || last > start + bytes_.size()) return;
+        const std::uintptr_t from = (first + page - 1) / page * page, to = last / page * page;
+        if (from < to) static_cast<void>(::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED));  // a hint
+    }
 
  private:
     /// Opening never blocks, not even on a pipe.

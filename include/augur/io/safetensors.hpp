@@ -145,6 +145,11 @@ class safetensors_folder {
     const tensor_view* find(std::string_view name) const { return tensors_.find(name); }
     /// Errors: no such tensor, or an unread one; the message names it and its dtype.
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
+
+    /// Says that a tensor's bytes will hardly be read again; see mapped_file.
+    void release(std::span<const std::byte> part) const noexcept {
+        for (const auto& mapping : mappings_) mapping.release(part);
+    }
     const std::filesystem::path& path() const { return tensors_.path(); }
 
  private:

@@ -208,6 +208,7 @@ class weight_reader {
             }
             out.set_row(row, converted);
         }
+        if constexpr (requires { file_.release(view.bytes); }) file_.release(view.bytes);
         return out;
     }
 

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "augur/io/half.hpp"
-
 namespace augur::backend::host {
 
 /// IEEE binary16 to binary32, exact; NaNs become quiet, as the hardware conversion makes them.
@@ -26,6 +24,11 @@ inline float bfloat16_to_float(std::uint16_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-using io::float_to_bfloat16;
+/// binary32 to bfloat16, rounded to nearest even; NaNs stay NaNs.
+constexpr std::uint16_t float_to_bfloat16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1u);
+    return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u : rounded >> 16);
+}
 
 }  // namespace augur::backend::host
