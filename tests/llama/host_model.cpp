@@ -106,6 +106,24 @@ BOOST_AUTO_TEST_CASE(unusual_shapes_work) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_context_of_sixteen_thousand_tokens_works) {
+    small_llama file(io::tensor_type::f32, 8, 1, 1, 8);
+    file.sizes["llama.context_length"] = 16384;
+    const auto model = file.load();
+    const auto tokens = some_tokens(16384, 77);
+    auto whole = model.make_sequence(), parts = model.make_sequence();
+    const auto wanted = copied(model.extend(whole, tokens, 5));
+    model.extend(parts, std::span(tokens).first(9001), 0);
+    model.extend(parts, std::span(tokens).subspan(9001, 16379 - 9001), 0);
+    std::vector<float> found;
+    for (std::size_t i = 16379; i < 16384; ++i) {
+        const auto row = copied(model.extend(parts, std::span(tokens).subspan(i, 1)));
+        found.insert(found.end(), row.begin(), row.end());
+    }
+    BOOST_TEST(same_bits(found, wanted));
+    BOOST_CHECK_THROW(model.extend(parts, std::span(tokens).first(1)), augur::error);
+}
+
 BOOST_AUTO_TEST_CASE(truncating_and_extending_equals_a_fresh_sequence) {
     const auto model = small_llama(io::tensor_type::q8_0).load();
     const auto tokens = some_tokens(290, 77), others = some_tokens(100, 50);

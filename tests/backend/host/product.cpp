@@ -215,6 +215,39 @@ BOOST_AUTO_TEST_CASE(inputs_that_are_no_numbers_zero_or_tiny_behave) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_weight_that_is_no_number_spoils_its_row_and_a_row_of_zeros_is_zero) {
+    std::mt19937 random(9);
+    for (const auto format : all_formats) {
+        const std::size_t depth = 256, rows = 48, broken = 21, zero = 22;
+        const auto layout = host::layout_of(format);
+        const auto bytes = stored_numbers(tensor_type_of(format), rows * depth, random);
+        const std::size_t row_bytes = depth / layout.file_depth * layout.file_bytes;
+        host::packed_matrix matrix(format, rows, depth);
+        for (std::size_t row = 0; row < rows; ++row) {
+            std::vector<std::byte> own(bytes.begin() + std::ptrdiff_t(row * row_bytes),
+                                       bytes.begin() + std::ptrdiff_t((row + 1) * row_bytes));
+            if (row == broken) {  // 0x7fff is no number in any 16-bit format, and on top of 32 bits
+                const std::size_t scale = format == host::storage::q6_k ? 208 : format == host::storage::f32 ? 2 : 0;
+                own[scale] = std::byte{0xff};
+                own[scale + 1] = std::byte{0x7f};
+            }
+            if (row == zero) std::fill(own.begin(), own.end(), std::byte{0});
+            matrix.set_row(row, own);
+        }
+        const auto numbers = normal_numbers(17 * depth, random);
+        for (const auto set : instruction_sets()) {
+            const prepared_columns x(input_of(format), numbers, depth, set);
+            for (const std::size_t columns : {1u, 5u, 17u}) {
+                const auto found = multiply(matrix, x, 0, columns, set);
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    BOOST_TEST(std::isnan(found[i]) == (i % rows == broken), host::name_of(format) << " output " << i);
+                    if (i % rows == zero) BOOST_TEST(found[i] == 0.0f);
+                }
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_product_may_continue_sums_and_cover_some_panels_only) {
     std::mt19937 random(7);
     const auto [packed, widened] = random_matrix(host::storage::f32, 80, 50, random);
