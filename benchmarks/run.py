@@ -122,7 +122,7 @@ def machine(chosen, build):
         "system": platform.platform(terse=True),
         "compiler": first_line(compiler[1], "--version") if compiler else "unknown",
         "llama_cpp": chosen.llama_source.parents[1].name if chosen.llama_source else fetched,
-        "load_average": os.getloadavg(),
+        "busy_before": measure.busy_share(),
     }
 
 
@@ -174,6 +174,8 @@ class Benchmarks:
 
     def run(self):
         results = {"machine": machine(self.chosen, self.build), "plan": self.plan, "formats": {}}
+        if results["machine"]["busy_before"] > 0.05:
+            self.say(f"warning: other programs take {results['machine']['busy_before']:.0%} of the processors")
         if "curves" in self.chosen.parts:
             results["formats"] = self.curves()
         if "lookup" in self.chosen.parts:

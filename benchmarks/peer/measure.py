@@ -265,6 +265,19 @@ def overhead(program, model, prompt_file, threads, tokens):
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
+def busy_share(seconds=2):
+    """The share of the processors' time that whatever else runs takes."""
+
+    def times():
+        values = [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        return sum(values), values[3] + values[4]  # all, and idle or waiting for a disk
+
+    before = times()
+    time.sleep(seconds)
+    total, idle = (after - earlier for after, earlier in zip(times(), before))
+    return 1 - idle / total
+
+
 def cpu():
     """The processor's name and the instruction sets that matter here, as the system tells them."""
     fields = {}

@@ -128,7 +128,8 @@ def machine_lines(machine):
     flags = " ".join(machine["cpu_flags"])
     return (
         f"{machine['date']}, augur {machine['commit']}, {machine['cpu']} ({machine['threads']} threads of {machine['cores']}; {flags}), "
-        f"{machine['system']}, {machine['compiler']}, Release; llama.cpp from {machine['llama_cpp']}.\n"
+        f"{machine['system']}, {machine['compiler']}, Release; llama.cpp from {machine['llama_cpp']}. "
+        f"Just before, other programs took {number(100 * machine['busy_before'], 0)} % of the processors.\n"
     )
 
 
