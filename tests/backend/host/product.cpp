@@ -1,6 +1,7 @@
 #include <Eigen/Core>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <utility>
 
 #include "augur/backend/host/kernels.hpp"
 #include "backend/host/matrices.hpp"
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_are_no_numbers_zero_or_tiny_behave) {
     std::mt19937 random(6);
     for (const auto format : all_formats) {
         const std::size_t depth = 256;
-        const auto [packed, widened] = random_matrix(format, 16, depth, random);
+        const auto packed = std::move(random_matrix(format, 16, depth, random).packed);
         for (const auto set : instruction_sets()) {
             const auto product_with = [&](float value, std::size_t at) {
                 std::vector<float> numbers(depth, 0.0f);
