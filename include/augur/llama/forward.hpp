@@ -14,6 +14,7 @@
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/backend/host/thread_pool.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/token.hpp"
@@ -94,11 +95,16 @@ class forward_pass {
     }
 
     void run_head() {
-        const matrix& head = config_.tied_head ? weights_.embedding : weights_.head;
+        const matrix& head = weights_.head.rows() != 0 ? weights_.head : weights_.embedding;
         normalise(weights_.final_norm, rows_ - chunk_.last, chunk_.hidden, {&head});
-        const auto whole = product_of(copies_, head, chunk_.hidden, chunk_.last, chunk_.logits);
+        auto whole = product_of(copies_, head, chunk_.hidden, chunk_.last, chunk_.logits);
+        whole.y_stride = config_.vocabulary;
         for_panels(head.panels(), unit_of(head),
                    [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
+        if (weights_.head_tokens.empty()) return;
+        for_rows(chunk_.last, [this](std::size_t row) {
+            spread_logits(weights_.head_tokens, {chunk_.logits + row * config_.vocabulary, config_.vocabulary});
+        });
     }
 
     // ---- sharing the work: which thread takes what never changes a result -------------------------------------------

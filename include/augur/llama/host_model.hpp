@@ -7,9 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/io/gguf.hpp"
@@ -18,6 +20,7 @@
 #include "augur/llama/forward.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/hugging_face_config.hpp"
+#include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/error.hpp"
@@ -31,6 +34,8 @@ struct load_options {
     std::size_t threads = 0;         ///< 1..64; 0 means as many as the machine has cores
     std::size_t context_length = 0;  ///< to allow less than the model's own; 0 means the model's own
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
+    std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
+    std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
 };
 
 /// A Llama that models augur::Model, ScoresLastRows and HiddenStateModel with bitwise rows: a row of logits depends on the
@@ -52,7 +57,8 @@ class host_model {
         return read(file, read_config(file), gguf_names(), options);
     }
 
-    /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes.
+    /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
+    /// layers and head tokens there are is theirs to say, not the options'.
     host_model(config c, weights w, const load_options& options)
         : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)), format_(options.weights) {
         const std::size_t own = parts_->settings.context;
@@ -142,7 +148,12 @@ class host_model {
 
     template <class File>
     static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
-        weights w = weight_reader(file, c, std::move(names), options.weights).read();
+        const std::string origin = file.path().string();
+        const auto layers = chosen_layers(options.layers, c.layers, origin);
+        c.layers = layers.size();
+        validate(c, origin);
+        const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
+        weights w = weight_reader(file, c, std::move(names), options.weights).read(layers, head_tokens);
         return host_model(std::move(c), std::move(w), options);
     }
 

@@ -14,6 +14,7 @@
 #include "augur/io/tensor.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::llama {
 
@@ -54,7 +55,8 @@ struct layer_weights {
 };
 
 struct weights {
-    backend::host::packed_matrix embedding, head;  ///< no head if it is tied to the embedding
+    backend::host::packed_matrix embedding, head;  ///< no head where it is the whole embedding
+    std::vector<token> head_tokens;                ///< ascending: whose rows the head has; empty means all
     std::vector<layer_weights> layers;
     std::vector<float> final_norm;
 };
@@ -125,12 +127,17 @@ class weight_reader {
     weight_reader(const File& file, const config& c, tensor_names names, weight_format format)
         : file_(file), config_(c), names_(std::move(names)), format_(format) {}
 
-    weights read() const {
+    /// These layers of the file, and a head of these tokens (none: of all). See selection.hpp.
+    weights read(const std::vector<std::size_t>& layers, const std::vector<token>& head_tokens) const {
         weights out;
         out.embedding = matrix(names_.embedding, config_.vocabulary, config_.width);
-        if (!config_.tied_head) out.head = matrix(names_.head, config_.vocabulary, config_.width);
+        if (!config_.tied_head || !head_tokens.empty()) {
+            out.head = matrix(config_.tied_head ? names_.embedding : names_.head, config_.vocabulary, config_.width,
+                              {head_tokens.begin(), head_tokens.end()});
+        }
+        out.head_tokens = head_tokens;
         out.final_norm = vector(names_.final_norm, config_.width);
-        for (std::size_t i = 0; i < config_.layers; ++i) out.layers.push_back(read_layer(i));
+        for (const std::size_t index : layers) out.layers.push_back(read_layer(index));
         return out;
     }
 
@@ -148,8 +155,8 @@ class weight_reader {
         layer_weights out;
         out.attention_norm = vector(named(names_.attention_norm), width);
         out.feed_forward_norm = vector(named(names_.feed_forward_norm), width);
-        out.query = matrix(named(names_.query), queries, width, names_.halves);
-        out.key = matrix(named(names_.key), keys, width, names_.halves);
+        out.query = matrix(named(names_.query), queries, width, paired_rows(queries));
+        out.key = matrix(named(names_.key), keys, width, paired_rows(keys));
         out.value = matrix(named(names_.value), keys, width);
         out.attention_output = matrix(named(names_.attention_output), width, queries);
         out.gate = matrix(named(names_.gate), config_.feed_forward, width);
@@ -176,14 +183,20 @@ class weight_reader {
         return out;
     }
 
-    /// Row r of the file that belongs into row `row` of a matrix whose rotary pairs are adjacent.
-    std::size_t source_row(std::size_t row) const {
-        const std::size_t size = config_.head_size, in_head = row % size;
-        return row - in_head + in_head / 2 + (in_head % 2) * (size / 2);
+    /// The file's rows of queries or keys in an order that puts rotary pairs next to each other; none where they are.
+    std::vector<std::size_t> paired_rows(std::size_t rows) const {
+        std::vector<std::size_t> out;
+        const std::size_t size = config_.head_size;
+        for (std::size_t row = 0; names_.halves && row < rows; ++row) {
+            const std::size_t in_head = row % size;
+            out.push_back(row - in_head + in_head / 2 + (in_head % 2) * (size / 2));
+        }
+        return out;
     }
 
+    /// Of the tensor, which is rows x columns, the rows `sources` in their order; none: all.
     backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
-                                        bool halves = false) const {
+                                        const std::vector<std::size_t>& sources = {}) const {
         const auto& view = tensor(name, {rows, columns});
         const auto type = type_for(view.type, format_);
         const std::size_t row_bytes = view.bytes.size() / rows;
@@ -191,11 +204,11 @@ class weight_reader {
             augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
                                 io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
         }
-        backend::host::packed_matrix out(storage_of(type), rows, columns);
+        backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
         std::vector<float> values(columns);
         std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
-        for (std::size_t row = 0; row < rows; ++row) {
-            const auto bytes = view.bytes.subspan((halves ? source_row(row) : row) * row_bytes, row_bytes);
+        for (std::size_t row = 0; row < out.rows(); ++row) {
+            const auto bytes = view.bytes.subspan((sources.empty() ? row : sources[row]) * row_bytes, row_bytes);
             if (type == view.type) {
                 out.set_row(row, bytes);
                 continue;
