@@ -29,14 +29,8 @@
 #define AUGUR_HOST_SET avx512
 #define AUGUR_HOST_LANES lanes_avx512
 #define AUGUR_HOST_TARGET AUGUR_AVX512
-#include "augur/backend/host/kernels.inc"
-
-#define AUGUR_HOST_SET avx512_bf16
-#define AUGUR_HOST_LANES lanes_avx512_bf16
-#define AUGUR_HOST_TARGET AUGUR_AVX512_BF16
-#include "augur/backend/host/kernels.inc"
-// after them, for it shares the last one's
 #include "augur/backend/host/amx.inc"
+#include "augur/backend/host/kernels.inc"
 #endif
 
 namespace augur::backend::host {
