@@ -29,8 +29,11 @@
 #define AUGUR_HOST_SET avx512
 #define AUGUR_HOST_LANES lanes_avx512
 #define AUGUR_HOST_TARGET AUGUR_AVX512
-#include "augur/backend/host/amx.inc"
 #include "augur/backend/host/kernels.inc"
+#endif
+
+#if defined(__x86_64__)
+#include "augur/backend/host/amx.inc"
 #endif
 
 namespace augur::backend::host {
