@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/augur.hpp>
-#include <augur/io/chat_template.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/tokenizer.hpp>
@@ -23,6 +22,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "prompts.hpp"
 
 namespace {
 
@@ -37,11 +38,6 @@ struct settings {
     bool chat = false;
 };
 
-struct prompt {
-    std::string task;
-    std::vector<token> tokens;
-};
-
 struct measured {
     double plain_rate = 0, composed_rate = 0, accepted_length = 0, acceptance = 0;
     std::size_t tokens = 0;
@@ -52,24 +48,6 @@ double median(std::vector<double> of) {
     if (of.empty()) return 0;
     std::sort(of.begin(), of.end());
     return (of[(of.size() - 1) / 2] + of[of.size() / 2]) / 2;
-}
-
-std::vector<prompt> read_prompts(const settings& chosen, const io::tokenizer& words, const io::vocabulary& vocabulary) {
-    std::ifstream file(chosen.prompts);
-    if (!file) detail::fail("cannot read ", chosen.prompts);
-    std::vector<prompt> prompts;
-    for (std::string line; std::getline(file, line);) {
-        if (line.empty() || (chosen.limit != 0 && prompts.size() == chosen.limit)) continue;
-        const json entry = json::parse(line);
-        std::string text = entry.at("prompt");
-        if (chosen.chat) {
-            const std::vector<io::chat_message> turns{{"user", text}};
-            text = io::chat_template(vocabulary).render(turns);
-        }
-        prompts.push_back({entry.at("task"), words.encode(text)});
-    }
-    if (prompts.empty()) detail::fail(chosen.prompts, " holds no prompts");
-    return prompts;
 }
 
 template <class Composed>
@@ -167,7 +145,7 @@ bool run(const settings& chosen) {
     const auto model = llama::host_model::load(chosen.model, load);
     const auto vocabulary = io::read_vocabulary(io::gguf_file(chosen.model));
     const io::tokenizer words(vocabulary);
-    const auto prompts = read_prompts(chosen, words, vocabulary);
+    const auto prompts = read_prompts(chosen.prompts, chosen.limit, chosen.chat, words, vocabulary);
     const auto stops = words.end_tokens();
     decode::options warm;
     warm.stop.max_tokens = 16;
