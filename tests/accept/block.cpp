@@ -107,6 +107,38 @@ BOOST_AUTO_TEST_CASE(accepts_at_least_as_much_as_token_by_token_and_here_more) {
     }
 }
 
+distribution row_after(const testing::function_model& model, const std::vector<token>& before) {
+    std::vector<float> logits(model.vocabulary_size());
+    model.fill_row(before, logits);
+    return transform::pipeline({}, logits.size())(logits, prefix(before));
+}
+
+/// The sum of the worths along every draft of `left` more tokens, weighed by how likely the draft is.
+double expected_worth(const testing::function_model& drafter, const testing::function_model& target,
+                      std::vector<token> before, double worth, std::size_t left) {
+    if (left == 0) return 0;
+    const auto drafted = row_after(drafter, before), wanted = row_after(target, before);
+    double sum = 0;
+    for (token t = 0; t < static_cast<token>(drafted.size()); ++t) {
+        const double next = std::min(1.0, worth * wanted.probability(t) / drafted.probability(t));
+        before.push_back(t);
+        sum += drafted.probability(t) * (next + expected_worth(drafter, target, before, next, left - 1));
+        before.pop_back();
+    }
+    return sum;
+}
+
+BOOST_AUTO_TEST_CASE(a_prefix_stands_with_the_probability_of_its_worth) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const auto target = testing::hashed_model(3, seed);
+        for (const auto& drafter : {testing::hashed_model(3, seed + 50), testing::noisy_model(target, 0.3)}) {
+            BOOST_TEST(
+                expected_accepted<accept::block>(drafter, target) == expected_worth(drafter, target, prompt, 1, 3),
+                boost::test_tools::tolerance(1e-12));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_block_there) {
     const testing::function_model broken(4, 64, [](std::span<const token> before, std::span<float> row) {
         std::fill(row.begin(), row.end(), 0.0f);
