@@ -1,6 +1,7 @@
 // What the output's distribution has been broken by: docs/conformance.md, 1 to 16.
 
 #include <algorithm>
+#include <augur/measure/divergence.hpp>
 #include <augur/types/distribution.hpp>
 #include <bit>
 #include <cstdint>
@@ -456,6 +457,39 @@ BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
         BOOST_TEST((made.finish == finish_reason::invalid_logits));
         BOOST_TEST(made.detail == "the target's logit of token 1 at position 12 is nan");
     });
+}
+
+/// The mixture stands where the rows belong.
+double with_the_mixture_first(const distribution& p, const distribution& q) {
+    std::vector<float> mean(p.size());
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        const token t = static_cast<token>(i);
+        mean[i] = static_cast<float>((p.probability(t) + q.probability(t)) / 2);
+    }
+    const auto mixture = distribution::weighted(mean);
+    return (measure::divergence<measure::kl>(mixture, p) + measure::divergence<measure::kl>(mixture, q)) / 2;
+}
+
+// A mixture was compared to the rows in place of the rows to their mixture.
+BOOST_AUTO_TEST_CASE(invariant_15_jensen_shannon_is_symmetric_and_at_most_ln_2) {
+    const auto row_after = [](const function_model& model, token t) {
+        return row_of(model, std::vector<token>{t}, {});
+    };
+    using measure::jensen_shannon;
+    std::vector<distribution> rows{distribution::point(1, 3), distribution::weighted({1, 0, 1e-6f})};
+    for (token t = 0; t < 3; ++t) rows.push_back(row_after(target, t)), rows.push_back(row_after(drafting, t));
+    double largest = 0, largest_of_wrong = 0;
+    for (const auto& p : rows) {
+        for (const auto& q : rows) {
+            const double here = measure::divergence<jensen_shannon>(p, q);
+            BOOST_TEST(here == measure::divergence<jensen_shannon>(q, p));
+            largest = std::max(largest, here);
+            largest_of_wrong = std::max(largest_of_wrong, with_the_mixture_first(p, q));
+        }
+    }
+    BOOST_TEST(largest <= std::log(2.0));
+    BOOST_TEST(largest > std::log(2.0) - exactly);
+    BOOST_TEST(largest_of_wrong > std::log(2.0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

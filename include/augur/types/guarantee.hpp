@@ -1,6 +1,7 @@
 #pragma once
 // What a decoding promises about its output, as types.
 
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -20,9 +21,11 @@ struct same_seeded_text {
 struct same_distribution {
     static constexpr std::string_view name = "same distribution as plain sampling";
 };
-/// Each token is drawn from a distribution within a bounded divergence of the target's.
+/// Each token is drawn from a distribution within `bound` of the target's, in that divergence (measure/divergence.hpp).
+template <class Divergence>
 struct bounded_divergence {
     static constexpr std::string_view name = "bounded divergence per token";
+    double bound = std::numeric_limits<double>::infinity();
 };
 /// Each token has at least a set probability under the target.
 struct minimum_probability {

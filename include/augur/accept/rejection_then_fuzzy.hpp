@@ -1,0 +1,44 @@
+#pragma once
+// Fuzzy acceptance as a second chance: rejection sampling first, the threshold for what it rejects.
+
+#include "augur/accept/concept.hpp"
+#include "augur/accept/fuzzy.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+
+namespace augur::accept {
+
+/// Judges by rejection_sampling; a token that it rejects stands all the same when the divergence between the rows is at most the
+/// threshold and the target does not exclude it.
+/// Effect: that of fuzzy, and the same law where the target excludes nothing that is drafted: within the threshold the draft's
+/// row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
+/// Randomness and cost: those of rejection_sampling, and a pass over both rows per rejection.
+/// Accepts at least as often as fuzzy and as rejection_sampling do.
+template <measure::Divergence D>
+class rejection_then_fuzzy {
+ public:
+    using guarantee = guarantee::bounded_divergence<D>;
+    using drawing = draft::sampled;
+
+    /// In the divergence's unit; 0 or more, or infinity.
+    explicit rejection_then_fuzzy(double threshold) : second_(threshold) {}
+
+    /// The guarantee, with its bound: the threshold.
+    guarantee promised() const { return second_.promised(); }
+
+    template <class Claim>
+    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const decision first = rejection_sampling{}.judge(target, drafted, draws);
+        return first.accepted || !second_.is_near(target, drafted) ? first : decision::accept();
+    }
+
+    token draw(const auto& target, auto& draws) const { return second_.draw(target, draws); }
+
+ private:
+    fuzzy<D> second_;
+};
+
+static_assert(AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, point_mass> &&
+              AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, distribution>);
+static_assert(!Lossless<rejection_then_fuzzy<measure::kl>>);
+
+}  // namespace augur::accept
