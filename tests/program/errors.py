@@ -45,7 +45,7 @@ class Generate(ProgramTest):
     def test_names(self):
         self.refused(["'fast'", "auto, plain, lookup, sd, eaad"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
-        self.refused(["'q3'", "keep, f32, bf16"], "--weights", "q3")
+        self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):

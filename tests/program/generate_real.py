@@ -25,11 +25,15 @@ class Reference(ProgramTest):
             path = FOLDER / "prompt.txt"
             path.write_text(known["prompt"], encoding="utf-8")
             arguments = ("--prompt-file", path, "--max-tokens", len(known["greedy_ids"]), "--ignore-eos", "--compare")
-            made = self.generated(*arguments, "--scheme", "lookup", model=MODEL)
+            made = self.generated(*arguments, "--scheme", "lookup", "--weights", "f32", model=MODEL)
             self.assertEqual(known["prompt_ids"], made["prompt_ids"])
             self.assertEqual(known["greedy_ids"], made["ids"])
             self.assertEqual(known["greedy_ids"], made["plain"]["ids"])
             self.assertTrue(made["identical"])
+            for weights in ("keep", "bf16", "q8_0", "q4_0"):
+                made = self.generated(*arguments, "--scheme", "lookup", "--weights", weights, model=MODEL)
+                self.assertTrue(made["identical"])
+                self.assertEqual(len(known["greedy_ids"]), len(made["ids"]))
 
     def test_last_row(self):
         for known in REFERENCES:
