@@ -72,7 +72,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "2");
+    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "1");
     add_number(command, "--lookup-max", s.lookup_max, "lookup: longest n-gram looked for", "N", "8");
 }
 

@@ -20,7 +20,7 @@ struct scheme_options {
     std::optional<std::size_t> length{};  ///< unset: 4 with sd, what pays with lookup, the bins' with eaad
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
-    std::size_t lookup_min = 2;
+    std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
 };
 

@@ -23,14 +23,10 @@ inline weights_view view_of(const drafted_token<point_mass>& drafted) {
 struct residual_view {
     weights_view target;
     weights_view drafted;
-    double target_factor;
-    double draft_factor;
-
-    residual_view(weights_view of, weights_view without, double scale)
-        : target(of), drafted(without), target_factor(scale / of.total), draft_factor(1 / without.total) {}
+    double scale = 1;
 
     AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
-        const double left = target_factor * target[i] - draft_factor * drafted[i];
+        const double left = scale * target.probability(i) - drafted.probability(i);
         return left > 0 ? left : 0;
     }
 };
@@ -54,7 +50,8 @@ class residual_weights<Claim, backend::device::distribution<Policy>> {
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const {
-        return std::max(0.0, view_.target_factor * target_[i] - view_.draft_factor * draft_weight(drafted_, i));
+        const token t = static_cast<token>(i);
+        return std::max(0.0, view_.scale * target_.probability(t) - drafted_.probability(t));
     }
     double total() const { return total_; }
 

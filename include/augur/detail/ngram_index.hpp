@@ -1,0 +1,121 @@
+#pragma once
+// Where the n-grams of a text occurred.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "augur/types/token.hpp"
+
+namespace augur::detail {
+
+/// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and backwards, and
+/// what the text was before leaves no trace.
+/// Cost: O(max_n) per token that is new or gone; a search is expected to take the length found and the places returned,
+/// however long the text is. Comparing texts is linear. Memory: max_n - min_n + 1 entries per token.
+class ngram_index {
+ public:
+    /// 1 <= min_n <= max_n.
+    ngram_index(std::size_t min_n, std::size_t max_n)
+        : min_n_(min_n), max_n_(max_n), lengths_(max_n - min_n + 1), heads_(2, none) {}
+
+    std::span<const token> tokens() const { return tokens_; }
+
+    /// Becomes the index of this text, by what differs from the one before.
+    void follow(std::span<const token> text) {
+        const auto differs = std::mismatch(tokens_.begin(), tokens_.end(), text.begin(), text.end()).second;
+        const auto shared = static_cast<std::size_t>(differs - text.begin());
+        while (tokens_.size() > shared) pop();
+        for (token t : text.subspan(shared)) push(t);
+    }
+
+    /// The length of the longest n-gram that ends the text and occurred before; 0 if none did. `places` becomes where that went
+    /// on, the latest first, at most `most` of them.
+    std::size_t find(std::size_t most, std::vector<std::size_t>& places) const {
+        places.clear();
+        std::size_t found = 0;
+        std::size_t latest = none;
+        std::uint64_t hash = 0;
+        for (std::size_t n = 1; n <= std::min(max_n_, tokens_.size()); ++n) {
+            hash = extended(hash, tokens_[tokens_.size() - n]);
+            if (n < min_n_) continue;
+            const std::size_t entry = matching(heads_[slot(hash)], n);
+            if (entry == none) break;  // then nothing longer occurred
+            found = n;
+            latest = entry;
+        }
+        for (; latest != none && places.size() < most; latest = matching(previous_[latest], found)) {
+            places.push_back(latest / lengths_);
+        }
+        return found;
+    }
+
+ private:
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+    // The entry of the n-gram before place p is p * lengths_ + n - min_n_. Entries whose hashes share a slot are chained from
+    // the latest, so that the last one can be taken off again.
+
+    void push(token t) {
+        tokens_.push_back(t);
+        previous_.resize(tokens_.size() * lengths_, none);
+        if (previous_.size() <= heads_.size()) {
+            link(tokens_.size() - 1);
+        } else {
+            heads_.assign(2 * heads_.size(), none);
+            for (std::size_t place = 0; place < tokens_.size(); ++place) link(place);
+        }
+    }
+
+    void link(std::size_t place) {
+        std::uint64_t hash = 0;
+        for (std::size_t n = 1; n <= std::min(max_n_, place); ++n) {
+            hash = extended(hash, tokens_[place - n]);
+            if (n < min_n_) continue;
+            const std::size_t entry = place * lengths_ + n - min_n_;
+            previous_[entry] = heads_[slot(hash)];
+            heads_[slot(hash)] = entry;
+        }
+    }
+
+    void pop() {
+        const std::size_t place = tokens_.size() - 1;
+        std::uint64_t hash = 0;
+        for (std::size_t n = 1; n <= std::min(max_n_, place); ++n) {
+            hash = extended(hash, tokens_[place - n]);
+            std::size_t& head = heads_[slot(hash)];
+            while (head != none && head >= place * lengths_) head = previous_[head];
+        }
+        tokens_.pop_back();
+    }
+
+    /// The entry itself, or the latest in its chain, that is the n-gram at the end of the text.
+    std::size_t matching(std::size_t entry, std::size_t n) const {
+        while (entry != none && !ends_text(entry, n)) entry = previous_[entry];
+        return entry;
+    }
+
+    bool ends_text(std::size_t entry, std::size_t n) const {
+        if (entry % lengths_ != n - min_n_) return false;
+        const std::size_t place = entry / lengths_;
+        const std::span<const token> text(tokens_);
+        return std::ranges::equal(text.subspan(place - n, n), text.last(n));
+    }
+
+    static std::uint64_t extended(std::uint64_t hash, token t) {
+        return (hash + static_cast<std::uint64_t>(t) + 1) * 0x9e3779b97f4a7c15;
+    }
+    std::size_t slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> 32) & (heads_.size() - 1); }
+
+    std::size_t min_n_;
+    std::size_t max_n_;
+    std::size_t lengths_;
+    std::vector<token> tokens_;
+    std::vector<std::size_t> previous_;  ///< by entry
+    std::vector<std::size_t> heads_;     ///< by slot: the latest entry, a power of two of them
+};
+
+}  // namespace augur::detail
