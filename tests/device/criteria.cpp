@@ -6,9 +6,12 @@
 #include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
+#include "augur/accept/fuzzy.hpp"
 #include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/backend/device/chooser.hpp"
+#include "augur/backend/device/divergence.hpp"
 #include "augur/backend/device/pipeline.hpp"
 #include "augur/backend/device/residual.hpp"
 #include "augur/draft/drawing.hpp"
@@ -157,6 +160,14 @@ BOOST_AUTO_TEST_CASE(block) {
 
 BOOST_AUTO_TEST_CASE(coupled) {
     check_parity(accept::coupled{}, false);
+}
+
+BOOST_AUTO_TEST_CASE(fuzzy) {
+    check_parity(accept::fuzzy<augur::measure::jensen_shannon>{0.1}, false);
+}
+
+BOOST_AUTO_TEST_CASE(rejection_then_fuzzy) {
+    check_parity(accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, false);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

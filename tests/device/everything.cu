@@ -2,9 +2,12 @@
 #include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
+#include "augur/accept/fuzzy.hpp"
 #include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/backend/device/chooser.hpp"
+#include "augur/backend/device/divergence.hpp"
 #include "augur/backend/device/measure.hpp"
 #include "augur/backend/device/pipeline.hpp"
 #include "augur/backend/device/residual.hpp"
@@ -23,7 +26,11 @@ std::size_t judge_by_all(const Proposal& proposed, const device::rows& rows, aug
     return judge(augur::accept::exact{}, proposed, rows, before).accepted +
            judge(augur::accept::rejection_sampling{}, proposed, rows, before).accepted +
            judge(augur::accept::block{}, proposed, rows, before).accepted +
-           judge(augur::accept::coupled{}, proposed, rows, before).accepted;
+           judge(augur::accept::coupled{}, proposed, rows, before).accepted +
+           judge(augur::accept::fuzzy<augur::measure::kl>{0.4}, proposed, rows, before).accepted +
+           judge(augur::accept::fuzzy<augur::measure::jensen_shannon>{0.4}, proposed, rows, before).accepted +
+           judge(augur::accept::rejection_then_fuzzy<augur::measure::total_variation>{0.4}, proposed, rows, before).accepted +
+           judge(augur::accept::rejection_then_fuzzy<augur::measure::hellinger>{0.4}, proposed, rows, before).accepted;
 }
 
 double measure(device::row of, const device::distribution<>& made) {

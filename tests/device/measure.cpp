@@ -3,7 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
+#include "augur/backend/device/divergence.hpp"
 #include "augur/backend/device/pipeline.hpp"
+#include "augur/measure/divergence.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "device/parity.hpp"
@@ -56,6 +58,39 @@ BOOST_AUTO_TEST_CASE(distributions_have_the_entropy_of_the_host) {
         const auto expected = augur::transform::pipeline(chosen, size)(row, {});
         const auto made = device::pipeline(chosen, size)(parity::row_of(parity::upload(row)), {});
         BOOST_TEST(device::entropy_nats(made) == measure::entropy_nats(expected));
+    }
+}
+
+template <class D>
+void check_divergence(const augur::distribution& target, const augur::distribution& draft,
+                      const device::distribution<>& target_there, const device::distribution<>& draft_there) {
+    const auto on_host = measure::divergence<D>(target, augur::drafted_token<augur::distribution>{0, &draft});
+    const auto there =
+        measure::divergence<D>(target_there, augur::drafted_token<device::distribution<>>{0, &draft_there});
+    BOOST_TEST(there == on_host);
+    const augur::drafted_token<augur::point_mass> certain{1};
+    BOOST_TEST(measure::divergence<D>(target_there, certain) == measure::divergence<D>(target, certain));
+}
+
+BOOST_AUTO_TEST_CASE(distributions_have_the_divergences_of_the_host) {
+    std::mt19937 random(4);
+    for (std::size_t i = 0; i < 200; ++i) {
+        const std::size_t size = parity::random_size(random);
+        augur::transform::settings chosen;
+        if (i % 3 == 1) chosen.top_k.k = 1 + random() % size;
+        if (i % 7 == 3) chosen.temperature.value = 0;
+        const augur::transform::pipeline host(chosen, size);
+        const device::pipeline pipeline(chosen, size);
+        const auto target = parity::random_row(random, size);
+        const auto draft = i % 10 == 9 ? target : parity::random_row(random, size);
+        const auto target_here = host(target, {}), draft_here = host(draft, {});
+        const auto target_there = pipeline(parity::row_of(parity::upload(target)), {});
+        const auto draft_there = pipeline(parity::row_of(parity::upload(draft)), {});
+        check_divergence<measure::kl>(target_here, draft_here, target_there, draft_there);
+        check_divergence<measure::reverse_kl>(target_here, draft_here, target_there, draft_there);
+        check_divergence<measure::jensen_shannon>(target_here, draft_here, target_there, draft_there);
+        check_divergence<measure::total_variation>(target_here, draft_here, target_there, draft_there);
+        check_divergence<measure::hellinger>(target_here, draft_here, target_there, draft_there);
     }
 }
 
