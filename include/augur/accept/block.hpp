@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "augur/accept/concept.hpp"
 #include "augur/accept/rejection_sampling.hpp"
@@ -29,18 +28,18 @@ struct block {
     template <ChainProposal Proposal, class Draws>
     verdict judge_block(const auto& targets, const Proposal& proposed, const Draws& draws) const {
         const std::size_t length = std::min(proposed.size(), targets.size());
-        const std::vector<double> worth = path_worth(targets, proposed, length);
         std::size_t kept = length;
         while (kept > 0) {
             auto here = draws(kept - 1);
-            if (here.flip(stands(worth[kept], kept, length, targets, proposed), purpose::accept)) break;
+            if (here.flip(stands(worth_of(kept, targets, proposed), kept, length, targets, proposed), purpose::accept))
+                break;
             --kept;
         }
         verdict decided{.drafted = proposed.size(), .accepted = kept, .next = no_token};
         if (kept == targets.size()) return decided;
         auto next = draws(kept);
         if (kept < length) {
-            const residual_weights residual(targets[kept], proposed[kept], worth[kept]);
+            const residual_weights residual(targets[kept], proposed[kept], worth_of(kept, targets, proposed));
             if (residual.total() > 0) {
                 decided.next = static_cast<token>(next.choose(residual, purpose::correction));
                 return decided;
@@ -53,14 +52,14 @@ struct block {
     token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
 
  private:
-    /// worth[i] = min(1, worth[i-1] * target(x_i) / draft(x_i)), worth[0] = 1.
+    /// Of the first i + 1 drafted tokens min(1, worth of i * target(x_i) / draft(x_i)); of none 1.
     template <class Proposal>
-    static std::vector<double> path_worth(const auto& targets, const Proposal& proposed, std::size_t length) {
-        std::vector<double> worth{1.0};
-        for (std::size_t i = 0; i < length; ++i) {
+    static double worth_of(std::size_t kept, const auto& targets, const Proposal& proposed) {
+        double worth = 1;
+        for (std::size_t i = 0; i < kept; ++i) {
             const auto drafted = proposed[i];
             const double ratio = targets[i].probability(drafted.id) / drafted.probability(drafted.id);
-            worth.push_back(std::min(1.0, worth.back() * ratio));
+            worth = std::min(1.0, worth * ratio);
         }
         return worth;
     }

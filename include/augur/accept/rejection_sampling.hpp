@@ -2,7 +2,9 @@
 // Speculative sampling: the target's distribution, kept exactly, with the most acceptance a token-wise rule can have.
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <span>
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/chunks.hpp"
@@ -10,27 +12,78 @@
 
 namespace augur::accept {
 
+/// What the claim says of token i, up to its total: a point mass is certain.
+inline double draft_weight(const drafted_token<point_mass>& drafted, std::size_t i) {
+    return static_cast<std::size_t>(drafted.id) == i ? 1 : 0;
+}
+template <class Row>
+double draft_weight(const drafted_token<Row>& drafted, std::size_t i) {
+    return (*drafted.row)[i];
+}
+
 /// max(0, scale * target - draft) as weights: with scale 1 the residual distribution. Nothing is stored: two passes where it
-/// is used. The distributions must outlive it.
+/// is used, over chunks in which the target has weight. The distributions must outlive it.
 template <class Claim, class Row = distribution>
 class residual_weights {
  public:
     residual_weights(const Row& target, drafted_token<Claim> drafted, double scale = 1)
-        : target_(target), drafted_(drafted), scale_(scale) {
-        total_ = detail::sum_in_chunks(*this, size());
+        : target_(target), drafted_(drafted), left_{scale / target.total()} {
+        if constexpr (std::same_as<Claim, Row>) left_.draft_factor = 1 / drafted.row->total();
+        for (std::size_t chunk = 0; chunk < detail::chunks_in(size()); ++chunk) total_ += sums()[chunk];
     }
 
     std::size_t size() const { return target_.size(); }
-    double operator[](std::size_t i) const {
-        const token t = static_cast<token>(i);
-        return std::max(0.0, scale_ * target_.probability(t) - drafted_.probability(t));
-    }
+    double operator[](std::size_t i) const { return left_(target_[i], draft_weight(drafted_, i)); }
     double total() const { return total_; }
 
+    /// The sum of each chunk, made when it is asked for.
+    struct chunk_sums {
+        const residual_weights& of;
+
+        double operator[](std::size_t chunk) const { return of.sum_of(chunk * detail::chunk_size); }
+    };
+    chunk_sums sums() const { return {*this}; }
+
  private:
+    /// What two weights become. A copy, so that loops know that nothing changes it.
+    struct subtraction {
+        double target_factor;
+        double draft_factor = 1;
+
+        double operator()(double target, double draft) const {
+            const double left = target_factor * target - draft_factor * draft;
+            return left > 0 ? left : 0;
+        }
+    };
+
+    double sum_of(std::size_t begin) const {
+        const std::size_t end = detail::end_of_chunk(begin, size());
+        if (target_.is_point() || draft_is_point(begin, end)) return detail::sum_of_chunk(*this, begin, end);
+        if (!(target_.sums()[begin / detail::chunk_size] > 0)) return 0;
+        const float* target = target_.weights().data() + begin;
+        const subtraction left = left_;
+        double weights[detail::chunk_size];
+        if constexpr (std::same_as<Claim, Row>) {
+            const float* draft = drafted_.row->weights().data() + begin;
+            for (std::size_t i = 0; i < end - begin; ++i) weights[i] = left(double{target[i]}, double{draft[i]});
+        } else {
+            for (std::size_t i = 0; i < end - begin; ++i) weights[i] = left(double{target[i]}, 0);
+        }
+        return detail::sum_of_chunk(weights, 0, end - begin);
+    }
+
+    /// Whether all of the draft's weight is on one token and that may be one of these.
+    bool draft_is_point(std::size_t begin, std::size_t end) const {
+        if constexpr (std::same_as<Claim, Row>) {
+            return drafted_.row->is_point();
+        } else {
+            return begin <= static_cast<std::size_t>(drafted_.id) && static_cast<std::size_t>(drafted_.id) < end;
+        }
+    }
+
     const Row& target_;
     drafted_token<Claim> drafted_;
-    double scale_;
+    subtraction left_;
     double total_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/commit/stop_conditions.hpp"
@@ -26,9 +27,10 @@ struct committed_token {
 /// Is shown every committed token, in order; false ends the decoding after that token.
 using token_sink = std::function<bool(const committed_token&)>;
 
-/// The block of a verdict: the accepted tokens, then the one that follows.
-inline std::vector<committed_token> block_of(const ChainProposal auto& proposed, const verdict& decided) {
-    std::vector<committed_token> block;
+/// The block of a verdict: the accepted tokens, then the one that follows. In storage that was another block's.
+inline std::vector<committed_token> block_of(const ChainProposal auto& proposed, const verdict& decided,
+                                             std::vector<committed_token> block = {}) {
+    block.clear();
     for (std::size_t i = 0; i < decided.accepted; ++i) block.push_back({proposed.tokens()[i], origin::accepted});
     if (!decided.invalid_row()) block.push_back({decided.next, decided.next_origin()});
     return block;
@@ -36,11 +38,12 @@ inline std::vector<committed_token> block_of(const ChainProposal auto& proposed,
 
 /// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by what is
 /// kept, the target and the drafter are rewound to it, and the statistics count what was kept. Afterwards every cache
-/// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept.
+/// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept, in the storage of `last`.
 template <class Scheme, class Session>
 std::vector<committed_token> apply(const Scheme& scheme, Session& s, const ChainProposal auto& proposed,
-                                   const verdict& decided, const token_sink& sink = {}) {
-    std::vector<committed_token> block = block_of(proposed, decided);
+                                   const verdict& decided, const token_sink& sink = {},
+                                   std::vector<committed_token> last = {}) {
+    std::vector<committed_token> block = block_of(proposed, decided, std::move(last));
     std::size_t kept = 0;
     std::size_t accepted = 0;
     while (kept < block.size() && s.finished == finish_reason::running) {

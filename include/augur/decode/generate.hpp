@@ -63,7 +63,7 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
     step_options each{chosen.on_token, chosen.log_probabilities};
     each.timed = chosen.timed;
     while (s.finished == finish_reason::running) {
-        const auto record = step(scheme, s, each);
+        const auto& record = step(scheme, s, each);
         made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
                                       record.log_probabilities.end());
     }

@@ -5,9 +5,13 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "augur/accept/judge.hpp"
+#include "augur/commit/apply.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/detail/stopwatch.hpp"
+#include "augur/draft/context.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
@@ -15,14 +19,28 @@
 #include "augur/types/observation.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
+#include "augur/types/verdict.hpp"
 
 namespace augur::decode {
+
+/// What one round did.
+template <class Proposal>
+struct round_record {
+    Proposal proposed;
+    verdict decided;
+    std::vector<commit::committed_token> committed;
+    std::vector<double> log_probabilities;  ///< of the committed tokens under the target's own rows; when asked for
+    time_spent seconds;
+};
 
 /// One decoding by `Scheme`. Members are open to inspection between steps; steps alone change them.
 template <class Scheme, Chooser C = random::philox_chooser>
 struct session {
     using drafter_type = typename Scheme::drafter_type;
     using target_type = typename Scheme::target_type;
+    using policy_type = typename Scheme::policy_type;
+    using proposal_type = decltype(std::declval<const drafter_type&>().propose(
+        std::declval<typename drafter_type::state_type&>(), std::declval<draft::context<policy_type, C>&>()));
 
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
@@ -37,6 +55,9 @@ struct session {
         if constexpr (requires { scheme.criterion().check(transform.chosen()); }) {
             scheme.criterion().check(transform.chosen());
         }
+        const std::size_t most = committed.size() + stops.room(0, committed.size());
+        committed.reserve(most);
+        target.reserve(most);
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
         const detail::stopwatch watch;
         target.fill(committed.tokens().first(committed.size() - 1));
@@ -49,14 +70,16 @@ struct session {
     prefix committed;
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
-    typename Scheme::policy_type policy;
+    policy_type policy;
     transform::pipeline transform;
     commit::stop_watcher stops;
     C chooser;
     statistics counts;
     finish_reason finished = finish_reason::running;
-    std::string fault;  ///< for invalid_logits: which value, where
-    observation seen;   ///< what the policy will be shown at the start of the next round
+    std::string fault;                 ///< for invalid_logits: which value, where
+    observation seen;                  ///< what the policy will be shown at the start of the next round
+    round_record<proposal_type> last;  ///< the round before; its storage serves the next
+    accept::target_rows<transform::pipeline> target_rows;  ///< storage
 
  private:
     static std::span<const token> checked(const Scheme& scheme, std::span<const token> prompt) {

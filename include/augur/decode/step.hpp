@@ -17,16 +17,6 @@
 
 namespace augur::decode {
 
-/// What one round did.
-template <class Proposal>
-struct round_record {
-    Proposal proposed;
-    verdict decided;
-    std::vector<commit::committed_token> committed;
-    std::vector<double> log_probabilities;  ///< of the committed tokens under the target's own rows; when asked for
-    time_spent seconds;
-};
-
 struct step_options {
     commit::token_sink on_token{};
     bool log_probabilities = false;
@@ -79,24 +69,31 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
 
 /// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
 /// row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can be repeated.
+/// Returns what the round did, which is the session's until its next step. Allocates nothing once storage has grown to what a
+/// round needs, beside text that is asked for.
 /// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
 template <class Scheme, Chooser C>
-auto step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
+const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1);
 
-    auto proposed = scheme.drafter().propose(s.drafter_state, context);
-    time_spent spent{.draft = watch.lap()};
-    const auto rows = verify::chain(s.target, s.committed, proposed);
-    spent.verify = watch.lap();
-    const verdict decided =
-        accept::judge(scheme.criterion(), proposed, rows, s.transform, s.committed, s.chooser, s.seen.round);
-    spent.accept = watch.lap();
-    auto committed = commit::apply(scheme, s, proposed, decided, chosen.on_token);
+    auto& record = s.last;
+    if constexpr (requires { scheme.drafter().reuse(s.drafter_state, std::move(record.proposed)); }) {
+        scheme.drafter().reuse(s.drafter_state, std::move(record.proposed));
+    }
+    record.proposed = scheme.drafter().propose(s.drafter_state, context);
+    record.seconds = {.draft = watch.lap()};
+    const auto rows = verify::chain(s.target, s.committed, record.proposed);
+    record.seconds.verify = watch.lap();
+    record.decided = accept::judge(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser,
+                                   s.seen.round, s.target_rows);
+    record.seconds.accept = watch.lap();
+    record.committed =
+        commit::apply(scheme, s, record.proposed, record.decided, chosen.on_token, std::move(record.committed));
 
-    round_record<decltype(proposed)> record{std::move(proposed), decided, std::move(committed), {}, spent};
+    record.log_probabilities.clear();
     if (chosen.log_probabilities) {
         for (std::size_t i = 0; i < record.committed.size(); ++i) {
             record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));

@@ -10,12 +10,12 @@
 namespace augur::detail {
 
 /// exp(x) for x <= 0, relative error below 2e-7; 0 below -87 and for -infinity. The argument must not be NaN.
-/// Cody-Waite reduction x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 (Cephes expf).
+/// Cody-Waite reduction x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 (Cephes expf). What is below -87 is
+/// masked, not chosen: a choice would be a branch around everything before it, and loops with branches stay scalar.
 AUGUR_HOST_DEVICE inline float exp_nonpositive(float x) {
-    const float bounded = x < -87.0f ? -87.0f : x;
-    const float shifted = bounded * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to the nearest integer
+    const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to the nearest integer
     const float n = shifted - 12582912.0f;
-    const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float y = 1.9875691500e-4f;
     y = y * r + 1.3981999507e-3f;
     y = y * r + 8.3334519073e-3f;
@@ -23,9 +23,10 @@ AUGUR_HOST_DEVICE inline float exp_nonpositive(float x) {
     y = y * r + 1.6666665459e-1f;
     y = y * r + 5.0000001201e-1f;
     y = y * r * r + r + 1.0f;
-    const auto exponent = static_cast<std::uint32_t>(std::bit_cast<std::int32_t>(shifted) - 0x4B400000 + 127) << 23;
+    const std::uint32_t exponent = (std::bit_cast<std::uint32_t>(shifted) - 0x4B400000u + 127u) << 23;
     const float scaled = y * std::bit_cast<float>(exponent);
-    return x < -87.0f ? 0.0f : scaled;
+    const std::uint32_t mask = 0u - static_cast<std::uint32_t>(x >= -87.0f);
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) & mask);
 }
 
 }  // namespace augur::detail

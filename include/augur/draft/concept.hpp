@@ -39,6 +39,7 @@ concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state
 /// Define: state_type, claim_type, make_state(), propose(), follow().
 ///         Optional: vocabulary_size(), compared with the target's at construction;
 ///         prepare(state, prefix) const, called once with the prompt, whose time counts as prefill;
+///         reuse(state, proposal&&) const, given the last round's proposal for its storage;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
 ///         drawing from it, which policies on the draft's entropy or confidence need.
 /// Laws:   never more tokens than are wanted, and none is no error; after propose the prefix is as before;

@@ -22,8 +22,13 @@ class draft_model {
  public:
     using model_type = typename detail::held<Source>::type;
     static_assert(Model<model_type>);
-    using state_type = model::cached_sequence<model_type>;
     using claim_type = typename Drawing::claim_type;
+    /// What the model has seen; and storage that rounds reuse.
+    struct state_type : model::cached_sequence<model_type> {
+        using model::cached_sequence<model_type>::cached_sequence;
+        proposal<claim_type> spare;
+        distribution row;
+    };
     static constexpr bool shows_rows = true;
 
     explicit draft_model(Source&& source, Drawing drawing = {})
@@ -36,22 +41,26 @@ class draft_model {
 
     /// Prefills all of the prompt but its last token, where the model's context holds the prompt.
     void prepare(state_type& state, const prefix& prompt) const {
+        state.reserve(prompt.capacity());
         if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
+    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
+
     proposal<claim_type> propose(state_type& state, auto& context) const {
-        proposal<claim_type> proposed;
+        proposal<claim_type> proposed = std::move(state.spare);
+        proposed.clear();
         supposition supposed(context.prefix());
         while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
             const auto rows = state.score(context.prefix().tokens(), 1);
             const logit_row row = rows[rows.size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
-            distribution drawn_from;
+            distribution& drawn_from = row_for_next(state, proposed);
             context.distribution_of(row, drawn_from);
             if (drawn_from.empty()) break;
             auto draws = context.draws();
             const token picked = drawing_.pick(drawn_from, draws);
-            push(proposed, picked, std::move(drawn_from));
+            push(proposed, picked);
             supposed.push(picked);
         }
         return proposed;
@@ -60,10 +69,11 @@ class draft_model {
     void follow(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
 
  private:
-    static void push(proposal<point_mass>& proposed, token picked, distribution&&) { proposed.push(picked); }
-    static void push(proposal<distribution>& proposed, token picked, distribution&& row) {
-        proposed.push(picked, std::move(row));
-    }
+    /// Where the claim is the row itself, it is made in its place.
+    static distribution& row_for_next(state_type& state, proposal<point_mass>&) { return state.row; }
+    static distribution& row_for_next(state_type&, proposal<distribution>& proposed) { return proposed.next_row(); }
+    static void push(proposal<point_mass>& proposed, token picked) { proposed.push(picked); }
+    static void push(proposal<distribution>& proposed, token drawn) { proposed.complete(drawn); }
 
     detail::held<Source> model_;
     Drawing drawing_;

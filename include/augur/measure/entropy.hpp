@@ -10,6 +10,7 @@
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/row_scan.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/scores.hpp"
 
@@ -47,28 +48,6 @@ struct softmax_moments {
 };
 
 namespace detail {
-AUGUR_HOST_DEVICE inline softmax_moments moments_of_block(std::span<const float> block) {
-    softmax_moments made;
-    int invalid = 0;
-    for (float x : block) {
-        invalid |= static_cast<int>(!(x < std::numeric_limits<float>::infinity()));
-        made.maximum = made.maximum < x ? x : made.maximum;
-    }
-    made.valid = invalid == 0;
-    if (!made.valid || made.maximum == -std::numeric_limits<float>::infinity()) return made;
-    float sum = 0;
-    float moment = 0;
-    for (float x : block) {
-        const float below = x - made.maximum < -88.0f ? -88.0f : x - made.maximum;
-        const float weight = augur::detail::exp_nonpositive(below);
-        sum += weight;
-        moment += below * weight;
-    }
-    made.sum = static_cast<double>(sum);
-    made.moment = static_cast<double>(moment);
-    return made;
-}
-
 AUGUR_HOST_DEVICE inline double log_moment(double weight) {
     return weight > 0 ? weight * std::log(weight) : 0;
 }
@@ -80,15 +59,21 @@ struct log_moments {
 };
 }  // namespace detail
 
-/// Of one chunk of a row (detail/chunks.hpp), in blocks that stay in the first-level cache.
+/// Of one chunk of a row (detail/chunks.hpp), in loops that compilers vectorise.
 AUGUR_HOST_DEVICE inline softmax_moments moments_of_chunk(std::span<const float> chunk) {
-    constexpr std::size_t block = 64;
-    softmax_moments total;
-    for (std::size_t begin = 0; begin < chunk.size(); begin += block) {
-        const std::size_t left = chunk.size() - begin;
-        total = merge(total, detail::moments_of_block(chunk.subspan(begin, left < block ? left : block)));
+    const augur::detail::row_extent seen = augur::detail::extent_of_chunk(chunk);
+    softmax_moments made{.maximum = seen.largest, .valid = seen.valid};
+    if (!made.valid || made.maximum == -std::numeric_limits<float>::infinity()) return made;
+    float weights[augur::detail::chunk_size];
+    float moments[augur::detail::chunk_size];
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+        const float below = chunk[i] - made.maximum;
+        weights[i] = augur::detail::exp_nonpositive(below);
+        moments[i] = weights[i] * (below < -88.0f ? -88.0f : below);  // -infinity times 0 is no number
     }
-    return total;
+    made.sum = augur::detail::sum_of_chunk(weights, 0, chunk.size());
+    made.moment = augur::detail::sum_of_chunk(moments, 0, chunk.size());
+    return made;
 }
 
 /// One pass over the row. O(vocabulary).
@@ -122,7 +107,12 @@ inline double entropy_bits(logit_row row) {
 inline double entropy_nats(const distribution& of) {
     if (of.empty()) return std::numeric_limits<double>::infinity();
     if (of.is_point()) return 0;
-    const double moment = augur::detail::sum_in_chunks(detail::log_moments{of}, of.size());
+    const detail::log_moments terms{of};
+    const augur::detail::chunk_sums<detail::log_moments> sums{terms, of.size()};
+    double moment = 0;
+    for (std::size_t chunk = 0; chunk < of.sums().size(); ++chunk) {
+        if (of.sums()[chunk] > 0) moment += sums[chunk];
+    }
     return std::max(0.0, std::log(of.total()) - moment / of.total());
 }
 

@@ -41,6 +41,9 @@ class cached_sequence {
         tokens_.insert(tokens_.end(), missing.begin(), missing.end());
     }
 
+    /// Storage for so many tokens beside the model's own.
+    void reserve(std::size_t tokens) { tokens_.reserve(tokens); }
+
     /// Forgets whatever is not a prefix of `tokens`.
     void rewind(std::span<const token> tokens) {
         const auto differs = std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first;

@@ -78,11 +78,21 @@ class philox_chooser {
     explicit philox_chooser(std::uint64_t seed)
         : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {}
 
-    /// Inverse transform on a 53-bit uniform; one pass over the weights.
+    /// Inverse transform on a 53-bit uniform: over the sums of chunks, then in one chunk. Weights that have no sums() are
+    /// added up first.
     std::size_t choose(const Weights auto& weights, draw_key key) const {
         const std::size_t size = weights.size();
-        const augur::detail::chunk_sums<std::remove_cvref_t<decltype(weights)>> sums{weights, size};
-        return augur::detail::find_in_chunks(weights, size, sums, uniform(key) * weights.total());
+        const double threshold = uniform(key) * weights.total();
+        if constexpr (requires { weights.sums()[size]; }) {
+            return augur::detail::find_in_chunks(weights, size, weights.sums(), threshold);
+        } else {
+            const augur::detail::chunk_sums<std::remove_cvref_t<decltype(weights)>> sums{weights, size};
+            return augur::detail::find_in_chunks(weights, size, sums, threshold);
+        }
+    }
+    std::size_t choose(const distribution& row, draw_key key) const {
+        if (row.is_point()) return static_cast<std::size_t>(row.mode());
+        return augur::detail::find_in_chunks(row.weights(), row.size(), row.sums(), uniform(key) * row.total());
     }
 
     bool flip(double probability, draw_key key) const { return uniform(key) < probability; }
@@ -90,6 +100,17 @@ class philox_chooser {
     /// Exponential race (random/race.hpp); one pass over the weights.
     std::size_t race(const Weights auto& weights, std::size_t position) const {
         return first_arrival(weights, 0, weights.size(), position, key_).index;
+    }
+    std::size_t race(const distribution& row, std::size_t position) const {
+        if (row.is_point()) return static_cast<std::size_t>(row.mode());
+        arrival first;
+        for (std::size_t chunk = 0; chunk < row.sums().size(); ++chunk) {
+            if (!(row.sums()[chunk] > 0)) continue;
+            const std::size_t begin = chunk * augur::detail::chunk_size;
+            const std::size_t end = augur::detail::end_of_chunk(begin, row.size());
+            first = first_arrival_of_chunk(row.weights(), begin, end, position, key_, first);
+        }
+        return first.index;
     }
 
     /// The number of that name, uniform in [0, 1).

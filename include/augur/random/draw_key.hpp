@@ -22,11 +22,15 @@ struct draw_key {
 
 namespace random {
 
-/// The words of that name under a seed's key, four to a block.
+/// Counts the words of that name, four to a block.
+AUGUR_HOST_DEVICE inline philox_counter counter_of(draw_key name, std::uint32_t block) {
+    return {block, static_cast<std::uint32_t>(name.why), static_cast<std::uint32_t>(name.position),
+            static_cast<std::uint32_t>(name.round)};
+}
+
+/// The words of that name under a seed's key.
 AUGUR_HOST_DEVICE inline philox_counter words_of(draw_key name, std::uint32_t block, philox_key key) {
-    return philox4x32({block, static_cast<std::uint32_t>(name.why), static_cast<std::uint32_t>(name.position),
-                       static_cast<std::uint32_t>(name.round)},
-                      key);
+    return philox4x32(counter_of(name, block), key);
 }
 
 }  // namespace random

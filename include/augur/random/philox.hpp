@@ -13,15 +13,28 @@ namespace augur::random {
 using philox_counter = std::array<std::uint32_t, 4>;
 using philox_key = std::array<std::uint32_t, 2>;
 
+inline constexpr int philox_rounds = 10;
+
+/// One round on a counter of four words.
+AUGUR_HOST_DEVICE constexpr void philox_round(std::uint32_t& a, std::uint32_t& b, std::uint32_t& c, std::uint32_t& d,
+                                              philox_key key) {
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * a;
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * c;
+    a = static_cast<std::uint32_t>(product1 >> 32) ^ b ^ key[0];
+    b = static_cast<std::uint32_t>(product1);
+    c = static_cast<std::uint32_t>(product0 >> 32) ^ d ^ key[1];
+    d = static_cast<std::uint32_t>(product0);
+}
+
+AUGUR_HOST_DEVICE constexpr philox_key next_key(philox_key key) {
+    return {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+}
+
 /// The ten-round permutation of the counter under the key.
 AUGUR_HOST_DEVICE constexpr philox_counter philox4x32(philox_counter counter, philox_key key) {
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter[0];
-        const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter[2];
-        counter = {
-            static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
-            static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
-        key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+    for (int round = 0; round < philox_rounds; ++round) {
+        philox_round(counter[0], counter[1], counter[2], counter[3], key);
+        key = next_key(key);
     }
     return counter;
 }

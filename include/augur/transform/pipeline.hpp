@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 
-#include "augur/detail/exponential.hpp"
+#include "augur/detail/row_scan.hpp"
+#include "augur/detail/selection.hpp"
 #include "augur/transform/bias.hpp"
 #include "augur/transform/min_p.hpp"
 #include "augur/transform/penalties.hpp"
@@ -40,7 +40,8 @@ struct settings {
 
 /// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax: transformers' order (docs/transform/pipeline.md).
 /// Checked against the vocabulary at construction; applying it to rows of that size throws nothing of its own.
-/// Cost: O(vocabulary) per row; greedy decoding without penalties is one scan for the largest logit.
+/// The transforms' outcome, bit for bit, in fewer passes: one scan for the largest logit; without a cut one more to weigh all;
+/// with top-k or min-p a look at the few chunks that hold what stays; with top-p alone a pass for the mass.
 class pipeline {
  public:
     using distribution_type = distribution;
@@ -63,17 +64,19 @@ class pipeline {
     /// The distribution of the token that follows `before`. A row holding NaN or +infinity, or nothing finite after the
     /// transforms, gives an empty distribution: nothing can be drawn from it.
     void apply(logit_row row, const prefix& before, distribution& out) const {
-        const bool edits_logits = settings_.bias.active() || settings_.penalties.active() || settings_.mask;
-        if (greedy() && !edits_logits) return take_largest(row, out);
-        bool valid = true;
-        out.refill(row.size(), [&](std::span<float> work) {
-            valid = copy_checked(row, work);
-            if (!valid) return;
+        if (edits_logits()) {
+            if (!augur::detail::scan_row(row).valid) return out.become_empty(row.size());
+            const std::span<float> work = out.lend(row.size());
+            std::copy(row.begin(), row.end(), work.begin());
             edit(work, before);
-            valid = exponentiate(work);
-        });
-        if (!valid) return out.become_empty(row.size());
-        if (greedy()) out.become_point(out.mode(), row.size());
+            row = work;
+        }
+        if (!greedy() && cuts(row.size())) return cut(row, out);
+        const augur::detail::row_scan seen = augur::detail::scan_row(row);
+        if (!seen.possible()) return out.become_empty(row.size());
+        if (greedy()) return out.become_point(static_cast<token>(seen.first), row.size());
+        const augur::detail::sharpening by = sharpening_below(seen.largest);
+        out.refill(row.size(), [&](std::span<float> work) { by.weigh(row, work.data()); });
     }
 
     distribution operator()(logit_row row, const prefix& before) const {
@@ -83,46 +86,43 @@ class pipeline {
     }
 
  private:
+    bool edits_logits() const { return settings_.bias.active() || settings_.penalties.active() || settings_.mask; }
+
     void edit(std::span<float> work, const prefix& before) const {
         if (settings_.bias.active()) settings_.bias(work, before);
         if (settings_.penalties.active()) settings_.penalties(work, before);
         if (settings_.mask) settings_.mask(work, before);
-        if (settings_.temperature.active()) settings_.temperature(work, before);
-        if (settings_.top_k.active()) settings_.top_k(work, before);
-        if (settings_.top_p.active()) settings_.top_p(work, before);
-        if (settings_.min_p.active()) settings_.min_p(work, before);
     }
 
-    static bool copy_checked(logit_row row, std::span<float> work) {
-        int invalid = 0;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            work[i] = row[i];
-            invalid |= static_cast<int>(!(row[i] < std::numeric_limits<float>::infinity()));
-        }
-        return invalid == 0;
+    augur::detail::sharpening sharpening_below(float largest) const {
+        if (!settings_.temperature.active()) return {0, 1, largest};
+        return {largest, 1 / settings_.temperature.value, 0};
     }
 
-    /// Softmax up to its normaliser, in place. False when nothing finite is left.
-    static bool exponentiate(std::span<float> work) {
-        float maximum = -std::numeric_limits<float>::infinity();
-        for (float x : work) maximum = maximum < x ? x : maximum;
-        if (!std::isfinite(maximum)) {
-            std::fill(work.begin(), work.end(), 0.0f);
-            return false;
-        }
-        for (float& x : work) x = augur::detail::exp_nonpositive(x - maximum);
-        return true;
+    bool cuts_to_k(std::size_t size) const { return settings_.top_k.active() && settings_.top_k.k < size; }
+    bool cuts(std::size_t size) const {
+        return cuts_to_k(size) || settings_.top_p.active() || settings_.min_p.active();
     }
 
-    static void take_largest(logit_row row, distribution& out) {
-        float maximum = -std::numeric_limits<float>::infinity();
-        int invalid = 0;
-        for (float x : row) {
-            maximum = maximum < x ? x : maximum;
-            invalid |= static_cast<int>(!(x < std::numeric_limits<float>::infinity()));
+    /// Temperature, top-k, top-p, min-p and softmax: what these transforms do one after the other, done to few tokens.
+    void cut(logit_row row, distribution& out) const {
+        out.refill_few(row.size(), [&](augur::detail::selection& some) {
+            const augur::detail::row_extent seen = some.scan(row);
+            if (seen.possible()) select(some, sharpening_below(seen.largest), row.size());
+        });
+    }
+
+    void select(augur::detail::selection& some, const augur::detail::sharpening& by, std::size_t size) const {
+        const float floor = by.top + std::log(settings_.min_p.p);
+        if (cuts_to_k(size)) {
+            some.keep_largest(settings_.top_k.k, by);
+            if (settings_.top_p.active()) some.cut_to_share(static_cast<double>(settings_.top_p.p));
+        } else if (settings_.top_p.active()) {
+            some.keep_mass(static_cast<double>(settings_.top_p.p), by);
+        } else {
+            return some.keep_from(floor, by);
         }
-        if (invalid != 0 || !std::isfinite(maximum)) return out.become_empty(row.size());
-        out.become_point(static_cast<token>(std::find(row.begin(), row.end(), maximum) - row.begin()), row.size());
+        if (settings_.min_p.active()) some.drop_below(floor);
     }
 
     settings settings_;

@@ -10,6 +10,7 @@
 
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
+#include "augur/detail/selection.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 
@@ -29,43 +30,19 @@ struct top_p {
     void operator()(std::span<float> logits, const prefix&) const {
         const float maximum = *std::max_element(logits.begin(), logits.end());
         if (!std::isfinite(maximum)) return;
-        std::vector<ranked> tokens;
+        std::vector<augur::detail::weighted_token> tokens;
         std::vector<float> weights(logits.size());
         for (std::size_t i = 0; i < logits.size(); ++i) {
             weights[i] = augur::detail::exp_nonpositive(logits[i] - maximum);
             if (weights[i] > 0) tokens.push_back({weights[i], i});
         }
         const double total = augur::detail::sum_in_chunks(weights, weights.size());
-        const std::size_t kept = rank_until(tokens, static_cast<double>(p) * total);
+        const std::size_t needed = augur::detail::rank_until(tokens, static_cast<double>(p) * total);
+        const std::size_t kept = needed > 0 ? needed : tokens.size();
         std::vector<float> nucleus(kept);
         for (std::size_t i = 0; i < kept; ++i) nucleus[i] = logits[tokens[i].index];
         std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
         for (std::size_t i = 0; i < kept; ++i) logits[tokens[i].index] = nucleus[i];
-    }
-
- private:
-    struct ranked {
-        float weight;
-        std::size_t index;
-        bool operator<(const ranked& other) const {
-            return weight != other.weight ? weight > other.weight : index < other.index;
-        }
-    };
-
-    /// Sorts the front of `tokens`, in growing parts, until it holds the mass; returns how many that takes.
-    static std::size_t rank_until(std::vector<ranked>& tokens, double mass) {
-        double cumulative = 0;
-        std::size_t sorted = 0;
-        for (std::size_t part = 64; sorted < tokens.size(); part *= 4) {
-            const std::size_t end = std::min(tokens.size(), sorted + part);
-            std::partial_sort(tokens.begin() + static_cast<std::ptrdiff_t>(sorted),
-                              tokens.begin() + static_cast<std::ptrdiff_t>(end), tokens.end());
-            for (; sorted < end; ++sorted) {
-                cumulative += static_cast<double>(tokens[sorted].weight);
-                if (cumulative >= mass) return sorted + 1;
-            }
-        }
-        return tokens.size();
     }
 };
 

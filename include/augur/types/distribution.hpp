@@ -1,19 +1,23 @@
 #pragma once
 // A probability distribution over the vocabulary, as made from one row of logits.
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/selection.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur {
 
 /// Weights over the vocabulary with their sum; probability(t) is weight over sum, in double precision. The float weights
 /// *are* the distribution: whatever is drawn, accepted or subtracted uses them and this one sum, so a law that holds for
-/// real numbers holds here to double precision.
+/// real numbers holds here to double precision. With them go the sums of their chunks (detail/chunks.hpp), so that whoever
+/// draws, races or subtracts passes over chunks without weight, which are nearly all after a cut.
 /// A distribution that came from greedy decoding stores its single token only.
 class distribution {
  public:
@@ -30,6 +34,7 @@ class distribution {
         distribution made;
         made.weights_ = std::move(weights);
         made.size_ = made.weights_.size();
+        made.sums_.resize(detail::chunks_in(made.size_));
         made.sum_up();
         return made;
     }
@@ -43,6 +48,9 @@ class distribution {
         return is_point() ? (static_cast<std::size_t>(point_) == i ? 1.0 : 0.0) : static_cast<double>(weights_[i]);
     }
     double total() const { return total_; }
+    /// What [] gives, and the sums of its chunks. Both mean nothing for a point.
+    std::span<const float> weights() const { return weights_; }
+    std::span<const double> sums() const { return sums_; }
     double probability(token of) const { return (*this)[static_cast<std::size_t>(of)] / total_; }
 
     /// The most probable token; of several, the one with the lowest id.
@@ -62,30 +70,74 @@ class distribution {
         total_ = 1;
     }
     void become_empty(std::size_t vocabulary_size) {
-        size_ = vocabulary_size;
-        point_ = no_token;
-        total_ = 0;
-        weights_.assign(size_, 0.0f);
+        reset(vocabulary_size);
+        clear_weights();
     }
     /// Gives the storage for `size` weights to `fill(std::span<float>)`, then takes their sum. If `fill` throws, the
     /// distribution is empty.
     template <class Fill>
     void refill(std::size_t size, Fill&& fill) {
-        size_ = size;
-        point_ = no_token;
-        total_ = 0;
-        weights_.resize(size);
-        fill(std::span<float>(weights_));
+        fill(lend(size));
         sum_up();
+    }
+    /// The same for few tokens among many: `fill(detail::selection&)` says which, and all others have no weight.
+    /// Cost: O(size / chunk size + tokens), beside what `fill` costs.
+    template <class Fill>
+    void refill_few(std::size_t size, Fill&& fill) {
+        reset(size);
+        fill(selection_);
+        clear_weights();
+        for (const detail::weighted_token& t : selection_.kept) {
+            weights_[t.index] = t.weight;
+            sums_[t.index / detail::chunk_size] = 1;  // is to be added up
+        }
+        for (std::size_t chunk = 0; chunk < sums_.size(); ++chunk) {
+            if (sums_[chunk] > 0) sums_[chunk] = detail::chunk_sums<std::vector<float>>{weights_, size_}[chunk];
+            total_ += sums_[chunk];
+        }
+    }
+    /// Storage for so many numbers, until the distribution becomes something; it is empty so far.
+    std::span<float> lend(std::size_t size) {
+        reset(size);
+        weights_.resize(size);
+        sums_.assign(detail::chunks_in(size), std::numeric_limits<double>::infinity());
+        return weights_;
     }
 
  private:
-    void sum_up() { total_ = detail::sum_in_chunks(weights_, weights_.size()); }
+    void reset(std::size_t size) {
+        size_ = size;
+        point_ = no_token;
+        total_ = 0;
+    }
+
+    /// Where the sum of a chunk is 0, so are its weights.
+    void clear_weights() {
+        weights_.resize(size_, 0.0f);
+        sums_.resize(detail::chunks_in(size_), 0.0);
+        for (std::size_t begin = 0; begin < size_; begin += detail::chunk_size) {
+            double& sum = sums_[begin / detail::chunk_size];
+            if (sum == 0) continue;
+            std::fill(weights_.begin() + static_cast<std::ptrdiff_t>(begin),
+                      weights_.begin() + static_cast<std::ptrdiff_t>(detail::end_of_chunk(begin, size_)), 0.0f);
+            sum = 0;
+        }
+    }
+
+    void sum_up() {
+        const detail::chunk_sums<std::vector<float>> added{weights_, size_};
+        for (std::size_t chunk = 0; chunk < sums_.size(); ++chunk) {
+            sums_[chunk] = added[chunk];
+            total_ += sums_[chunk];
+        }
+    }
 
     std::vector<float> weights_;
+    std::vector<double> sums_;
     std::size_t size_ = 0;
     double total_ = 0;
     token point_ = no_token;
+    detail::selection selection_;  // storage only
 };
 
 }  // namespace augur

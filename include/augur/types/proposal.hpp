@@ -41,13 +41,20 @@ class proposal {
     using claim_type = Claim;
 
     void push(token t, Claim drawn_from) {
-        tokens_.push_back(t);
-        rows_.push_back(std::move(drawn_from));
+        next_row() = std::move(drawn_from);
+        complete(t);
     }
-    void clear() {
-        tokens_.clear();
-        rows_.clear();
+    /// The row of the token that comes next, to be overwritten, in the storage of one that was cleared; then complete(token).
+    Claim& next_row() {
+        if (rows_.size() == tokens_.size()) rows_.emplace_back();
+        return rows_[tokens_.size()];
     }
+    void complete(token drawn) {
+        next_row();
+        tokens_.push_back(drawn);
+    }
+    /// Storage is kept.
+    void clear() { tokens_.clear(); }
 
     std::size_t size() const { return tokens_.size(); }
     bool empty() const { return tokens_.empty(); }
@@ -56,7 +63,7 @@ class proposal {
 
  private:
     std::vector<token> tokens_;
-    std::vector<Claim> rows_;
+    std::vector<Claim> rows_;  // at least as many
 };
 
 template <>

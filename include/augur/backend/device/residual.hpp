@@ -23,10 +23,14 @@ inline weights_view view_of(const drafted_token<point_mass>& drafted) {
 struct residual_view {
     weights_view target;
     weights_view drafted;
-    double scale = 1;
+    double target_factor;
+    double draft_factor;
+
+    residual_view(weights_view of, weights_view without, double scale)
+        : target(of), drafted(without), target_factor(scale / of.total), draft_factor(1 / without.total) {}
 
     AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
-        const double left = scale * target.probability(i) - drafted.probability(i);
+        const double left = target_factor * target[i] - draft_factor * drafted[i];
         return left > 0 ? left : 0;
     }
 };
@@ -50,8 +54,7 @@ class residual_weights<Claim, backend::device::distribution<Policy>> {
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const {
-        const token t = static_cast<token>(i);
-        return std::max(0.0, view_.scale * target_.probability(t) - drafted_.probability(t));
+        return std::max(0.0, view_.target_factor * target_[i] - view_.draft_factor * draft_weight(drafted_, i));
     }
     double total() const { return total_; }
 

@@ -1,0 +1,82 @@
+#pragma once
+// One look at a row of logits, in loops that compilers vectorise.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "augur/detail/chunks.hpp"
+#include "augur/detail/exponential.hpp"
+#include "augur/detail/host_device.hpp"
+
+namespace augur::detail {
+
+/// The largest logit, and whether all are numbers below +infinity.
+struct row_extent {
+    float largest = -std::numeric_limits<float>::infinity();
+    bool valid = true;
+
+    /// Whether something can be drawn.
+    bool possible() const { return valid && std::isfinite(largest); }
+};
+
+/// Of a chunk, or of any part of a row.
+AUGUR_HOST_DEVICE inline row_extent extent_of_chunk(std::span<const float> part) {
+    constexpr std::size_t width = 16;
+    row_extent seen;
+    float lanes[width];
+    for (float& lane : lanes) lane = seen.largest;
+    std::size_t i = 0;
+    for (; part.size() - i >= width; i += width) {
+        const float* at = part.data() + i;
+        for (std::size_t j = 0; j < width; ++j) lanes[j] = at[j] > lanes[j] ? at[j] : lanes[j];
+    }
+    for (; i < part.size(); ++i) lanes[0] = part[i] > lanes[0] ? part[i] : lanes[0];
+    for (const float lane : lanes) seen.largest = lane > seen.largest ? lane : seen.largest;
+    std::uint32_t invalid = 0;
+    for (const float x : part) invalid |= static_cast<std::uint32_t>(!(x < std::numeric_limits<float>::infinity()));
+    seen.valid = invalid == 0;
+    return seen;
+}
+
+/// The same of a row, with the index of its first largest logit.
+struct row_scan : row_extent {
+    std::size_t first = 0;
+};
+
+inline row_scan scan_row(std::span<const float> row) {
+    row_scan seen;
+    std::size_t begin_of_best = 0;
+    for (std::size_t begin = 0; begin < row.size(); begin += chunk_size) {
+        const row_extent here = extent_of_chunk(row.subspan(begin, end_of_chunk(begin, row.size()) - begin));
+        seen.valid = seen.valid && here.valid;
+        if (here.largest > seen.largest) {
+            seen.largest = here.largest;
+            begin_of_best = begin;
+        }
+    }
+    seen.first = begin_of_best;
+    while (seen.possible() && row[seen.first] != seen.largest) ++seen.first;
+    return seen;
+}
+
+/// How logits become weights: e^((logit - shift) * factor - top), the largest weight being 1. Without a temperature shift is
+/// 0 and factor 1, which change no bit.
+struct sharpening {
+    float shift = 0;
+    float factor = 1;
+    float top = 0;
+
+    float sharpened(float logit) const { return (logit - shift) * factor; }
+    float weight(float logit) const { return exp_nonpositive(sharpened(logit) - top); }
+
+    /// Of each logit; `weights` may be the same memory.
+    void weigh(std::span<const float> logits, float* weights) const {
+        const sharpening by = *this;
+        for (std::size_t i = 0; i < logits.size(); ++i) weights[i] = by.weight(logits[i]);
+    }
+};
+
+}  // namespace augur::detail

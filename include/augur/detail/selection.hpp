@@ -1,0 +1,169 @@
+#pragma once
+// The few largest of a row: what top-k, top-p and min-p leave, found without sorting or rewriting the row.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "augur/detail/chunks.hpp"
+#include "augur/detail/row_scan.hpp"
+
+namespace augur::detail {
+
+struct weighted_token {
+    float weight = 0;
+    std::size_t index = 0;
+
+    /// In order of falling weight; ties: the lower index first.
+    bool operator<(const weighted_token& other) const {
+        return weight != other.weight ? weight > other.weight : index < other.index;
+    }
+};
+
+/// Sorts the front of `tokens`, in growing parts, until it holds the mass; returns how many that takes, 0 where all of them
+/// do not hold it.
+inline std::size_t rank_until(std::span<weighted_token> tokens, double mass) {
+    double cumulative = 0;
+    std::size_t sorted = 0;
+    for (std::size_t part = 64; sorted < tokens.size(); part *= 4) {
+        const std::size_t end = std::min(tokens.size(), sorted + part);
+        const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(sorted);
+        const auto last = tokens.begin() + static_cast<std::ptrdiff_t>(end);
+        if (end < tokens.size()) std::nth_element(first, last, tokens.end());
+        std::sort(first, last);
+        for (; sorted < end; ++sorted) {
+            cumulative += static_cast<double>(tokens[sorted].weight);
+            if (cumulative >= mass) return sorted + 1;
+        }
+    }
+    return 0;
+}
+
+/// The sum that these weights have among zeros (sum_in_chunks), bit for bit. In order of index.
+inline double sum_among_zeros(std::span<const weighted_token> tokens, std::size_t size) {
+    double total = 0;
+    for (std::size_t i = 0; i < tokens.size();) {
+        const std::size_t begin = tokens[i].index / chunk_size * chunk_size;
+        const std::size_t end = end_of_chunk(begin, size);
+        float weights[chunk_size] = {};
+        for (; i < tokens.size() && tokens[i].index < end; ++i) weights[tokens[i].index - begin] = tokens[i].weight;
+        total += sum_of_chunk(weights, 0, end - begin);
+    }
+    return total;
+}
+
+/// Tokens that are kept of one row, with the storage for finding them. Its memory is reused from row to row.
+class selection {
+ public:
+    /// Looks at a row, which must outlive what follows.
+    row_extent scan(std::span<const float> logits) {
+        logits_ = logits;
+        heads_.clear();
+        kept.clear();
+        kept.reserve(chunk_size);
+        ordered_.reserve(chunk_size);
+        row_extent seen;
+        for (std::size_t begin = 0; begin < logits.size(); begin += chunk_size) {
+            const row_extent here = extent_of_chunk(chunk(begin));
+            heads_.push_back(here.largest);
+            seen.valid = seen.valid && here.valid;
+            seen.largest = here.largest > seen.largest ? here.largest : seen.largest;
+        }
+        return seen;
+    }
+
+    /// Keeps what is possible and not below the floor once it is sharpened.
+    void keep_from(float floor, const sharpening& by) {
+        by_ = by;
+        kept.clear();
+        floor = std::max(floor, std::numeric_limits<float>::lowest());
+        for (std::size_t begin = 0; begin < logits_.size(); begin += chunk_size) {
+            if (by.sharpened(heads_[begin / chunk_size]) < floor) continue;
+            for (std::size_t i = begin; i < end_of_chunk(begin, logits_.size()); ++i) {
+                if (by.sharpened(logits_[i]) >= floor) kept.push_back({by.weight(logits_[i]), i});
+            }
+        }
+    }
+
+    /// Keeps the k largest and ties with the k-th; 1 <= k < size. The k-th largest of the chunks' largest is exceeded by no
+    /// more than belongs to k chunks, so that few logits are looked at twice.
+    void keep_largest(std::size_t k, const sharpening& by) {
+        ordered_ = heads_;
+        if (k > ordered_.size()) ordered_.assign(logits_.begin(), logits_.end());
+        keep_from(by.sharpened(largest_but(k)), by);
+        if (kept.size() <= k) return;
+        ordered_.clear();
+        for (const weighted_token& t : kept) ordered_.push_back(by.sharpened(logits_[t.index]));
+        drop_below(largest_but(k));
+    }
+
+    /// Keeps the most probable tokens of the whole row until they hold this share of its mass.
+    void keep_mass(double share, const sharpening& by) {
+        by_ = by;
+        double total = 0;
+        for (std::size_t begin = 0; begin < logits_.size(); begin += chunk_size) {
+            float weights[chunk_size];
+            by.weigh(chunk(begin), weights);
+            total += sum_of_chunk(weights, 0, chunk(begin).size());
+        }
+        // Most of the mass is in few tokens, mostly. Tokens below the second floor hold less than is left out; the last floor is
+        // for what rounding makes of that.
+        const double second = (1 - share) * total / static_cast<double>(logits_.size());
+        for (const float floor : {0x1.0p-10f, static_cast<float>(second), 0.0f}) {
+            keep_weights_from(floor);
+            if (cut_to_mass(share * total)) return;
+        }
+    }
+
+    /// Keeps the most probable of the kept until they hold this share of their mass.
+    void cut_to_share(double share) { cut_to_mass(share * sum_among_zeros(kept, logits_.size())); }
+
+    /// Drops what is below the floor once it is sharpened.
+    void drop_below(float floor) {
+        std::erase_if(kept, [&](const weighted_token& t) { return by_.sharpened(logits_[t.index]) < floor; });
+    }
+
+    std::vector<weighted_token> kept;
+
+ private:
+    std::span<const float> chunk(std::size_t begin) const {
+        return logits_.subspan(begin, end_of_chunk(begin, logits_.size()) - begin);
+    }
+
+    /// The k-th largest of ordered_.
+    float largest_but(std::size_t k) {
+        const auto at = ordered_.begin() + static_cast<std::ptrdiff_t>(k - 1);
+        std::nth_element(ordered_.begin(), at, ordered_.end(), std::greater<>());
+        return *at;
+    }
+
+    /// Positive weights that are not below the floor. The exponential keeps the order of logits up to its rounding only.
+    void keep_weights_from(float floor) {
+        kept.clear();
+        for (std::size_t begin = 0; begin < logits_.size(); begin += chunk_size) {
+            if (by_.weight(heads_[begin / chunk_size]) * 1.00001f < floor) continue;
+            float weights[chunk_size];
+            by_.weigh(chunk(begin), weights);
+            for (std::size_t i = 0; i < chunk(begin).size(); ++i) {
+                if (weights[i] > 0 && weights[i] >= floor) kept.push_back({weights[i], begin + i});
+            }
+        }
+    }
+
+    /// Whether the kept hold the mass; if not, all stay.
+    bool cut_to_mass(double mass) {
+        const std::size_t needed = rank_until(kept, mass);
+        if (needed > 0) kept.resize(needed);
+        return needed > 0;
+    }
+
+    std::span<const float> logits_;
+    sharpening by_;
+    std::vector<float> heads_;  // the largest logit of each chunk
+    std::vector<float> ordered_;
+};
+
+}  // namespace augur::detail

@@ -1,0 +1,38 @@
+#pragma once
+// Counts what a program allocates with operator new. To be included by one file of a test program: it replaces the operators.
+// They stay functions of their own, as g++ takes a free() inlined into a delete for a mistake.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace allocations {
+inline std::atomic<std::size_t> made = 0;
+
+inline void* counted(std::size_t size, std::size_t alignment) {
+    ++made;
+    const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+    if (void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded)) return memory;
+    throw std::bad_alloc();
+}
+}  // namespace allocations
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    return allocations::counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+    return allocations::counted(size, static_cast<std::size_t>(alignment));
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
+}

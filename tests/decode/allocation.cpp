@@ -1,0 +1,134 @@
+// A step allocates nothing once its storage has grown, if its drafter takes back its proposals.
+
+#include <allocations.hpp>
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/speculator.hpp>
+#include <augur/decode/step.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <utility>
+#include <vector>
+
+using namespace augur;
+
+namespace {
+
+constexpr std::size_t vocabulary = 700;  // of several chunks
+
+/// Rows that exist already, by the number of tokens before: models of the tests that make rows allocate them.
+class rows_at_hand {
+ public:
+    struct sequence_type {
+        std::size_t length = 0;
+    };
+
+    explicit rows_at_hand(std::uint64_t seed) {
+        const auto model = testing::hashed_model(vocabulary, seed, 6);
+        auto sequence = model.make_sequence();
+        for (std::size_t i = 0; i < context_length() + 1; ++i) {
+            const std::vector<token> next{static_cast<token>(i % 5)};  // few tokens, so that text repeats itself
+            const auto scored = model.extend(sequence, next);
+            rows_.insert(rows_.end(), scored[0].begin(), scored[0].end());
+            rows_[rows_.size() - vocabulary + i % 5] += 12;
+        }
+    }
+
+    std::size_t vocabulary_size() const { return vocabulary; }
+    std::size_t context_length() const { return 400; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.length; }
+    void truncate(sequence_type& s, std::size_t length) const { s.length = length; }
+    scores extend(sequence_type& s, std::span<const token> tokens) const {
+        s.length += tokens.size();
+        return {rows_.data() + (s.length - tokens.size()) * vocabulary, tokens.size(), vocabulary};
+    }
+
+ private:
+    std::vector<float> rows_;
+};
+static_assert(Model<rows_at_hand>);
+
+/// Proposes what stood five tokens before, in the storage of the last proposal.
+struct repeats {
+    struct state_type {
+        proposal<point_mass> spare;
+    };
+    using claim_type = point_mass;
+
+    state_type make_state() const { return {}; }
+    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
+    proposal<point_mass> propose(state_type& state, auto& context) const {
+        proposal<point_mass> proposed = std::move(state.spare);
+        proposed.clear();
+        const auto known = context.prefix().tokens();
+        while (context.wants_more(proposed.size())) proposed.push(known[known.size() - 5 + proposed.size()]);
+        return proposed;
+    }
+    void follow(state_type&, const prefix&) const {}
+};
+static_assert(Drafter<repeats>);
+
+/// Allocations in the later of a decoding's rounds, in which some draft was accepted and some was not.
+template <class Scheme>
+std::size_t allocations_of(const Scheme& scheme, const transform::settings& sampling) {
+    const std::vector<token> prompt{0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
+    decode::session<Scheme> s(scheme, prompt, sampling, {.max_tokens = 380}, random::philox_chooser(3));
+    while (s.committed.size() < 200) decode::step(scheme, s);
+    const std::size_t before = allocations::made;
+    while (s.finished == finish_reason::running) decode::step(scheme, s);
+    const std::size_t made = allocations::made - before;
+    BOOST_TEST(s.counts.rounds() > 50u);
+    return made;
+}
+
+transform::settings greedy() {
+    return {.temperature = {0}};
+}
+
+/// Softmax, each cut, and all of them with penalties.
+std::vector<transform::settings> samplings() {
+    const transform::settings plain, k{.top_k = {20}}, p{.top_p = {0.9f}}, min{.min_p = {0.1f}};
+    const transform::settings all{
+        .penalties = {1.1f, 0.1f, 0.1f}, .temperature = {0.7f}, .top_k = {20}, .top_p = {0.9f}, .min_p = {0.01f}};
+    return {plain, k, p, min, all};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(decode_allocation)
+
+BOOST_AUTO_TEST_CASE(allocations_are_counted) {
+    const std::size_t before = allocations::made;
+    const std::vector<int> some(3);
+    BOOST_TEST(allocations::made == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
+    const rows_at_hand target(1), other(2);
+    BOOST_TEST(allocations_of(plain(target), greedy()) == 0u);
+    BOOST_TEST(allocations_of(speculate(other, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
+    const auto scheme = speculate(repeats{}, target, policy::fixed_length{4}, accept::exact{});
+    BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
+    auto penalised = greedy();
+    penalised.penalties.presence = 0.5f;
+    BOOST_TEST(allocations_of(scheme, penalised) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
+    const rows_at_hand target(1), other(2);
+    const policy::fixed_length four{4};
+    for (const transform::settings& sampling : samplings()) {
+        BOOST_TEST(allocations_of(plain(target), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(repeats{}, target, four, accept::coupled{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(repeats{}, target, four, accept::block{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(other, target, four, accept::coupled{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(other, target, four, accept::rejection_sampling{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(other, target, four, accept::block{}), sampling) == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
