@@ -7,6 +7,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/speculator.hpp>
 #include <augur/decode/step.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -113,6 +114,8 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(speculate(other, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
     const auto scheme = speculate(repeats{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
+    const auto lookup = speculate(draft::prompt_lookup{}, target, policy::fixed_length{4}, accept::exact{});
+    BOOST_TEST(allocations_of(lookup, greedy()) == 0u);
     auto penalised = greedy();
     penalised.penalties.presence = 0.5f;
     BOOST_TEST(allocations_of(scheme, penalised) == 0u);

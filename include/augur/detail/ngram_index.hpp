@@ -24,6 +24,13 @@ class ngram_index {
 
     std::span<const token> tokens() const { return tokens_; }
 
+    /// Storage for so many tokens; following a text of up to them allocates nothing.
+    void reserve(std::size_t tokens) {
+        tokens_.reserve(tokens);
+        previous_.reserve(tokens * lengths_);
+        while (heads_.size() < tokens * lengths_) grow();
+    }
+
     /// Becomes the index of this text, by what differs from the one before.
     void follow(std::span<const token> text) {
         const auto differs = std::mismatch(tokens_.begin(), tokens_.end(), text.begin(), text.end()).second;
@@ -65,9 +72,13 @@ class ngram_index {
         if (previous_.size() <= heads_.size()) {
             link(tokens_.size() - 1);
         } else {
-            heads_.assign(2 * heads_.size(), none);
-            for (std::size_t place = 0; place < tokens_.size(); ++place) link(place);
+            grow();
         }
+    }
+
+    void grow() {
+        heads_.assign(2 * heads_.size(), none);
+        for (std::size_t place = 0; place < tokens_.size(); ++place) link(place);
     }
 
     void link(std::size_t place) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <ostream>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "augur/detail/ngram_index.hpp"
@@ -25,6 +26,7 @@ class prompt_lookup {
     struct state_type {
         augur::detail::ngram_index index;
         std::vector<std::size_t> places{};  ///< where the occurrences that still vote went on
+        proposal<point_mass> spare{};       ///< storage
     };
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
@@ -40,10 +42,17 @@ class prompt_lookup {
 
     state_type make_state() const { return {augur::detail::ngram_index(min_n_, max_n_)}; }
 
-    void prepare(state_type& state, const prefix& prompt) const { state.index.follow(prompt.tokens()); }
+    void prepare(state_type& state, const prefix& prompt) const {
+        state.index.reserve(prompt.capacity());
+        state.places.reserve(votes);
+        state.index.follow(prompt.tokens());
+    }
+
+    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
 
     proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed;
+        proposal<point_mass> proposed = std::move(state.spare);
+        proposed.clear();
         if (!context.wants_more(0)) return proposed;
         state.index.follow(context.prefix().tokens());
         const std::size_t length = state.index.find(votes, state.places);
