@@ -24,7 +24,7 @@ struct later_scheme {
     std::string_view name, needs;
 };
 constexpr std::array<later_scheme, 10> later_schemes = {{{"hybrid", "several drafters at once"},
-                                                         {"fsd", "the fuzzy criterion"},
+                                                         {"fsd", "a fuzzy criterion in the program"},
                                                          {"psd_a", "cascades of models"},
                                                          {"psd_f", "cascades of models"},
                                                          {"ead", "switching between models"},
