@@ -49,7 +49,7 @@ inline double sum_among_zeros(std::span<const weighted_token> tokens, std::size_
         const std::size_t begin = tokens[i].index / chunk_size * chunk_size;
         const std::size_t end = end_of_chunk(begin, size);
         float weights[chunk_size] = {};
-        for (; i < tokens.size() && tokens[i].index < end; ++i) weights[tokens[i].index - begin] = tokens[i].weight;
+        for (; i < tokens.size() && end > tokens[i].index; ++i) weights[tokens[i].index - begin] = tokens[i].weight;
         total += sum_of_chunk(weights, 0, end - begin);
     }
     return total;
