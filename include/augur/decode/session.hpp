@@ -1,6 +1,7 @@
 #pragma once
 // Everything that changes while one text is decoded.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ struct session {
     using proposal_type = decltype(std::declval<const drafter_type&>().propose(
         std::declval<typename drafter_type::state_type&>(), std::declval<draft::context<policy_type, C>&>()));
 
+    /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
+    static constexpr std::size_t most_reserved = 1 << 14;
+
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
             commit::stop_conditions conditions, C with)
@@ -55,7 +59,7 @@ struct session {
         if constexpr (requires { scheme.criterion().check(transform.chosen()); }) {
             scheme.criterion().check(transform.chosen());
         }
-        const std::size_t most = committed.size() + stops.room(0, committed.size());
+        const std::size_t most = committed.size() + std::min(stops.room(0, committed.size()), most_reserved);
         committed.reserve(most);
         target.reserve(most);
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
