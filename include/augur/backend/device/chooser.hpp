@@ -50,9 +50,12 @@ struct earlier {
 /// random::philox_chooser, which host weights still go to; one index crosses per draw.
 class chooser : public random::philox_chooser {
  public:
-    using philox_chooser::choose;
     using philox_chooser::philox_chooser;
-    using philox_chooser::race;
+
+    std::size_t choose(const Weights auto& weights, draw_key key) const { return philox_chooser::choose(weights, key); }
+    std::size_t race(const Weights auto& weights, std::size_t position) const {
+        return philox_chooser::race(weights, position);
+    }
 
     /// One worker walks the sums of chunks, then one chunk.
     template <DeviceWeights W>
