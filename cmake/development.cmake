@@ -19,3 +19,8 @@ find_program(augur_ccache ccache)
 if(augur_ccache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${augur_ccache})
 endif()
+
+# The kernels, compiled once for all programs that run the bundled Llama.
+add_library(augur_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
+target_compile_definitions(augur_kernels PUBLIC AUGUR_KERNELS_ELSEWHERE)
+target_link_libraries(augur_kernels PUBLIC augur_development)

@@ -1,55 +1,21 @@
 #pragma once
-// The kernels of every instruction set this compiler can target, and the choice between them.
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <limits>
+// The choice of kernels. They are compiled into every source that includes this, which takes most of its compiler's time. A
+// program of several sources can compile them once: see docs/llama/host.md, "Compiling".
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"
-#include "augur/backend/host/lanes_avx2.hpp"
-#include "augur/backend/host/lanes_avx512.hpp"
-#include "augur/backend/host/lanes_portable.hpp"
 
-#define AUGUR_HOST_SET portable
-#define AUGUR_HOST_LANES lanes_portable
-#define AUGUR_HOST_TARGET
-#include "augur/backend/host/kernels.inc"
-
-#if defined(__x86_64__)
-#define AUGUR_HOST_SET avx2
-#define AUGUR_HOST_LANES lanes_avx2
-#define AUGUR_HOST_TARGET AUGUR_AVX2
-#include "augur/backend/host/kernels.inc"
-
-#define AUGUR_HOST_SET avx512
-#define AUGUR_HOST_LANES lanes_avx512
-#define AUGUR_HOST_TARGET AUGUR_AVX512
-#include "augur/backend/host/kernels.inc"
-#endif
-
-#if defined(__x86_64__)
-#include "augur/backend/host/amx.inc"
+#if !defined(AUGUR_KERNELS_ELSEWHERE)
+#include "augur/backend/host/compiled_kernels.hpp"
 #endif
 
 namespace augur::backend::host {
 
 /// The kernels of `set`, resolved for this machine. Throws where it is not supported.
-inline const kernels& kernels_of(instruction_set set) {
-#if defined(__x86_64__)
-    set = resolve(set);
-    if (set == instruction_set::amx) return amx::table;
-    if (set == instruction_set::avx512_bf16) return avx512_bf16::table;
-    if (set == instruction_set::avx512) return avx512::table;
-    if (set == instruction_set::avx2) return avx2::table;
+#if defined(AUGUR_KERNELS_ELSEWHERE)
+const kernels& kernels_of(instruction_set set);
 #else
-    static_cast<void>(resolve(set));
+inline const kernels& kernels_of(instruction_set set) { return compiled_kernels_of(set); }
 #endif
-    return portable::table;
-}
 
 }  // namespace augur::backend::host
