@@ -5,9 +5,11 @@
 //     ScoresLastRows        computes only the rows that are needed
 //     TreeModel             scores a tree of tokens in one pass
 //     HiddenStateModel      shows its last hidden states
+//       PrefillsStates        makes them without rows
 //     SplitModel            runs its lower and upper layers apart
 //     BatchModel            extends many sequences in one pass
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp
+//     FollowsStates         reads the target's hidden states
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   lets drafted tokens stand, or replaces them                accept/concept.hpp

@@ -1,12 +1,15 @@
 #include "augur/draft/concept.hpp"
 
+#include <algorithm>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <mutex>
+#include <string_view>
 
 using namespace augur;
 
@@ -68,6 +71,29 @@ static_assert(!MakesDraftState<state_that_cannot_move> && !Drafter<state_that_ca
 
 const std::vector<token> prompt{1, 0};
 
+/// The smallest drafter on the target's states: a token that depends on the last of them. Keeps all, to be compared.
+struct follows_states {
+    using state_type = std::vector<std::vector<float>>;
+    using claim_type = point_mass;
+
+    state_type make_state() const { return {}; }
+    proposal<point_mass> propose(state_type& states, auto& context) const {
+        proposal<point_mass> proposed;
+        if (states.empty() || !context.wants_more(0)) return proposed;
+        const auto& last = states.back();
+        proposed.push(static_cast<token>(std::max_element(last.begin(), last.end()) - last.begin()));
+        return proposed;
+    }
+    void follow(state_type& states, const prefix& committed, const auto& made) const {
+        BOOST_TEST_REQUIRE(made.first() == states.size());
+        BOOST_TEST_REQUIRE(made.first() + made.size() < committed.size());
+        for (std::size_t i = 0; i < made.size(); ++i) states.emplace_back(made[i].begin(), made[i].end());
+    }
+};
+
+static_assert(Drafter<follows_states> && FollowsStates<follows_states> && !FollowsPrefix<follows_states>);
+static_assert(!FollowsStates<echo>);
+
 BOOST_AUTO_TEST_CASE(the_smallest_drafter_decodes) {
     // Token 0 is always followed by itself: nothing is rejected.
     const auto constant = testing::scripted_model(4, {});
@@ -94,6 +120,53 @@ BOOST_AUTO_TEST_CASE(the_smallest_drafter_keeps_the_distribution) {
     const auto scheme = speculate(echo{}, target, policy::fixed_length{2}, accept::rejection_sampling{});
     BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
                                         testing::law_of(scheme, prompt, chosen)) < 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_drafter_on_states_keeps_the_distribution) {
+    const testing::hidden_state_mock target(testing::hashed_model(3, 1));
+    decode::options chosen;
+    chosen.stop.max_tokens = 4;
+    const auto scheme = speculate(follows_states{}, target, policy::fixed_length{2}, accept::rejection_sampling{});
+    for (const std::vector<token>& after : {std::vector<token>{2}, prompt}) {
+        BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), after, chosen),
+                                            testing::law_of(scheme, after, chosen)) < 1e-12);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(states_are_shown_of_every_committed_token_but_the_last) {
+    const testing::hidden_state_mock target(testing::hashed_model(4, 6, 1, 2000));
+    const auto scheme = speculate(follows_states{}, target, policy::fixed_length{2}, accept::exact{});
+    for (const std::size_t length : {1u, 2u, 700u}) {  // the last in two parts
+        const std::vector<token> text(length, 3);
+        decode::session session(scheme, text, {.temperature = {0}}, {.max_tokens = 30}, random::philox_chooser(0));
+        bool accepted = false, rejected = false;
+        do {
+            auto fresh = target.make_sequence();
+            const auto known = session.committed.tokens().first(session.committed.size() - 1);
+            const auto expected = target.extend(fresh, known);
+            BOOST_TEST_REQUIRE(session.drafter_state.size() == expected.size());
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                BOOST_TEST_REQUIRE(
+                    std::equal(expected[i].begin(), expected[i].end(), session.drafter_state[i].begin()));
+            }
+            const auto& decided = decode::step(scheme, session).decided;
+            (decided.accepted > 0 ? accepted : rejected) = true;
+        } while (session.finished == finish_reason::running);
+        BOOST_TEST((accepted && rejected));
+    }
+}
+
+struct of_three_numbers : follows_states {
+    std::size_t hidden_size() const { return 3; }
+};
+
+BOOST_AUTO_TEST_CASE(states_of_another_size_are_refused) {
+    const testing::hidden_state_mock target(testing::hashed_model(4, 1));
+    BOOST_CHECK_EXCEPTION(speculate(of_three_numbers{}, target, policy::fixed_length{2}, accept::exact{}), error,
+                          [](const error& e) {
+                              return std::string_view(e.what()) ==
+                                     "the drafter reads hidden states of 3 numbers, but the target's have 4";
+                          });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>
 
@@ -37,6 +38,45 @@ BOOST_AUTO_TEST_CASE(any_history_gives_the_rows_of_a_fresh_cache) {
         if (random() % 2) cached.rewind(std::span(tokens).first(random() % (tokens.size() + 1)));
         BOOST_TEST(model.length(cached.sequence()) == cached.tokens().size());
     }
+}
+
+BOOST_AUTO_TEST_CASE(states_are_those_of_the_last_pass_that_are_still_held) {
+    const testing::hidden_state_mock model(testing::hashed_model(4, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{0, 3, 1, 2, 2};
+    cached.fill(std::span(tokens).first(2));
+    cached.score(tokens, 3);
+    for (const std::size_t held : {5u, 3u, 2u, 1u}) {
+        cached.rewind(std::span(tokens).first(held));
+        const auto states = cached.states(4);
+        BOOST_TEST(states.first() == 2u);
+        BOOST_TEST(states.size() == std::clamp<std::size_t>(held, 2, 4) - 2);
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            const auto expected = fresh_row(model, std::span(tokens).first(3 + i));
+            BOOST_TEST(std::equal(expected.begin(), expected.end(), states[i].begin()));
+        }
+    }
+}
+
+template <class M>
+void shows_the_states_of_what_was_missing(const M& model) {
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens(1100, 1);
+    cached.fill(std::span(tokens).first(3));
+    std::size_t seen = 3;
+    cached.fill(tokens, [&](const auto& states) {
+        BOOST_TEST(states.first() == seen);
+        BOOST_TEST(states.size() <= 512u);
+        seen += states.size();
+    });
+    BOOST_TEST(seen == 1100u);
+    BOOST_TEST(cached.tokens().size() == 1100u);
+    cached.fill(tokens, [&](const auto&) { BOOST_TEST(false); });
+}
+
+BOOST_AUTO_TEST_CASE(filling_shows_the_states_of_what_was_missing) {
+    shows_the_states_of_what_was_missing(testing::hidden_state_mock(testing::hashed_model(4, 1, 2, 2000)));
+    shows_the_states_of_what_was_missing(smallest::hidden_state_model{});
 }
 
 BOOST_AUTO_TEST_CASE(a_model_without_partial_rows_serves_too) {

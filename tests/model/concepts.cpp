@@ -13,7 +13,8 @@ static_assert(Model<smallest::model>);
 static_assert(!ScoresLastRows<smallest::model> && !TreeModel<smallest::model> && !HiddenStateModel<smallest::model> &&
               !SplitModel<smallest::model> && !BatchModel<smallest::model>);
 static_assert(TreeModel<smallest::tree_model>);
-static_assert(HiddenStateModel<smallest::hidden_state_model>);
+static_assert(HiddenStateModel<smallest::hidden_state_model> && !PrefillsStates<smallest::hidden_state_model>);
+static_assert(PrefillsStates<smallest::prefilling_model>);
 static_assert(SplitModel<smallest::split_model>);
 static_assert(BatchModel<smallest::batch_model>);
 static_assert(ScoresLastRows<testing::function_model>);

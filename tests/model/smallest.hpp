@@ -52,6 +52,13 @@ struct hidden_state_model : model {
     augur::scores hidden(const sequence_type&) const { return {rows.data(), rows.size() / 8, 8}; }
 };
 
+struct prefilling_model : hidden_state_model {
+    augur::scores extend_states(sequence_type& s, std::span<const augur::token> tokens) const {
+        extend(s, tokens);
+        return hidden(s);
+    }
+};
+
 struct split_model : hidden_state_model {
     std::size_t layer_count() const { return 2; }
     augur::scores extend_shallow(sequence_type& s, std::span<const augur::token> tokens, std::size_t) const {

@@ -4,6 +4,7 @@
 #include <augur/draft/nothing.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "every_law.hpp"
@@ -17,6 +18,29 @@ const auto model = testing::hashed_model(3, 2, 2, 9);  // a context that drafts 
 using sampling = draft::draft_model<const testing::function_model&, draft::sampled>;
 using certain = draft::draft_model<const testing::function_model&, draft::argmax>;
 using sharing = draft::draft_model<const testing::function_model&, draft::shared_noise>;
+
+/// Proposes by the last state that it has been told of; `Wrong` keeps the first one of each call.
+template <bool Wrong>
+struct follows_states {
+    struct state_type {
+        std::vector<float> last;
+        std::size_t tokens = 0;
+    };
+    using claim_type = point_mass;
+    state_type make_state() const { return {}; }
+    proposal<point_mass> propose(state_type& state, auto& context) const {
+        proposal<point_mass> proposed;
+        if (context.prefix().size() != state.tokens + 1 || state.last.empty()) return proposed;
+        const auto next = std::max_element(state.last.begin(), state.last.end()) - state.last.begin();
+        while (context.wants_more(proposed.size())) proposed.push(static_cast<token>(next));
+        return proposed;
+    }
+    void follow(state_type& state, const prefix&, const auto& states) const {
+        const logit_row last = states[Wrong ? 0 : states.size() - 1];
+        state.last.assign(last.begin(), last.end());
+        state.tokens = states.first() + states.size();
+    }
+};
 
 template <class... Arguments>
 void keeps(std::size_t laws, const Arguments&... arguments) {
@@ -32,6 +56,7 @@ BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
     keeps(7, sampling(model));
     keeps(5, certain(model));
     keeps(5, sharing(model));
+    keeps(4, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(large_vocabularies_are_not_enumerated) {
@@ -105,6 +130,8 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                             3),
                "the prefix is left as it was");
     all.breaks(drafter_laws(remembers_rejected{}, 3), "after follow, proposals are a fresh state's");
+    all.breaks(drafter_laws(follows_states<true>{}, testing::hidden_state_mock(testing::hashed_model(3, 2))),
+               "after follow, proposals are a fresh state's");
     all.breaks(drafter_laws(wrong_drafter{sampling(model),
                                           [](const auto& proposed, auto&) {
                                               proposal<distribution> kept;

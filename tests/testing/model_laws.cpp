@@ -82,6 +82,15 @@ struct wrong_keep : testing::tree_mock {
     }
 };
 
+/// Makes too few states where it makes no rows.
+struct prefills_the_last_state_only : testing::hidden_state_mock {
+    prefills_the_last_state_only() : hidden_state_mock(sound) {}
+    scores extend_states(testing::mock_sequence& sequence, std::span<const token> tokens) const {
+        extend(sequence, tokens, 1);
+        return hidden(sequence);
+    }
+};
+
 /// Hands out the hidden states of the last extend's first row for all.
 struct stale_hidden : testing::hidden_state_mock {
     stale_hidden() : hidden_state_mock(sound) {}
@@ -152,6 +161,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     all.breaks(model_laws(wrong_ancestors{}), "a row of a tree equals its path's alone");
     all.breaks(model_laws(wrong_keep{}), "keep leaves the sequence as if the path had been extended");
     all.breaks(model_laws(stale_hidden{}), "hidden rows equal recomputation");
+    all.breaks(model_laws(prefills_the_last_state_only{}), "states made without rows equal those with");
     all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");
     all.breaks(model_laws(shares_a_batch{}), "batch mates do not matter");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augur/commit/stop_conditions.hpp"
+#include "augur/draft/concept.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/proposal.hpp"
@@ -58,7 +59,11 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
     block.resize(kept);
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
     s.target.rewind(s.committed.tokens());
-    scheme.drafter().follow(s.drafter_state, s.committed);
+    if constexpr (FollowsStates<typename Scheme::drafter_type>) {
+        scheme.drafter().follow(s.drafter_state, s.committed, s.target.states(s.committed.size() - 1));
+    } else {
+        scheme.drafter().follow(s.drafter_state, s.committed);
+    }
     s.counts.stages.back().add(proposed.size(), accepted);
     return block;
 }

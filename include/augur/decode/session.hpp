@@ -12,6 +12,7 @@
 #include "augur/commit/apply.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/detail/stopwatch.hpp"
+#include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/random/chooser.hpp"
@@ -33,6 +34,19 @@ struct round_record {
     std::vector<double> log_probabilities;  ///< of the committed tokens under the target's own rows; when asked for
     time_spent seconds;
 };
+
+/// Brings a target and a drafter to all of the prompt but its last token.
+template <Model Target, Drafter D>
+void prefill(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
+             const prefix& prompt) {
+    if constexpr (requires { drafter.prepare(state, prompt); }) drafter.prepare(state, prompt);
+    const auto filled = prompt.tokens().first(prompt.size() - 1);
+    if constexpr (FollowsStates<D>) {
+        target.fill(filled, [&](const auto& states) { drafter.follow(state, prompt, states); });
+    } else {
+        target.fill(filled);
+    }
+}
 
 /// One decoding by `Scheme`. Members are open to inspection between steps; steps alone change them.
 template <class Scheme, Chooser C = random::philox_chooser>
@@ -64,10 +78,7 @@ struct session {
         target.reserve(most);
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
         const detail::stopwatch watch;
-        target.fill(committed.tokens().first(committed.size() - 1));
-        if constexpr (requires { scheme.drafter().prepare(drafter_state, committed); }) {
-            scheme.drafter().prepare(drafter_state, committed);
-        }
+        prefill(target, scheme.drafter(), drafter_state, committed);
         counts.seconds.prefill = watch.seconds();
     }
 

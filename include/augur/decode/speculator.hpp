@@ -62,8 +62,11 @@ class speculator {
         shows_matches<DrafterType> || !includes(needs_of<Policy>, signals::match_length),
         "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
         "use draft::prompt_lookup, or another policy");
+    static_assert(!FollowsStates<DrafterType> || HiddenStateModel<target_type>,
+                  "augur::speculate: this drafter follows the target's hidden states, but this target does not show "
+                  "them; it has to be a HiddenStateModel (hidden_size() and hidden(sequence))");
 
-    /// Refuses a drafter of another vocabulary.
+    /// Refuses a drafter of another vocabulary, or of hidden states of another size.
     speculator(DrafterType drafter, Target&& target, Policy policy, Criterion criterion)
         : drafter_(std::move(drafter)),
           target_(std::forward<Target>(target)),
@@ -73,6 +76,12 @@ class speculator {
             if (drafter_.vocabulary_size() != this->target().vocabulary_size()) {
                 detail::fail("draft and target must share a vocabulary, but the draft has ", drafter_.vocabulary_size(),
                              " tokens and the target ", this->target().vocabulary_size());
+            }
+        }
+        if constexpr (FollowsStates<DrafterType> && requires { drafter_.hidden_size(); }) {
+            if (drafter_.hidden_size() != this->target().hidden_size()) {
+                detail::fail("the drafter reads hidden states of ", drafter_.hidden_size(),
+                             " numbers, but the target's have ", this->target().hidden_size());
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "augur/draft/context.hpp"
+#include "augur/model/hidden_states.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
@@ -35,9 +36,19 @@ concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state
     { drafter.follow(state, committed) } -> std::same_as<void>;
 };
 
+/// `drafter.follow(state, prefix, states)`, in place of the former: and these are the target's hidden states at positions of
+/// the prefix (hidden_states, of any rows). Called for the parts of the prompt, then after every commit. Positions come in
+/// order and without a gap, up to the one before the last token's, for which there is no state yet.
+template <class D>
+concept FollowsStates = requires(const D& drafter, typename D::state_type& state, const prefix& committed,
+                                 const hidden_states<>& states) {
+    { drafter.follow(state, committed, states) } -> std::same_as<void>;
+};
+
 /// Makes a proposal after a prefix, for as long as the context wants more.
 /// Define: state_type, claim_type, make_state(), propose(), follow().
-///         Optional: vocabulary_size(), compared with the target's at construction;
+///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
+///         follows states;
 ///         prepare(state, prefix) const, called once with the prompt, whose time counts as prefill;
 ///         reuse(state, proposal&&) const, given the last round's proposal for its storage;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
@@ -48,7 +59,21 @@ concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state
 ///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
 /// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Smallest: tests/draft/concept.cpp.
 template <class D>
-concept Drafter = MakesDraftState<D> && ReturnsProposal<D> && FollowsPrefix<D>;
+concept Drafter = MakesDraftState<D> && ReturnsProposal<D> &&(FollowsPrefix<D> || FollowsStates<D>);
+
+namespace draft {
+
+/// Tells a drafter what is committed, with the target's states if it follows them: for drafters made of drafters.
+template <Drafter D>
+void follow(const D& drafter, typename D::state_type& state, const prefix& committed, const auto& states) {
+    if constexpr (FollowsStates<D>) {
+        drafter.follow(state, committed, states);
+    } else {
+        drafter.follow(state, committed);
+    }
+}
+
+}  // namespace draft
 
 /// A drafter that tells the policy how long its matches are: `static constexpr bool shows_matches = true`, and
 /// context.matched(length) before each proposal that rests on one.
@@ -62,5 +87,11 @@ template <class D>
 inline constexpr bool shows_rows = requires {
     requires static_cast<bool>(D::shows_rows);
 };
+
+/// The signals that a drafter shows.
+template <class D>
+inline constexpr signals shown_by = (shows_rows<D> ? signals::draft_entropy | signals::draft_confidence
+                                                   : signals::none) |
+                                    (shows_matches<D> ? signals::match_length : signals::none);
 
 }  // namespace augur

@@ -12,35 +12,35 @@
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/backend/host/kernels.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
-#include "augur/backend/host/thread_pool.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
+#include "augur/llama/workers.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
 
 /// New rows of one sequence: tokens[i] stands at position `start + i`. For the last `last` of them the final hidden
-/// states and logits are wanted.
+/// states are wanted, and the logits where there is a place for them.
 struct forward_chunk {
     std::span<const token> tokens;
     std::size_t start = 0;
     std::size_t last = 0;
     key_value_cache* cache = nullptr;  ///< has room for start + tokens.size() positions
     float* hidden = nullptr;           ///< last x width
-    float* logits = nullptr;           ///< last x vocabulary
+    float* logits = nullptr;           ///< last x vocabulary, or null
 };
 
 /// Runs chunks of at most `most_rows` rows. A row's bits depend on its token, its position and the cached rows before it:
 /// not on the other rows of its chunk, the number of threads or the instruction set. Holds the scratch memory, so one
 /// chunk runs at a time.
-class forward_pass {
+class forward_pass : workers {
  public:
     static constexpr std::size_t most_rows = 128;
 
     forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads)
-        : config_(c), weights_(w), kernels_(kernels), pool_(threads), frequencies_(rotary_frequencies(c)) {
+        : workers(kernels, threads), config_(c), weights_(w), frequencies_(rotary_frequencies(c)) {
         queries_ = c.heads * c.head_size;
         keys_ = c.key_value_heads * c.head_size;
         group_ = c.heads / c.key_value_heads;
@@ -63,7 +63,7 @@ class forward_pass {
         }
     }
 
-    std::size_t threads() const { return pool_.size(); }
+    using workers::threads;
 
     void run(const forward_chunk& chunk) {
         chunk_ = chunk;
@@ -71,15 +71,14 @@ class forward_pass {
         const std::size_t block = cache_layout::block_positions;
         padded_positions_ = (chunk.start + rows_ + block - 1) / block * block;
         batch_ = rows_at_once();
-        scores_.require(pool_.size() * batch_ * group_ * padded_positions_);
-        attended_.require(pool_.size() * batch_ * group_ * config_.head_size);
+        scores_.require(threads() * batch_ * group_ * padded_positions_);
+        attended_.require(threads() * batch_ * group_ * config_.head_size);
         for_rows(rows_, [this](std::size_t row) { embed(row); });
         for (std::size_t i = 0; i < weights_.layers.size(); ++i) run_layer(i);
         if (chunk.last > 0) run_head();
     }
 
  private:
-    using matrix = backend::host::packed_matrix;
     using input_format = backend::host::input_format;
     using input_copies = std::array<backend::host::aligned_buffer, 3>;  ///< rows, by input format; f32 needs none
 
@@ -95,67 +94,25 @@ class forward_pass {
     }
 
     void run_head() {
+        const std::size_t first = rows_ - chunk_.last;
+        if (chunk_.logits == nullptr) return normalise(weights_.final_norm, first, chunk_.hidden, {});
         const matrix& head = weights_.head.rows() != 0 ? weights_.head : weights_.embedding;
-        normalise(weights_.final_norm, rows_ - chunk_.last, chunk_.hidden, {&head});
+        normalise(weights_.final_norm, first, chunk_.hidden, {&head});
         auto whole = product_of(copies_, head, chunk_.hidden, chunk_.last, chunk_.logits);
         whole.y_stride = config_.vocabulary;
-        for_panels(head.panels(), unit_of(head),
-                   [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
+        multiply_shared(head, whole);
         if (weights_.head_tokens.empty()) return;
         for_rows(chunk_.last, [this](std::size_t row) {
             spread_logits(weights_.head_tokens, {chunk_.logits + row * config_.vocabulary, config_.vocabulary});
         });
     }
 
-    // ---- sharing the work: which thread takes what never changes a result -------------------------------------------
-
-    /// body(row) for every row; a few rows are not worth sharing.
-    template <class Body>
-    void for_rows(std::size_t rows, const Body& body) {
-        const std::size_t chunks = rows <= 4 ? 1 : std::min(rows, 4 * pool_.size());
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
-            const auto mine = backend::host::part_of(rows, chunk, chunks);
-            for (std::size_t row = mine.first; row < mine.last; ++row) body(row);
-        });
-    }
-
     /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that threads
     /// would have to wait for each other.
     std::size_t rows_at_once() const {
-        const std::size_t columns = 12, calls = 3 * pool_.size();
+        const std::size_t columns = 12, calls = 3 * threads();
         return std::clamp<std::size_t>(rows_ * config_.key_value_heads / calls, 1,
                                        std::max<std::size_t>(columns / group_, 1));
-    }
-
-    /// body(first row, last row, key-value head, worker) for batches of at most `size` rows, each head.
-    template <class Body>
-    void for_heads(std::size_t size, const Body& body) {
-        const std::size_t heads = config_.key_value_heads, batches = (rows_ + size - 1) / size, items = batches * heads;
-        const std::size_t chunks = std::min(items, 8 * pool_.size());
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
-            for (std::size_t item = chunk; item < items; item += chunks) {
-                const std::size_t first = item / heads * size;
-                body(first, std::min(first + size, rows_), item % heads, worker);
-            }
-        });
-    }
-
-    /// body(first, last) for ranges that make up [0, panels), in whole register tiles of `unit` panels.
-    template <class Body>
-    void for_panels(std::size_t panels, std::size_t unit, const Body& body) {
-        const std::size_t units = (panels + unit - 1) / unit, chunks = std::min(units, 4 * pool_.size());
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
-            const auto mine = backend::host::part_of(units, chunk, chunks);
-            body(mine.first * unit, std::min(panels, mine.last * unit));
-        });
-    }
-    /// Floats go four panels at a time, quantised weights one; two are a block of inputs of the next product.
-    static std::size_t unit_of(const matrix& weight) { return input_of(weight.format()) == input_format::q8 ? 2 : 4; }
-
-    void multiply_panels(backend::host::product_task task, std::size_t first, std::size_t last) const {
-        task.first_panel = first;
-        task.last_panel = last;
-        kernels_.product(task);
     }
 
     // ---- the parts of a layer ----------------------------------------------------------------------------------------
@@ -242,8 +199,9 @@ class forward_pass {
         const auto place_rows = [&](std::size_t first, std::size_t last, std::size_t head, std::size_t) {
             for (std::size_t row = first; row < last; ++row) place(layer, row, head);
         };
-        if (rows_ > 1) for_heads(batch_, place_rows);
-        for_heads(batch_, [&](std::size_t first, std::size_t last, std::size_t head, std::size_t worker) {
+        const std::size_t heads = config_.key_value_heads;
+        if (rows_ > 1) for_heads(rows_, heads, batch_, place_rows);
+        for_heads(rows_, heads, batch_, [&](std::size_t first, std::size_t last, std::size_t head, std::size_t worker) {
             if (rows_ == 1) place_rows(first, last, head, worker);  // a head sees its own key only
             attend(layer, first, last, head, worker);
         });
@@ -333,8 +291,6 @@ class forward_pass {
 
     const config& config_;
     const weights& weights_;
-    const backend::host::kernels& kernels_;
-    backend::host::thread_pool pool_;
     std::vector<double> frequencies_;
     std::size_t queries_, keys_, group_;
 

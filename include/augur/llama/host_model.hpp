@@ -38,7 +38,7 @@ struct load_options {
     std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
 };
 
-/// A Llama that models augur::Model, ScoresLastRows and HiddenStateModel with bitwise rows: a row of logits depends on the
+/// A Llama that models augur::Model, ScoresLastRows and PrefillsStates with bitwise rows: a row of logits depends on the
 /// tokens up to it, not on how many rows, threads or vector lanes computed it. Const and safe to share: sequences of
 /// several threads take turns.
 class host_model {
@@ -98,26 +98,16 @@ class host_model {
     /// the sequence is extended again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
     /// overflow, or last exceeds the number of tokens.
     scores extend(sequence& s, std::span<const token> tokens, std::size_t last) const {
-        check(s);
-        check(s, tokens, last);
-        s.cache_.reserve(s.length_ + tokens.size());
-        float* logits = s.logits_.require(last * vocabulary_size());
-        float* hidden = s.hidden_.require(last * hidden_size());
-        const std::lock_guard lock(parts_->busy);
-        for (std::size_t done = 0; done < tokens.size();) {
-            const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
-            const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
-            const std::size_t first = std::clamp(unwanted, done, done + rows);
-            const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
-            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted, &s.cache_,
-                                 hidden + row * hidden_size(), logits + row * vocabulary_size()});
-            done += rows;
-        }
-        s.length_ += tokens.size();
-        s.rows_ = last;
-        return {logits, last, vocabulary_size()};
+        run(s, tokens, last, true);
+        return {s.logits_.data(), last, vocabulary_size()};
     }
     scores extend(sequence& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
+
+    /// The same without logits; returns the hidden states of all these tokens. Cost: extend's without the head's product.
+    scores extend_states(sequence& s, std::span<const token> tokens) const {
+        run(s, tokens, tokens.size(), false);
+        return hidden(s);
+    }
 
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence& s, std::size_t length) const {
@@ -155,6 +145,28 @@ class host_model {
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         weights w = weight_reader(file, c, std::move(names), options.weights).read(layers, head_tokens);
         return host_model(std::move(c), std::move(w), options);
+    }
+
+    /// Appends the tokens, with hidden states and, where they are wanted, logits of the last `last`.
+    void run(sequence& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
+        check(s);
+        check(s, tokens, last);
+        s.cache_.reserve(s.length_ + tokens.size());
+        float* logits = with_logits ? s.logits_.require(last * vocabulary_size()) : nullptr;
+        float* hidden = s.hidden_.require(last * hidden_size());
+        const std::lock_guard lock(parts_->busy);
+        for (std::size_t done = 0; done < tokens.size();) {
+            const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
+            const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
+            const std::size_t first = std::clamp(unwanted, done, done + rows);
+            const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
+            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted, &s.cache_,
+                                 hidden + row * hidden_size(),
+                                 with_logits ? logits + row * vocabulary_size() : nullptr});
+            done += rows;
+        }
+        s.length_ += tokens.size();
+        s.rows_ = last;
     }
 
     static std::size_t default_threads() {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/hidden_states.hpp"
 
 namespace augur::model {
 
@@ -28,7 +30,7 @@ class cached_sequence {
         rewind(tokens.first(tokens.size() - rows));
         const auto missing = tokens.subspan(tokens_.size());
         auto made = extend(missing, rows);
-        tokens_.insert(tokens_.end(), missing.begin(), missing.end());
+        hold(missing);
         return made;
     }
 
@@ -38,7 +40,31 @@ class cached_sequence {
         const auto missing = tokens.subspan(tokens_.size());
         if (missing.empty()) return;
         extend(missing, 0);
-        tokens_.insert(tokens_.end(), missing.begin(), missing.end());
+        hold(missing);
+    }
+
+    /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the model
+    /// can do without.
+    template <class See>
+    void fill(std::span<const token> tokens, const See& see) requires HiddenStateModel<M> {
+        rewind(tokens);
+        while (tokens_.size() < tokens.size()) {
+            const auto part = tokens.subspan(tokens_.size(), std::min(tokens.size() - tokens_.size(), most_states));
+            if constexpr (PrefillsStates<M>) {
+                model_->extend_states(sequence_, part);
+            } else {
+                model_->extend(sequence_, part);
+            }
+            hold(part);
+            see(states(tokens_.size()));
+        }
+    }
+
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`.
+    auto states(std::size_t end) const requires HiddenStateModel<M> {
+        auto rows = model_->hidden(sequence_);
+        const std::size_t first = scored_ - rows.size();
+        return hidden_states(first, std::move(rows), std::max(std::min(tokens_.size(), end), first) - first);
     }
 
     /// Storage for so many tokens beside the model's own.
@@ -52,6 +78,14 @@ class cached_sequence {
     }
 
  private:
+    /// Bounds the memory that a long prompt's states take.
+    static constexpr std::size_t most_states = 512;
+
+    void hold(std::span<const token> added) {
+        tokens_.insert(tokens_.end(), added.begin(), added.end());
+        scored_ = tokens_.size();
+    }
+
     auto extend(std::span<const token> missing, std::size_t rows) {
         if constexpr (ScoresLastRows<M>) {
             return model_->extend(sequence_, missing, rows);
@@ -63,6 +97,7 @@ class cached_sequence {
     const M* model_;
     sequence_t<M> sequence_;
     std::vector<token> tokens_;
+    std::size_t scored_ = 0;  // tokens after the last pass
 };
 
 }  // namespace augur::model

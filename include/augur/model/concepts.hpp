@@ -99,6 +99,14 @@ concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t
     { model.hidden(sequence) } -> LogitRows;
 };
 
+/// `model.extend_states(sequence, tokens)`: as extend, but makes hidden states only, of every token, and no rows of logits.
+/// Laws: they equal those of extend; the sequence is afterwards as extend leaves it.
+template <class M>
+concept PrefillsStates = HiddenStateModel<M> &&
+    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    { model.extend_states(sequence, tokens) } -> LogitRows;
+};
+
 /// `model.extend_shallow(sequence, tokens, split)` runs layers [0, split) and returns their hidden states;
 /// `model.extend_deep(sequence, split)` finishes layers [split, layer_count()) for every position that lacks them, from
 /// those very states, and returns the rows of logits. Both share one cache.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/decode/session.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/policy/fixed_length.hpp"
@@ -21,6 +22,7 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/verify/chain.hpp"
 
 namespace augur::testing {
 
@@ -37,14 +39,45 @@ struct asked_policy {
     }
 };
 
+/// For drafters that follow no target: tells them what is committed.
+struct no_target {
+    struct follower {
+        explicit follower(const no_target&) {}
+        void prefill(const auto& drafter, auto& state, const prefix& prompt) {
+            if constexpr (requires { drafter.prepare(state, prompt); }) drafter.prepare(state, prompt);
+        }
+        void verify(prefix&, const auto& /*proposed*/) {}
+        void follow(const auto& drafter, auto& state, const prefix& committed) { drafter.follow(state, committed); }
+    };
+};
+
+/// For those that follow a target's states: what a session does with it.
+template <HiddenStateModel M>
+struct followed_target {
+    const M& model;
+
+    struct follower {
+        explicit follower(const followed_target& of) : cache(of.model) {}
+        void prefill(const auto& drafter, auto& state, const prefix& prompt) {
+            decode::prefill(cache, drafter, state, prompt);
+        }
+        void verify(prefix& before, const auto& proposed) { verify::chain(cache, before, proposed); }
+        void follow(const auto& drafter, auto& state, const prefix& committed) {
+            cache.rewind(committed.tokens());
+            draft::follow(drafter, state, committed, cache.states(committed.size() - 1));
+        }
+        model::cached_sequence<M> cache;
+    };
+};
+
 /// Every law is a function of one random input that says what is wrong, or nothing.
-template <Drafter D>
+template <Drafter D, class Target>
 class drafter_law_cases {
  public:
     using claim = typename D::claim_type;
 
-    drafter_law_cases(const D& drafter, std::size_t vocabulary_size)
-        : drafter_(drafter), vocabulary_(vocabulary_size) {}
+    drafter_law_cases(const D& drafter, std::size_t vocabulary_size, const Target& target)
+        : drafter_(drafter), vocabulary_(vocabulary_size), target_(target) {}
 
     std::string no_more_than_is_wanted(choices& from) const {
         request asked = some_request(from);
@@ -74,14 +107,17 @@ class drafter_law_cases {
     std::string after_follow_like_fresh(choices& from) const {
         request asked = some_request(from);
         const random::philox_chooser chooser(from.below(1000));
-        auto used = fresh_state(asked.before);
+        auto used = drafter_.make_state();
+        typename Target::follower target(target_);
+        target.prefill(drafter_, used, asked.before);
         std::string history;
         for (std::size_t round = from.below(4); round > 0; --round) {
             const auto proposed = propose(used, asked, chooser);
+            target.verify(asked.before, proposed);
             const std::size_t accepted = from.below(proposed.size() + 1);
             for (std::size_t i = 0; i < accepted; ++i) asked.before.push(proposed.tokens()[i]);
             asked.before.push(from.tokens(1, 1, vocabulary_)[0]);
-            drafter_.follow(used, asked.before);
+            target.follow(drafter_, used, asked.before);
             history += augur::detail::message(" proposed ", describe(proposed.tokens()), ", accepted ", accepted, ';');
         }
         auto fresh = fresh_state(asked.before);
@@ -189,7 +225,7 @@ class drafter_law_cases {
 
     typename D::state_type fresh_state(const prefix& before) const {
         auto state = drafter_.make_state();
-        if constexpr (requires { drafter_.prepare(state, before); }) drafter_.prepare(state, before);
+        typename Target::follower(target_).prefill(drafter_, state, before);
         return state;
     }
 
@@ -234,15 +270,17 @@ class drafter_law_cases {
 
     const D& drafter_;
     std::size_t vocabulary_;
+    Target target_;
 };
 
 /// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated, for
 /// vocabularies of up to 8. A drafter without vocabulary_size() is told one: keep it small, so that n-grams recur.
-template <Drafter D>
-report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort& tries = {}) {
+template <Drafter D, class Target = no_target>
+report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort& tries = {},
+                    const Target& target = {}) {
     report r{"drafter_laws"};
-    using c = drafter_law_cases<D>;
-    const c cases(drafter, vocabulary_size);
+    using c = drafter_law_cases<D, Target>;
+    const c cases(drafter, vocabulary_size, target);
     const auto law = [&](const char* name, auto member) {
         check(r, name, tries, [&](choices& from) { return (cases.*member)(from); });
     };
@@ -271,6 +309,12 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
 template <Drafter D>
 requires HasVocabularySize<D> report drafter_laws(const D& drafter, const effort& tries = {}) {
     return drafter_laws(drafter, drafter.vocabulary_size(), tries);
+}
+
+/// The same for a drafter that follows the hidden states of `target`.
+template <Drafter D, HiddenStateModel M>
+requires FollowsStates<D> report drafter_laws(const D& drafter, const M& target, const effort& tries = {}) {
+    return drafter_laws(drafter, target.vocabulary_size(), tries, followed_target<M>{target});
 }
 
 }  // namespace augur::testing

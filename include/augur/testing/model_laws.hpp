@@ -163,6 +163,19 @@ class model_law_cases {
         return wrong(expected, got, "hidden rows of ", describe(tokens), " in parts of ", first, " and the rest");
     }
 
+    std::string states_without_rows_equal_those_with(choices& from) const {
+        const auto tokens = some_tokens(from, 2, 6);
+        const std::size_t first = from.between(1, tokens.size() - 1);
+        auto whole = model_.make_sequence();
+        model_.extend(whole, tokens);
+        const auto expected = copy_of(model_.hidden(whole));
+        auto parts = model_.make_sequence();
+        row_copies got = copy_of(model_.extend_states(parts, std::span(tokens).first(first)));
+        model_.extend(parts, std::span(tokens).subspan(first));
+        append(got, copy_of(model_.hidden(parts)));
+        return wrong(expected, got, "states of ", describe(tokens), " without rows for the first ", first);
+    }
+
     std::string split_equals_whole(choices& from) const {
         const auto before = some_tokens(from, 1, 3);
         const auto a = some_tokens(from, 1, 3);
@@ -305,6 +318,9 @@ report model_laws(const M& model, const effort& tries = {}) {
         law("keep leaves the sequence as if the path had been extended", &c::keep_leaves_the_path);
     }
     if constexpr (HiddenStateModel<M>) law("hidden rows equal recomputation", &c::hidden_rows_equal_recomputation);
+    if constexpr (PrefillsStates<M>) {
+        law("states made without rows equal those with", &c::states_without_rows_equal_those_with);
+    }
     if constexpr (SplitModel<M>) law("shallow then deep equals extend", &c::split_equals_whole);
     if constexpr (BatchModel<M>) law("batch mates do not matter", &c::batch_mates_do_not_matter);
     return r;

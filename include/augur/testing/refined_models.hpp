@@ -84,7 +84,7 @@ class tree_mock : public function_model {
 
 static_assert(TreeModel<tree_mock>);
 
-/// Models HiddenStateModel: the hidden states are the logits, the head is the identity.
+/// Models HiddenStateModel and PrefillsStates: the hidden states are the logits, the head is the identity.
 class hidden_state_mock : public function_model {
  public:
     explicit hidden_state_mock(function_model model) : function_model(std::move(model)) {}
@@ -92,9 +92,12 @@ class hidden_state_mock : public function_model {
     scores hidden(const mock_sequence& sequence) const {
         return {sequence.rows.data(), sequence.rows.size() / vocabulary_size(), vocabulary_size()};
     }
+    scores extend_states(mock_sequence& sequence, std::span<const token> tokens) const {
+        return extend(sequence, tokens);
+    }
 };
 
-static_assert(HiddenStateModel<hidden_state_mock>);
+static_assert(PrefillsStates<hidden_state_mock>);
 
 /// Models SplitModel. A layer rotates the state by one place to the left; what enters the first layer is the row of logits
 /// rotated to the right by all of them, so that the last layer leaves the row itself, bit for bit.

@@ -92,9 +92,8 @@ class scheme_law_cases {
         auto& s = at.s;
         if (s.finished != finish_reason::running) return "";
         auto fresh = scheme_.drafter().make_state();
-        if constexpr (requires { scheme_.drafter().prepare(fresh, s.committed); }) {
-            scheme_.drafter().prepare(fresh, s.committed);
-        }
+        model::cached_sequence rebuilt(scheme_.target());
+        decode::prefill(rebuilt, scheme_.drafter(), fresh, s.committed);
         const auto expected = propose(s, fresh);
         const std::string found = difference(expected, propose(s, s.drafter_state));
         return found.empty() ? found : at.described() + ", after " + describe(s.committed.tokens()) + ": " + found;

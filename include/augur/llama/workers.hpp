@@ -1,0 +1,78 @@
+#pragma once
+// Kernels and the threads that share their work: which thread takes what never changes a result.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "augur/backend/host/kernel_tasks.hpp"
+#include "augur/backend/host/packed_matrix.hpp"
+#include "augur/backend/host/thread_pool.hpp"
+
+namespace augur::llama {
+
+/// What a pass is made with. Its pass derives from it.
+class workers {
+ public:
+    workers(const backend::host::kernels& kernels, std::size_t threads) : kernels_(kernels), pool_(threads) {}
+
+    std::size_t threads() const { return pool_.size(); }
+
+ protected:
+    using matrix = backend::host::packed_matrix;
+
+    /// body(row) for every row; a few rows are not worth sharing.
+    template <class Body>
+    void for_rows(std::size_t rows, const Body& body) {
+        const std::size_t chunks = rows <= 4 ? 1 : std::min(rows, 4 * pool_.size());
+        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+            const auto mine = backend::host::part_of(rows, chunk, chunks);
+            for (std::size_t row = mine.first; row < mine.last; ++row) body(row);
+        });
+    }
+
+    /// body(first row, last row, head, worker) for batches of at most `size` rows, each of `heads` heads.
+    template <class Body>
+    void for_heads(std::size_t rows, std::size_t heads, std::size_t size, const Body& body) {
+        const std::size_t batches = (rows + size - 1) / size, items = batches * heads;
+        const std::size_t chunks = std::min(items, 8 * pool_.size());
+        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
+            for (std::size_t item = chunk; item < items; item += chunks) {
+                const std::size_t first = item / heads * size;
+                body(first, std::min(first + size, rows), item % heads, worker);
+            }
+        });
+    }
+
+    /// body(first, last) for ranges that make up [0, panels), in whole register tiles of `unit` panels.
+    template <class Body>
+    void for_panels(std::size_t panels, std::size_t unit, const Body& body) {
+        const std::size_t units = (panels + unit - 1) / unit, chunks = std::min(units, 4 * pool_.size());
+        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+            const auto mine = backend::host::part_of(units, chunk, chunks);
+            body(mine.first * unit, std::min(panels, mine.last * unit));
+        });
+    }
+    /// Floats go four panels at a time, quantised weights one; two are a block of inputs of the next product.
+    static std::size_t unit_of(const matrix& weight) {
+        return input_of(weight.format()) == backend::host::input_format::q8 ? 2 : 4;
+    }
+
+    void multiply_panels(backend::host::product_task task, std::size_t first, std::size_t last) const {
+        task.first_panel = first;
+        task.last_panel = last;
+        kernels_.product(task);
+    }
+
+    /// The whole product with `weight`, shared.
+    void multiply_shared(const matrix& weight, const backend::host::product_task& whole) {
+        for_panels(weight.panels(), unit_of(weight),
+                   [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
+    }
+
+    const backend::host::kernels& kernels_;
+
+ private:
+    backend::host::thread_pool pool_;
+};
+
+}  // namespace augur::llama

@@ -1,0 +1,29 @@
+#pragma once
+// What a target knows after each token, for those who draft from it.
+
+#include <cstddef>
+#include <utility>
+
+#include "augur/model/concepts.hpp"
+
+namespace augur {
+
+/// The target's hidden states at the positions [first(), first() + size()): row i was made from the token there and all
+/// before it. Valid as long as the model's own.
+template <LogitRows Rows = scores>
+class hidden_states {
+ public:
+    hidden_states(std::size_t first, Rows rows, std::size_t count)
+        : first_(first), rows_(std::move(rows)), count_(count) {}
+
+    std::size_t first() const { return first_; }
+    std::size_t size() const { return count_; }
+    logit_row operator[](std::size_t i) const { return rows_[i]; }
+
+ private:
+    std::size_t first_;
+    Rows rows_;
+    std::size_t count_;
+};
+
+}  // namespace augur
