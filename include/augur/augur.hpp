@@ -21,6 +21,8 @@
 #include "augur/draft/context.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/drawing.hpp"
+#include "augur/draft/ngram_store.hpp"
+#include "augur/draft/ngram_table.hpp"
 #include "augur/draft/nothing.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/measure/divergence.hpp"

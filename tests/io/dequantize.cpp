@@ -100,6 +100,8 @@ BOOST_AUTO_TEST_CASE(sizes_that_do_not_match_are_refused_with_both) {
                           names("35 bytes", "64 floats"));
     BOOST_CHECK_EXCEPTION(dequantize(tensor_type::q4_0, blocks, std::span(out).first(63)), augur::error,
                           names("36 bytes", "63 floats"));
+    BOOST_CHECK_EXCEPTION(dequantize(tensor_type::i32, std::span(blocks).first(4), std::span(out).first(1)),
+                          augur::error, names("i32", "weights"));
     BOOST_CHECK_EXCEPTION(dequantize(static_cast<tensor_type>(99), blocks, out), augur::error, names("99", "type"));
 }
 

@@ -23,6 +23,7 @@ BOOST_AUTO_TEST_SUITE(io_tensor)
 
 static_assert(name_of(tensor_type::q4_k) == "q4_k" && block_size(tensor_type::q4_k) == 256);
 static_assert(block_size(tensor_type::q5_0) == 32 && block_bytes(tensor_type::q5_1) == 24);
+static_assert(block_size(tensor_type::i32) == 1 && block_bytes(tensor_type::i32) == 4);
 static_assert(block_bytes(tensor_type::q4_k) == 144 && block_bytes(tensor_type::f32) == 4);
 
 BOOST_AUTO_TEST_CASE(rows_and_columns) {

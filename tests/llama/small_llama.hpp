@@ -41,6 +41,8 @@ inline std::uint32_t gguf_number(io::tensor_type type) {
             return 13;
         case io::tensor_type::q6_k:
             return 14;
+        case io::tensor_type::i32:
+            return 26;
         case io::tensor_type::bf16:
             return 30;
     }

@@ -179,6 +179,8 @@ decltype(auto) with_tensor_type(tensor_type type, Use&& use) {
             return use.template operator()<tensor_type::q5_k>();
         case tensor_type::q6_k:
             return use.template operator()<tensor_type::q6_k>();
+        case tensor_type::i32:
+            augur::detail::fail("a tensor of i32 holds whole numbers, where weights are wanted");
     }
     augur::detail::fail("no tensor type has the number ", static_cast<int>(type));
 }

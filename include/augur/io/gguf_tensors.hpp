@@ -38,6 +38,8 @@ constexpr std::optional<tensor_type> tensor_type_of_ggml(std::uint32_t number) {
             return tensor_type::q5_k;
         case 14:
             return tensor_type::q6_k;
+        case 26:
+            return tensor_type::i32;
         case 30:
             return tensor_type::bf16;
         default:

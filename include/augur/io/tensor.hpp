@@ -13,8 +13,8 @@
 
 namespace augur::io {
 
-/// How a tensor's numbers are stored. Quantised types store blocks of elements along a row.
-enum class tensor_type { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k };
+/// How a tensor's numbers are stored. Quantised types store blocks of elements along a row. All but i32 are weights.
+enum class tensor_type { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, i32 };
 
 /// A block: this many elements in this many bytes.
 struct block_layout {
@@ -47,6 +47,8 @@ constexpr block_layout layout_of(tensor_type type) {
             return {"q5_k", 256, 176};
         case tensor_type::q6_k:
             return {"q6_k", 256, 210};
+        case tensor_type::i32:
+            return {"i32", 1, 4};
     }
     augur::detail::fail("no tensor type has the number ", static_cast<int>(type));
 }

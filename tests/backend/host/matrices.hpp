@@ -88,6 +88,8 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
             case io::tensor_type::q6_k:
                 put_half(at + size - 2, 0);
                 break;
+            case io::tensor_type::i32:  // no numbers of a matrix
+                break;
         }
     }
     return out;

@@ -1,0 +1,76 @@
+#pragma once
+// Guesses what mostly followed in texts that were counted before.
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "augur/draft/concept.hpp"
+#include "augur/draft/ngram_table.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::draft {
+
+/// Looks up the last tokens in a table, the longest context that it knows first, and proposes what followed there most often;
+/// then the same with the proposal as part of the text. A context of fewer than `least` tokens ends the proposal.
+/// Claims point masses.
+/// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per drafted token at most, whatever the table's
+/// and the text's size; no model.
+class ngram_store {
+ public:
+    struct state_type {
+        std::vector<token> text{};     ///< the last tokens, the proposal included
+        proposal<point_mass> spare{};  ///< storage
+    };
+    using claim_type = point_mass;
+    static constexpr bool shows_matches = true;
+
+    explicit ngram_store(ngram_table table, std::size_t least = 1) : table_(std::move(table)), least_(least) {
+        if (least == 0) detail::fail("ngram_store: least is 0; a context has at least one token");
+        if (least > table_.orders().longest) {
+            detail::fail("ngram_store: least is ", least, ", but the table's longest contexts have ",
+                         table_.orders().longest, " tokens");
+        }
+    }
+
+    const ngram_table& table() const { return table_; }
+    std::size_t least() const { return least_; }
+    std::size_t vocabulary_size() const { return table_.orders().vocabulary_size; }
+
+    state_type make_state() const { return {}; }
+
+    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
+
+    proposal<point_mass> propose(state_type& state, auto& context) const {
+        proposal<point_mass> proposed = std::move(state.spare);
+        proposed.clear();
+        if (!context.wants_more(0)) return proposed;
+        const auto known = context.prefix().tokens();
+        const auto seen = known.last(std::min(known.size(), table_.orders().longest));
+        state.text.assign(seen.begin(), seen.end());
+        ngram_table::found found = table_.find(state.text, least_);
+        if (found.matched > 0) context.matched(found.matched);
+        while (found.matched > 0 && context.wants_more(proposed.size())) {
+            proposed.push(found.next);
+            state.text.push_back(found.next);
+            found = table_.find(state.text, least_);
+        }
+        return proposed;
+    }
+
+    void follow(state_type&, const prefix&) const {}  // propose looks at the prefix itself
+
+    friend std::ostream& operator<<(std::ostream& out, const ngram_store& d) {
+        return out << "ngram_store{.table=" << d.table_ << ", .least=" << d.least_ << '}';
+    }
+
+ private:
+    ngram_table table_;
+    std::size_t least_;
+};
+
+static_assert(Drafter<ngram_store>);
+
+}  // namespace augur::draft
