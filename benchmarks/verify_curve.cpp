@@ -1,7 +1,8 @@
 // What decides whether speculation pays: the time of one forward pass over n new tokens, T(n), against T(1).
 //
-//   bench_verify_curve MODEL [keep|f32|bf16] [THREADS] [CONTEXT] [automatic|portable|avx2|avx512]
+//   bench_verify_curve MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]
 //
+// as in  bench_verify_curve model.gguf bf16 2 256 avx2  (`augur bench verify` does the same with the best instructions there are).
 // Prints the median and the least of many passes, in milliseconds, logits for all n rows, and medians' ratio to T(1).
 // Row counts take turns, so that a machine's other work slows all of them alike.
 
@@ -19,12 +20,14 @@ namespace {
 
 using namespace augur;
 
-template <class Name, class... Names>
-Name parse(const std::string& text, Name first, Names... others) {
-    for (const Name name : {first, others...}) {
+/// The one of `names` that is called so.
+auto parse(const std::string& text, const auto& names) {
+    std::string valid;
+    for (const auto name : names) {
         if (text == name_of(name)) return name;
+        valid += (valid.empty() ? "" : ", ") + std::string(name_of(name));
     }
-    detail::fail("unknown option ", text);
+    detail::fail(text, " is not one of ", valid);
 }
 
 double milliseconds(const llama::host_model& model, llama::sequence& sequence, std::span<const token> tokens) {
@@ -73,15 +76,10 @@ void run(const std::string& path, const llama::load_options& options, std::size_
 int main(int argc, char** argv) {
     try {
         if (argc < 2) detail::fail("usage: bench_verify_curve MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]");
-        using backend::host::instruction_set;
-        using llama::weight_format;
         llama::load_options options;
-        if (argc > 2) options.weights = parse(argv[2], weight_format::keep, weight_format::f32, weight_format::bf16);
+        if (argc > 2) options.weights = parse(argv[2], llama::all_weight_formats);
         if (argc > 3) options.threads = std::stoul(argv[3]);
-        if (argc > 5) {
-            options.instruction_set = parse(argv[5], instruction_set::automatic, instruction_set::portable,
-                                            instruction_set::avx2, instruction_set::avx512);
-        }
+        if (argc > 5) options.instruction_set = parse(argv[5], backend::host::all_instruction_sets);
         run(argv[1], options, argc > 4 ? std::stoul(argv[4]) : 256);
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_verify_curve: %s\n", caught.what());

@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_SUITE(testing_criterion_laws)
 using accept::rejection_sampling;
 using accept::residual_weights;
 using wrong::no_residual;
+using wrong::own_noise;
 using wrong::remembers;
 
 /// Takes a drawn token for certain, and corrects for its row.
@@ -58,18 +59,6 @@ struct reuses_noise : rejection_sampling {
     decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const token drawn = static_cast<token>(draws.choose(target, purpose::correction));
         return drawn == drafted.id || drawn == 0 ? decision::accept() : decision::replace_with(drawn);
-    }
-};
-
-/// Draws with noise of its own where plain sampling shares the position's.
-struct other_noise : accept::coupled {
-    token draw(const distribution& target, auto& draws) const {
-        return static_cast<token>(draws.choose(target, purpose::correction));
-    }
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(target, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
     }
 };
 
@@ -120,7 +109,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
     all.breaks(criterion_laws(certain{}), "keeps its promise" + drawn);
     all.breaks(criterion_laws(distorts_the_draw{}), "keeps its promise" + points);
     all.breaks(criterion_laws(reuses_noise{}), "keeps its promise" + points);
-    all.breaks(criterion_laws(other_noise{}), "keeps its promise with shared noise" + points);
+    all.breaks(criterion_laws(own_noise{}), "keeps its promise with shared noise" + points);
     all.breaks(criterion_laws(trusts_the_draft{}), "keeps its promise with shared noise" + points);
     all.breaks(criterion_laws(last_of_ties{}), "keeps its promise" + points);
     all.breaks(criterion_laws(accepts_at_zero{}), "never an impossible token" + drawn);

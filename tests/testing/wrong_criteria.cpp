@@ -12,6 +12,7 @@
 using namespace augur;
 using accept::rejection_sampling;
 using accept::residual_weights;
+using wrong::own_noise;
 
 BOOST_AUTO_TEST_SUITE(testing_wrong_criteria)
 
@@ -198,18 +199,6 @@ BOOST_AUTO_TEST_CASE(one_noise_for_all_positions) {
     });
     caught(explain(expected, got), {0});  // one token alone has the right law
 }
-
-/// Lets a drafted token stand if a race won by noise of the criterion's own says so: right law, another text.
-struct own_noise : accept::coupled {
-    token draw(const distribution& row, auto& draws) const {
-        return static_cast<token>(draws.choose(row, purpose::correction));
-    }
-    template <class Claim>
-    decision judge(const distribution& row, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(row, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
-    }
-};
 
 BOOST_AUTO_TEST_CASE(noise_of_its_own_keeps_the_law_and_not_the_text) {
     BOOST_TEST(explained(own_noise{}, drafter, sampling()).overall < exactly);

@@ -33,4 +33,16 @@ struct remembers : augur::accept::rejection_sampling {
     }
 };
 
+/// Draws with noise of its own where plain sampling shares the position's: right law, another text.
+struct own_noise : augur::accept::coupled {
+    token draw(const distribution& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, augur::purpose::correction));
+    }
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const token drawn = draw(target, draws);
+        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    }
+};
+
 }  // namespace wrong

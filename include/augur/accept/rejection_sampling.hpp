@@ -8,6 +8,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/draft/drawing.hpp"
 
 namespace augur::accept {
@@ -20,6 +21,17 @@ template <class Row>
 double draft_weight(const drafted_token<Row>& drafted, std::size_t i) {
     return (*drafted.row)[i];
 }
+
+/// What two weights become: the target's less the draft's, or nothing. Small, so that a loop can have a copy that nothing changes.
+struct subtraction {
+    double target_factor;
+    double draft_factor = 1;
+
+    AUGUR_HOST_DEVICE double operator()(double target, double draft) const {
+        const double left = target_factor * target - draft_factor * draft;
+        return left > 0 ? left : 0;
+    }
+};
 
 /// max(0, scale * target - draft) as weights: with scale 1 the residual distribution. Nothing is stored: two passes where it
 /// is used, over chunks in which the target has weight. The distributions must outlive it.
@@ -45,17 +57,6 @@ class residual_weights {
     chunk_sums sums() const { return {*this}; }
 
  private:
-    /// What two weights become. A copy, so that loops know that nothing changes it.
-    struct subtraction {
-        double target_factor;
-        double draft_factor = 1;
-
-        double operator()(double target, double draft) const {
-            const double left = target_factor * target - draft_factor * draft;
-            return left > 0 ? left : 0;
-        }
-    };
-
     double sum_of(std::size_t begin) const {
         const std::size_t end = detail::end_of_chunk(begin, size());
         if (target_.is_point() || draft_is_point(begin, end)) return detail::sum_of_chunk(*this, begin, end);

@@ -69,8 +69,8 @@ struct sharpening {
     float factor = 1;
     float top = 0;
 
-    float sharpened(float logit) const { return (logit - shift) * factor; }
-    float weight(float logit) const { return exp_nonpositive(sharpened(logit) - top); }
+    AUGUR_HOST_DEVICE float sharpened(float logit) const { return (logit - shift) * factor; }
+    AUGUR_HOST_DEVICE float weight(float logit) const { return exp_nonpositive(sharpened(logit) - top); }
 
     /// Of each logit; `weights` may be the same memory.
     void weigh(std::span<const float> logits, float* weights) const {

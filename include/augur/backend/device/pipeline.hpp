@@ -92,7 +92,7 @@ class pipeline {
     /// Logits become weights. No cut removes the maximum.
     void select(float* work, std::size_t size, float maximum) const {
         if (chosen().temperature.active()) {
-            for_each(on_, size, sharpen{work, maximum, 1 / chosen().temperature.value});
+            for_each(on_, size, sharpen{work, {.shift = maximum, .factor = 1 / chosen().temperature.value}});
             maximum = 0;
         }
         const std::size_t k = chosen().top_k.k;
@@ -101,7 +101,7 @@ class pipeline {
         }
         if (chosen().top_p.active()) cut_to_nucleus(on_, work, size, maximum, static_cast<double>(chosen().top_p.p));
         if (chosen().min_p.active()) for_each(on_, size, remove_below{work, maximum + std::log(chosen().min_p.p)});
-        for_each(on_, size, weigh{work, maximum, work});
+        for_each(on_, size, weigh{work, {.top = maximum}, work});
     }
 
     transform::pipeline checked_;

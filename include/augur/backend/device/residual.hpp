@@ -1,7 +1,6 @@
 #pragma once
 // The residual of two distributions that lie in device memory, for the criteria of augur::accept.
 
-#include <algorithm>
 #include <cstddef>
 
 #include "augur/accept/rejection_sampling.hpp"
@@ -23,16 +22,12 @@ inline weights_view view_of(const drafted_token<point_mass>& drafted) {
 struct residual_view {
     weights_view target;
     weights_view drafted;
-    double target_factor;
-    double draft_factor;
+    accept::subtraction left;
 
     residual_view(weights_view of, weights_view without, double scale)
-        : target(of), drafted(without), target_factor(scale / of.total), draft_factor(1 / without.total) {}
+        : target(of), drafted(without), left{scale / of.total, 1 / without.total} {}
 
-    AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
-        const double left = target_factor * target[i] - draft_factor * drafted[i];
-        return left > 0 ? left : 0;
-    }
+    AUGUR_HOST_DEVICE double operator[](std::size_t i) const { return left(target[i], drafted[i]); }
 };
 
 }  // namespace augur::backend::device
@@ -53,9 +48,7 @@ class residual_weights<Claim, backend::device::distribution<Policy>> {
           total_(backend::device::fold(policy(), sums_, backend::device::plus{})) {}
 
     std::size_t size() const { return target_.size(); }
-    double operator[](std::size_t i) const {
-        return std::max(0.0, view_.target_factor * target_[i] - view_.draft_factor * draft_weight(drafted_, i));
-    }
+    double operator[](std::size_t i) const { return view_.left(target_[i], draft_weight(drafted_, i)); }
     double total() const { return total_; }
 
     const Policy& policy() const { return target_.policy(); }

@@ -11,17 +11,16 @@
 
 #include "augur/backend/device/execution.hpp"
 #include "augur/backend/device/row.hpp"
-#include "augur/detail/exponential.hpp"
+#include "augur/detail/row_scan.hpp"
 
 namespace augur::backend::device {
 
-/// logit = (logit - largest) * factor
+/// Logits by a temperature, the largest becoming 0.
 struct sharpen {
     float* logits;
-    float largest;
-    float factor;
+    augur::detail::sharpening by;
 
-    AUGUR_HOST_DEVICE void operator()(std::size_t i) const { logits[i] = (logits[i] - largest) * factor; }
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const { logits[i] = by.sharpened(logits[i]); }
 };
 
 /// Removes what is below a floor.
@@ -46,12 +45,10 @@ float kth_largest(const Policy& on, row of, std::size_t k) {
 /// e^(logit - maximum): weights, that of the maximum being 1.
 struct weigh {
     const float* logits;
-    float maximum;
+    augur::detail::sharpening by;
     float* weights;
 
-    AUGUR_HOST_DEVICE void operator()(std::size_t i) const {
-        weights[i] = augur::detail::exp_nonpositive(logits[i] - maximum);
-    }
+    AUGUR_HOST_DEVICE void operator()(std::size_t i) const { weights[i] = by.weight(logits[i]); }
 };
 
 /// The last token of a nucleus, in order of falling weight, then of rising id.
@@ -94,7 +91,7 @@ struct keep_nucleus {
 template <class Policy>
 void cut_to_nucleus(const Policy& on, float* logits, std::size_t size, float maximum, double p) {
     memory<float> weights(size);
-    for_each(on, size, weigh{logits, maximum, address(weights)});
+    for_each(on, size, weigh{logits, {.top = maximum}, address(weights)});
     const double total = fold(on, map_chunks(on, size, sum_chunk<const float*>{address(weights)}), plus{});
     memory<float> sorted = weights;
     memory<std::size_t> indices(size);
