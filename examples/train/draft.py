@@ -1,0 +1,43 @@
+"""A draft model of its own: the target's first and last layer, taught to follow each other."""
+
+import torch
+from torch import nn
+
+import llama
+import training
+from features import ahead
+from path import Path
+
+RATE = 1e-3
+
+
+class Draft(nn.Module):
+    def __init__(self, target, shared):
+        super().__init__()
+        self.embedding, self.frequencies = [target.token_embd], target.frequencies
+        self.shared = shared
+        self.blk = nn.ModuleList(llama.Layer(target.shape) for _ in range(2))
+        self.blk[0].load_state_dict(target.blk[0].state_dict())
+        self.blk[1].load_state_dict(target.blk[-1].state_dict())
+        self.output_norm = nn.RMSNorm(target.shape.width, target.shape.epsilon)
+        self.output_norm.load_state_dict(target.output_norm.state_dict())
+        self.to(target.head.device)
+
+    def step(self, path, token):
+        return self.shared(self.output_norm(path.step(self.embedding[0](token).float())))
+
+    def loss(self, batch):  # a column's token, and what the target says follows it: the root is the column before
+        logits = self.step(Path(self.blk, self.frequencies), batch.tokens)
+        return training.soft_loss(logits, self.shared(batch.hidden), ahead(batch.known(1), -1))
+
+    def chains(self, batch, count):
+        path, token, drafted = Path(self.blk, self.frequencies), batch.tokens, []
+        for _ in range(count):
+            token = self.shared.tokens(self.step(path, token))
+            drafted.append(token)
+        return ahead(torch.stack(drafted, -1), 1)
+
+    def export(self, file, kind):
+        file.add_shape(self.blk[0].shape, len(self.blk))
+        file.add_ids("augur.head.tokens", self.shared.ids.tolist())
+        file.add_weights(self.state_dict(), kind)

@@ -1,0 +1,77 @@
+"""How well a member drafts greedy text of prompts that it has not seen: every position is a root, drafted for in chains."""
+
+import numpy
+import torch
+
+import features
+import prompts
+
+LENGTH = 4  # of a chain
+
+
+def chains_of(member, lesson, device):
+    """Drafted tokens [positions, LENGTH] behind each root of a text."""
+    with torch.inference_mode(), torch.autocast(torch.device(device).type, torch.bfloat16):
+        return member.chains(features.batch([lesson], device), LENGTH)[0].cpu().numpy()
+
+
+def table_chains(table, lesson, shortest=1):
+    """The same of an n-gram table, for the roots that are judged; -1 where it knows none of `shortest` tokens."""
+    tokens = lesson.text.tokens.tolist()
+    drafted = numpy.full((len(tokens), LENGTH), -1)
+    for root in roots(lesson.text):
+        drafted[root] = table.chain(tokens[: root + 2], LENGTH, shortest)
+    return drafted
+
+
+def context_chains(lesson, shortest=2, longest=5):
+    """The same of the text itself: what followed the last time that its end stood in it."""
+    tokens = lesson.text.tokens.tolist()
+    drafted, after = numpy.full((len(tokens), LENGTH), -1), {}
+    for end in range(1, len(tokens)):
+        ends = [tuple(tokens[end - order : end]) for order in range(shortest, min(longest, end) + 1)]
+        place = next((after[e] for e in reversed(ends) if e in after), None)
+        if place is not None:
+            drafted[end - 2] = (tokens[place:end] * LENGTH)[:LENGTH]  # where it reaches its end, a repetition goes on
+        after.update({e: end for e in ends})
+    return drafted
+
+
+def first_of(*sources):
+    """For each root the chain of the first source that knows a token."""
+    chosen = sources[-1].copy()
+    for chains in reversed(sources[:-1]):
+        known = chains[:, 0] >= 0
+        chosen[known] = chains[known]
+    return chosen
+
+
+def roots(text):
+    """Positions whose next token is of the answer and followed by LENGTH more."""
+    return range(text.answer - 1, len(text.tokens) - 1 - LENGTH)
+
+
+def judge(drafted, lessons):
+    """Agreement per offset, and the accepted length of chains with the bonus token, by kind and on average over kinds."""
+    figures = {}
+    for index, kind in enumerate(prompts.KINDS):
+        hits = [matches(chains, lesson.text) for chains, lesson in zip(drafted, lessons) if lesson.text.kind == index]
+        hits = numpy.concatenate(hits) if hits else numpy.empty((0, LENGTH))
+        if len(hits):
+            accepted = 1 + numpy.cumprod(hits, 1).sum(1)
+            figures[kind] = dict(roots=len(hits), agreement=hits.mean(0).round(4).tolist(), accepted=round(float(accepted.mean()), 4))
+    mean = lambda pick: float(numpy.mean([pick(entry) for entry in figures.values()]))
+    figures["mean"] = dict(
+        roots=sum(entry["roots"] for entry in figures.values()),
+        agreement=[round(mean(lambda entry: entry["agreement"][i]), 4) for i in range(LENGTH)],
+        accepted=round(mean(lambda entry: entry["accepted"]), 4),
+    )
+    return figures
+
+
+def matches(chains, text):
+    """Whether each drafted token [roots, LENGTH] is the text's."""
+    at = numpy.asarray(roots(text), int)
+    if not len(at):
+        return numpy.empty((0, LENGTH), bool)
+    return chains[at] == text.tokens[at[:, None] + 2 + numpy.arange(LENGTH)]

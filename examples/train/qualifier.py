@@ -1,0 +1,100 @@
+"""The target without most of its layers, healed by low-rank changes of those that stay. Only the changes are stored."""
+
+import copy
+import json
+
+import torch
+import tqdm
+from torch import nn
+
+import features
+import llama
+import store
+import training
+from features import ahead
+from path import Path
+
+RANK = 32
+RATE = 5e-4
+SEARCHED = 24  # texts on which layers are tried
+
+
+class Delta(nn.Module):
+    """A frozen matrix and a learned change of low rank, nothing at first."""
+
+    def __init__(self, matrix):
+        super().__init__()
+        self.matrix = [matrix]
+        outputs, inputs = matrix.weight.shape
+        self.delta_down, self.delta_up = nn.Linear(inputs, RANK, bias=False), nn.Linear(RANK, outputs, bias=False)
+        nn.init.zeros_(self.delta_up.weight)
+
+    def forward(self, x):
+        return self.matrix[0](x) + self.delta_up(self.delta_down(x))
+
+
+def changed(layer):
+    """A layer whose norms are its own and whose matrices are the target's, changed."""
+    made = copy.deepcopy(layer)
+    for name in llama.MATRICES:
+        setattr(made, name, Delta(getattr(layer, name)))
+    made.attn_norm.float().requires_grad_(True)
+    made.ffn_norm.float().requires_grad_(True)
+    return made
+
+
+class Qualifier(nn.Module):
+    def __init__(self, target, shared, kept):
+        super().__init__()
+        self.embedding, self.frequencies, self.shared, self.kept = [target.token_embd], target.frequencies, shared, kept
+        self.blk = nn.ModuleList(changed(target.blk[i]) for i in kept)
+        self.output_norm = copy.deepcopy(target.output_norm).float().requires_grad_(True)
+        self.to(target.head.device)
+
+    def step(self, path, token):
+        return self.shared(self.output_norm(path.step(self.embedding[0](token).float())))
+
+    def loss(self, batch):
+        logits = self.step(Path(self.blk, self.frequencies), batch.tokens)
+        return training.soft_loss(logits, self.shared(batch.hidden), ahead(batch.known(1), -1))
+
+    def chains(self, batch, count):
+        path, token, drafted = Path(self.blk, self.frequencies), batch.tokens, []
+        for _ in range(count):
+            token = self.shared.tokens(self.step(path, token))
+            drafted.append(token)
+        return ahead(torch.stack(drafted, -1), 1)
+
+    def export(self, file, kind):
+        file.add_shape(self.blk[0].shape, len(self.blk))
+        file.add_ids("augur.head.tokens", self.shared.ids.tolist())
+        file.add_ids("augur.layers", self.kept)
+        file.add_weights(self.state_dict(), kind)
+
+
+@torch.inference_mode()
+def search(target, lessons, options):
+    """Which third of the layers to keep: again and again goes the layer whose absence changes the fewest choices."""
+    path = options.work / "qualifier.layers.json"
+    kept = json.loads(path.read_text()) if path.exists() else list(range(target.shape.layers))
+    tried = features.batch(lessons[:SEARCHED], target.head.device)
+    mask = tried.known(0)
+    goal = max(1, target.shape.layers // 3)
+    with tqdm.tqdm(total=target.shape.layers - goal, initial=target.shape.layers - len(kept), desc="layers") as bar:
+        while len(kept) > goal:
+            worth = {i: agreement(target, tried, mask, [k for k in kept if k != i]) for i in kept}
+            kept.remove(max(worth, key=worth.get))
+            with store.whole(path) as file:
+                file.write(json.dumps(kept).encode())
+            bar.update()
+    return kept
+
+
+def agreement(target, batch, mask, kept):
+    """How much of the target's probability the shortened target gives to what the target finds most probable."""
+    x = target.token_embd(batch.tokens)
+    turns = target.rope(torch.arange(x.shape[1], device=x.device))
+    for i in kept:
+        x = target.blk[i](x, turns)
+    rows = target.output_norm(x[mask]) @ target.head.T
+    return float(rows.float().log_softmax(-1).gather(1, batch.best[mask][:, None]).mean())

@@ -1,0 +1,134 @@
+"""The stages of a family, in order. Each finds what it has already done."""
+
+import json
+import time
+
+import torch
+import tqdm
+
+import draft
+import eagle
+import exits
+import export
+import features
+import head
+import heads
+import judge
+import llama
+import ngram
+import qualifier
+import store
+import texts
+import training
+import write
+
+NETWORKS = {
+    "eagle": (eagle.Eagle, eagle.RATE),
+    "draft": (draft.Draft, draft.RATE),
+    "hydra": (heads.hydra, heads.RATE),
+    "medusa": (heads.medusa, heads.RATE),
+    "exit": (exits.Exits, exits.RATE),
+}
+LLAMAS = ("eagle", "draft", "qualifier")  # files that describe layers of a llama
+FORMAT = "q8_0"
+LONG = 3  # tokens that an n-gram of the table has matched, to come before the network in a hybrid
+
+
+def run(options):
+    torch.set_num_threads(options.threads)
+    device = options.device if options.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    target = llama.load(options.target, device)
+    write_texts(options, target)
+    if options.only_write:
+        return
+    stored = features.Features(options, target, exits.depths(target.shape) if "exit" in options.members else ())
+    stored.fill()
+    family = Family(options, target, stored.lessons())
+    for name in options.members:
+        family.make(name)
+    family.judge_hybrids()
+
+
+def write_texts(options, target):
+    folder = options.work / "texts"
+    if texts.written(folder) >= options.tokens:
+        return
+    tokenizer = llama.load_tokenizer(options.target)
+    with tqdm.tqdm(total=options.tokens, unit="token", desc="write", smoothing=0.05, miniters=1, mininterval=5) as bar:
+        index = 0
+        while (written := texts.written(folder)) < options.tokens:
+            bar.n = written
+            bar.refresh()
+            path = texts.shard(folder, index)
+            with store.claimed(path) as mine:
+                if mine:
+                    seed = options.seed * 1_000_003 + 2 * index
+                    made = write.write_shard(target, tokenizer, seed, options.batch, options.limit, bar.update)
+                    store.save_arrays(path, **made)
+            index += 1
+
+
+class Family:
+    def __init__(self, options, target, lessons):
+        self.options, self.target = options, target
+        self.learned = [lesson for lesson in lessons if not lesson.text.held_out]
+        self.held_out = [lesson for lesson in lessons if lesson.text.held_out]
+        self.written = [lesson.text for lesson in self.learned]
+        self.ids = head.frequent(self.written, options.head, target.shape.vocabulary)
+        self.tokens = sum(len(text.tokens) - text.answer for text in self.written)
+        self.members = {}
+        self.about = dict(
+            target_name=llama.name(options.target),
+            fingerprint=export.fingerprint(options.target),
+            licence=llama.licence(options.target),
+            tokens=self.tokens,
+            data=f"{len(self.written)} answers of the target, half greedy, else at temperatures 0.7 and 1.0, seed {options.seed}",
+        )
+
+    def make(self, name):
+        """Trains a member unless it is trained, judges it, and writes its file."""
+        torch.manual_seed(self.options.seed)
+        if name == "ngram":
+            began = time.monotonic()
+            member = ngram.Table(self.written)
+            drafted = [judge.table_chains(member, lesson) for lesson in self.held_out]
+            trained = dict(seconds=round(time.monotonic() - began))
+        else:
+            member, rate = self.network(name)
+            seconds = training.train(name, member, self.learned, self.options, rate)
+            drafted = self.drafted(member)
+            trained = dict(seconds=round(seconds), epochs=self.options.epochs)
+        self.members[name] = member
+        figures = dict(tokens=self.tokens, **trained, **judge.judge(drafted, self.held_out))
+        file = export.Member(self.options.out / f"{name}.gguf", name, self.about, "llama" if name in LLAMAS else "augur")
+        member.export(file, FORMAT)
+        figures["bytes"] = file.close()
+        self.report(name, figures)
+
+    def network(self, name):
+        shared = head.Head(self.target, self.ids)
+        if name == "qualifier":
+            return qualifier.Qualifier(self.target, shared, qualifier.search(self.target, self.learned, self.options)), qualifier.RATE
+        make, rate = NETWORKS[name]
+        return make(self.target, shared), rate
+
+    def drafted(self, member):
+        return [judge.chains_of(member, lesson, self.target.head.device) for lesson in self.held_out]
+
+    def judge_hybrids(self):
+        """What the n-grams of the text, those of the table and the best network are worth together."""
+        if not {"ngram", "eagle"} <= set(self.members):
+            return
+        network = self.drafted(self.members["eagle"])
+        table = [judge.table_chains(self.members["ngram"], lesson, LONG) for lesson in self.held_out]
+        context = [judge.context_chains(lesson) for lesson in self.held_out]
+        for name, sources in dict(
+            context=(context,), context_eagle=(context, network), ngram_eagle=(table, network), context_ngram_eagle=(context, table, network)
+        ).items():
+            drafted = [judge.first_of(*chains) for chains in zip(*sources)]
+            self.report(name, dict(tokens=self.tokens, **judge.judge(drafted, self.held_out)))
+
+    def report(self, name, figures):
+        with store.whole(self.options.out / f"{name}.json") as out:
+            out.write(json.dumps(figures, indent=1).encode() + b"\n")
+        print(name, json.dumps(figures["mean"]), flush=True)

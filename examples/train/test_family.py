@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""What the pipeline promises: held-out prompts, the n-gram table, texts written together, paths behind every root.
+
+Tests that need PyTorch are skipped, and say so, where it is missing.
+"""
+
+import importlib.util
+import itertools
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+TINY = HERE.parents[1] / "tests" / "data" / "llama" / "stories260K.gguf"
+sys.path.insert(0, str(HERE))
+import arithmetic_problems  # noqa: E402
+import prompts  # noqa: E402
+
+has = lambda name: importlib.util.find_spec(name) is not None
+needs_numpy = unittest.skipUnless(has("numpy"), "numpy is not installed")
+needs_torch = unittest.skipUnless(has("torch") and has("gguf"), "torch and gguf are not installed")
+
+
+class Prompts(unittest.TestCase):
+    def test_a_plan_has_every_kind_as_template_and_as_opening(self):
+        planned = prompts.plan(seed=3, count=48)
+        for kind in prompts.KINDS:
+            mine = [(prompt, opening) for k, prompt, opening in planned if k == kind]
+            self.assertEqual(4, sum(prompt is not None for prompt, _ in mine), kind)
+            self.assertEqual(4, sum(opening is not None for _, opening in mine), kind)
+        self.assertEqual(planned, prompts.plan(seed=3, count=48))
+        self.assertNotEqual(planned, prompts.plan(seed=4, count=48))
+
+    def test_templates_are_filled(self):
+        for seed, kind in itertools.product(range(300), prompts.KINDS):
+            made = prompts.template(kind, random.Random(seed))
+            self.assertNotRegex(made, r"[{}\n]", kind)
+
+    def test_about_one_prompt_in_sixteen_is_held_out(self):
+        made = {prompts.template(kind, random.Random(seed)) for seed in range(500) for kind in prompts.KINDS}
+        share = sum(map(prompts.held_out, made)) / len(made)
+        self.assertTrue(1 / 24 < share < 1 / 11, share)
+
+
+class Arithmetic(unittest.TestCase):
+    def test_every_step_and_answer_is_right(self):
+        for expression, worked, value in itertools.islice(arithmetic_problems.problems(random.Random(1), tests=False), 500):
+            self.assertEqual(eval(expression), value)
+            for step in worked.split(", "):
+                left, right = step.split("=")
+                self.assertEqual(eval(left), int(right), step)
+            asked, said = arithmetic_problems.text((expression, worked, value))
+            self.assertLessEqual(set(asked + said), set(arithmetic_problems.ALPHABET))
+            self.assertEqual(value, arithmetic_problems.answer_of(asked + said))
+
+    def test_no_test_is_trained_on(self):
+        taken = lambda tests: {made[0] for made in itertools.islice(arithmetic_problems.problems(random.Random(2), tests), 500)}
+        self.assertFalse(taken(True) & taken(False))
+
+    def test_what_ends_without_a_number_has_no_answer(self):
+        self.assertIsNone(arithmetic_problems.answer_of("1+1: 1+1=2."))
+        self.assertIsNone(arithmetic_problems.answer_of(""))
+
+
+@needs_numpy
+class NGrams(unittest.TestCase):
+    def texts(self, *rows, answer=0):
+        import numpy
+        import texts
+
+        return [texts.Text(numpy.asarray(row, numpy.int32), answer, 0, 0.0, False) for row in rows]
+
+    def test_a_key_is_as_the_loader_makes_it(self):
+        import ngram
+        import numpy
+
+        mask = (1 << 64) - 1
+        for context in ([7], [7, 49151, 0], [1, 2, 3, 4, 5]):
+            key = (0x9E3779B97F4A7C15 * len(context)) & mask
+            for token in context:
+                key = ((key ^ token) * 0x100000001B3) & mask
+                key ^= key >> 32
+            self.assertEqual(key, int(ngram.keys(numpy.asarray([context]))[0]))
+
+    def test_the_most_frequent_continuation_of_the_longest_known_end(self):
+        import ngram
+
+        table = ngram.Table(self.texts([5, 6, 7, 5, 6, 7, 5, 6, 8], [9, 6, 8], [9, 6, 8]))
+        self.assertEqual((7, 2), table.find([1, 5, 6]))
+        self.assertEqual((8, 2), table.find([9, 6]))
+        self.assertEqual((8, 1), table.find([1, 6]), "8 three times, 7 twice")
+        self.assertEqual((ngram.EMPTY, 0), table.find([1]))
+
+    def test_of_equally_frequent_ones_the_smallest(self):
+        import ngram
+
+        self.assertEqual((3, 1), ngram.Table(self.texts([2, 9], [2, 3])).find([2]))
+
+    def test_prompts_are_not_learned(self):
+        import ngram
+
+        table = ngram.Table(self.texts([1, 2, 3, 4], answer=2))
+        self.assertEqual((ngram.EMPTY, 0), table.find([1]))
+        self.assertEqual((3, 2), table.find([1, 2]))
+
+    def test_a_full_table_keeps_the_most_frequent(self):
+        import ngram
+
+        rows = [[1, 2]] * 5 + [[i, i + 1] for i in range(10, 60)]
+        table = ngram.Table(self.texts(*rows), slots=16)
+        self.assertEqual((2, 1), table.find([1]))
+        self.assertLessEqual((table.next != ngram.EMPTY).sum(), 0.7 * 16)
+
+    def test_a_chain_ends_where_nothing_is_known(self):
+        import ngram
+
+        self.assertEqual([2, 3, ngram.EMPTY, ngram.EMPTY], ngram.Table(self.texts([1, 2, 3])).chain([1], 4))
+
+
+@needs_torch
+class Networks(unittest.TestCase):
+    def setUp(self):
+        import llama
+        import torch
+
+        torch.manual_seed(1)
+        self.target = llama.load(TINY, dtype=torch.float32)
+
+    def batch(self):
+        import features
+        import numpy
+        import texts
+        import torch
+
+        made = []
+        for length in (12, 17):
+            tokens = torch.randint(3, 512, (length,))
+            hidden, between = self.target(tokens[None], layers=(2,))
+            text = texts.Text(tokens.numpy().astype(numpy.int32), 4, 0, 0.0, False)
+            made.append(features.Lesson(text, hidden[0], (hidden[0] @ self.target.head.T).argmax(-1).numpy(), {2: between[2][0]}))
+        return features.batch(made, "cpu")
+
+    def test_texts_written_together_are_those_written_alone(self):
+        import torch
+        import write
+
+        end = 402
+        asked = [torch.randint(3, 512, (length,)).tolist() for length in (3, 9, 5, 7)]
+        with torch.inference_mode():
+            together = write.Batch(self.target, asked, 40, end).write(torch.zeros(4), None)
+            for prompt, text in zip(asked, together):
+                alone = list(prompt)
+                while len(alone) < len(prompt) + 40 and (alone[-1] != end or len(alone) == len(prompt)):
+                    hidden, _ = self.target(torch.tensor([alone]))
+                    alone.append(int((hidden[0, -1] @ self.target.head.T).argmax()))
+                self.assertEqual(alone, text)
+
+    def test_a_path_is_the_text_up_to_its_root_and_what_it_drafted(self):
+        import torch
+        from path import Path
+
+        tokens, drafted = torch.randint(3, 512, (1, 9)), torch.randint(3, 512, (2, 9))
+        path = Path(self.target.blk, self.target.frequencies)
+        with torch.inference_mode():
+            rows = [path.step(self.target.token_embd(step)) for step in (tokens, drafted[:1], drafted[1:])][-1]
+            for root in range(9):
+                alone = torch.cat([tokens[0, : root + 1], drafted[:, root]])[None]
+                wanted, _ = self.target(alone)
+                self.assertTrue(torch.allclose(self.target.output_norm(rows[0, root]), wanted[0, -1], atol=1e-4), root)
+
+    def test_the_whole_target_as_a_qualifier_agrees_with_itself(self):
+        import head
+        import numpy
+        import qualifier
+        import torch
+
+        shared = head.Head(self.target, numpy.arange(512))
+        member = qualifier.Qualifier(self.target, shared, list(range(self.target.shape.layers)))
+        batch = self.batch()
+        with torch.inference_mode():
+            drafted = member.chains(batch, 2)
+        known = batch.known(1)
+        self.assertTrue(torch.equal(drafted[..., 0][known], batch.best.roll(-1, 1)[known]))
+
+    def test_members_learn(self):
+        import draft
+        import eagle
+        import exits
+        import head
+        import heads
+        import numpy
+        import torch
+
+        shared = head.Head(self.target, numpy.arange(0, 512, 2))
+        exits.depths = lambda shape: (2,)
+        for make in (lambda t, s: eagle.Eagle(t, s), draft.Draft, heads.medusa, heads.hydra, exits.Exits):
+            member, batch = make(self.target, shared), self.batch()
+            optimizer = torch.optim.AdamW([p for p in member.parameters() if p.requires_grad], lr=1e-3)
+            losses = []
+            for _ in range(12):
+                loss = member.loss(batch)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+            self.assertLess(losses[-1], losses[0], type(member))
+            self.assertEqual((2, 17, 4), tuple(member.chains(batch, 4).shape))
+            self.assertFalse((member.chains(batch, 4) % 2).any(), "only tokens of the head are drafted")
+
+    def test_a_file_says_what_it_holds(self):
+        import eagle
+        import export
+        import gguf
+        import head
+        import numpy
+
+        about = dict(target_name="tiny", fingerprint=export.fingerprint(TINY), licence="mit", tokens=7, data="none")
+        with tempfile.TemporaryDirectory() as folder:
+            file = export.Member(pathlib.Path(folder) / "eagle.gguf", "eagle", about, "llama")
+            eagle.Eagle(self.target, head.Head(self.target, numpy.asarray([3, 5]))).export(file, "q8_0")
+            size = file.close()
+            stored = gguf.GGUFReader(pathlib.Path(folder) / "eagle.gguf")
+            self.assertEqual(size, (pathlib.Path(folder) / "eagle.gguf").stat().st_size)
+            self.assertEqual([3, 5], stored.fields["augur.head.tokens"].contents())
+            self.assertRegex(stored.fields["augur.target.fingerprint"].contents(), "^[0-9a-f]{16}$")
+            shapes = {t.name: list(t.shape) for t in stored.tensors}
+            self.assertEqual([2 * 64, 64], shapes["augur.fusion.weight"])
+            self.assertIn("augur.fusion.hidden_norm.weight", shapes)
+
+
+@needs_torch
+class Whole(unittest.TestCase):
+    def test_a_file_that_was_not_finished_is_not_there(self):
+        import store
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "shard"
+            with self.assertRaises(KeyboardInterrupt), store.whole(path) as file:
+                file.write(b"half")
+                raise KeyboardInterrupt
+            self.assertEqual([], list(pathlib.Path(folder).iterdir()))
+
+    def test_what_one_makes_no_other_makes(self):
+        import store
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "shard"
+            with store.claimed(path) as first, store.claimed(path) as second:
+                self.assertEqual((True, False), (first, second))
+            path.write_bytes(b"made")
+            with store.claimed(path) as third:
+                self.assertFalse(third)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,149 @@
+"""The target writes its training text: it ends prompts that were begun for it, and answers all."""
+
+import torch
+from torch.nn import functional
+
+import llama
+import prompts
+import store
+
+TEMPERATURES = (0.0, 0.7, 0.0, 1.0)  # of the answers, in turn; what is held out is greedy
+PROMPT_LIMIT = 64
+
+
+class Batch:
+    """Texts that grow together. Their prompts end at the same place; what pads them in front is never attended to."""
+
+    def __init__(self, model, prompts, limit, end):
+        device = model.head.device
+        longest = max(map(len, prompts))
+        self.model, self.end, self.used = model, end, longest
+        self.tokens = torch.full((len(prompts), longest + limit), end, device=device)
+        self.first = torch.tensor([longest - len(p) for p in prompts], device=device)
+        for row, prompt in enumerate(prompts):
+            self.tokens[row, longest - len(prompt) : longest] = torch.tensor(prompt, device=device)
+        cache = (len(prompts), model.shape.kv_heads, longest + limit, model.shape.head)
+        empty = lambda: torch.zeros(cache, dtype=model.head.dtype, device=device)
+        self.keys = [empty() for _ in model.blk]
+        self.values = [empty() for _ in model.blk]
+
+    def forward(self, begin, finish):
+        """Normalised hidden states at the last of the columns [begin, finish), whose keys and values are kept."""
+        columns = torch.arange(begin, finish, device=self.tokens.device)
+        turns = self.model.rope((columns[None] - self.first[:, None]).clamp(min=0))
+        before = torch.arange(finish, device=self.tokens.device)
+        seen = (before <= columns[:, None]) & (before >= self.first[:, None, None])
+        seen |= before == columns[:, None]  # padding sees itself: a row of nothing has no softmax
+        x = self.model.token_embd(self.tokens[:, begin:finish])
+        for layer, keys, values in zip(self.model.blk, self.keys, self.values):
+            q, k, v = layer.project(x, turns)
+            keys[:, :, begin:finish], values[:, :, begin:finish] = k, v
+            x = layer.finish(x, attend(q, keys[:, :, :finish], values[:, :, :finish], seen[:, None]))
+        return self.model.output_norm(x[:, -1])
+
+    def write(self, temperatures, random, on_token=lambda count: None):
+        """The texts, without padding, each up to and with its end."""
+        texts = [None] * len(self.tokens)
+        row_of = torch.arange(len(self.tokens), device=self.tokens.device)  # of what is left, its place in `texts`
+        active = torch.ones_like(row_of, dtype=torch.bool)
+        begin = 0
+        for used in range(self.used, self.tokens.shape[1]):
+            chosen = choose(self.forward(begin, used), self.model.head, temperatures, random)
+            self.tokens[:, used] = torch.where(active, chosen, self.end)
+            on_token(int(active.sum()))
+            active &= chosen != self.end
+            begin = used
+            if active.sum() <= 0.75 * len(active):
+                self.collect(texts, row_of, ~active)
+                temperatures, row_of = temperatures[active], row_of[active]
+                self.keep(active)
+                active = active[active]
+                if not len(active):
+                    break
+        self.collect(texts, row_of, torch.ones_like(row_of, dtype=torch.bool))
+        return texts
+
+    def keep(self, rows):
+        """Forgets the other rows."""
+        self.tokens, self.first = self.tokens[rows], self.first[rows]
+        for i in range(len(self.keys)):
+            self.keys[i], self.values[i] = self.keys[i][rows], self.values[i][rows]
+
+    def collect(self, texts, row_of, rows):
+        for row in rows.nonzero()[:, 0].tolist():
+            text = self.tokens[row, self.first[row] :].tolist()
+            start = self.used - int(self.first[row])
+            stop = text.index(self.end, start) + 1 if self.end in text[start:] else len(text)
+            texts[int(row_of[row])] = text[:stop]
+
+
+def attend(q, k, v, seen):
+    if q.shape[2] > 1:
+        return functional.scaled_dot_product_attention(q, k, v, seen, enable_gqa=True)
+    folded = q.reshape(len(q), k.shape[1], -1, q.shape[-1])  # heads that share keys become rows of one head
+    return functional.scaled_dot_product_attention(folded, k, v, seen).reshape(q.shape)
+
+
+def choose(hidden, head, temperatures, random):
+    """The most probable token where the temperature is 0, else a sampled one."""
+    logits = hidden @ head.T
+    best = logits.topk(4).indices  # 16-bit logits tie: the best few are told apart in 32 bits
+    chosen = best.gather(1, (head[best].float() @ hidden[..., None].float())[..., 0].argmax(-1, keepdim=True))[:, 0]
+    sampled = temperatures > 0
+    if sampled.any():
+        mass = (logits[sampled].float() / temperatures[sampled, None]).softmax(-1).cumsum(-1)
+        drawn = torch.rand((len(mass), 1), generator=random, device=mass.device) * mass[:, -1:]
+        chosen[sampled] = torch.searchsorted(mass, drawn, right=True)[:, 0].clamp(max=mass.shape[-1] - 1)
+    return chosen
+
+
+def chat_ids(tokenizer, prompt):
+    """Token ids of a chat whose user has said `prompt`, and where the answer begins."""
+    if tokenizer.chat_template is None:
+        return tokenizer(prompt)["input_ids"]
+    chat = [{"role": "user", "content": prompt}]
+    return tokenizer(tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False), add_special_tokens=False)["input_ids"]
+
+
+def opening_ids(tokenizer, opening):
+    """Token ids of a chat whose user is about to go on."""
+    if tokenizer.chat_template is None:
+        return tokenizer(opening)["input_ids"]
+    text = tokenizer.apply_chat_template([{"role": "user", "content": "\0"}], tokenize=False)
+    return tokenizer(text[: text.index("\0")] + opening, add_special_tokens=False)["input_ids"]
+
+
+@torch.inference_mode()
+def make_prompts(model, tokenizer, seed, count, end):
+    planned = prompts.plan(seed, count)
+    begun = [opening_ids(tokenizer, opening) for _, _, opening in planned if opening]
+    random = torch.Generator(model.head.device).manual_seed(seed)
+    temperatures = torch.ones(len(begun), device=model.head.device)
+    ended = iter(Batch(model, begun, PROMPT_LIMIT, end).write(temperatures, random))
+    made = []
+    for kind, prompt, opening in planned:
+        if opening:
+            said = next(ended)[len(opening_ids(tokenizer, opening)) :]
+            prompt = opening + tokenizer.decode([token for token in said if token != end])
+        made.append((kind, prompt.strip()))
+    return made
+
+
+@torch.inference_mode()
+def write_shard(model, tokenizer, seed, batch, limit, on_token):
+    """Texts, where their answers begin, their kinds and temperatures."""
+    end = tokenizer.eos_token_id
+    made = make_prompts(model, tokenizer, seed, batch, end)
+    asked = [chat_ids(tokenizer, prompt) for _, prompt in made]
+    order = [0.0 if prompts.held_out(prompt) else TEMPERATURES[i // 2 % len(TEMPERATURES)] for i, (_, prompt) in enumerate(made)]
+    temperatures = torch.tensor(order, device=model.head.device)
+    random = torch.Generator(model.head.device).manual_seed(seed + 1)
+    texts = Batch(model, asked, limit, end).write(temperatures, random, on_token)
+    return dict(
+        tokens=sum(texts, []),
+        lengths=[len(text) for text in texts],
+        answers=[len(prompt) for prompt in asked],
+        kinds=[prompts.KINDS.index(kind) for kind, _ in made],
+        temperatures=order,
+        held_out=[prompts.held_out(prompt) for _, prompt in made],
+    )
