@@ -3,8 +3,8 @@
 
     arithmetic.py --out DIR [--steps N]
 
-Both read an expression and write its steps and its answer (arithmetic_problems.py). A run that was killed goes on from its
-last checkpoint. Test problems are never trained on.
+Both read an expression and write its steps and its answer (arithmetic_problems.py). A run that was killed goes on from
+its last checkpoint. Test problems are never trained on.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import time
 import arithmetic_problems as tasks
 
 END = "\n"
+LIMIT = 80  # characters that a model writes
 SIZES = {"large": dict(width=192, inner=512, layers=6, heads=6), "small": dict(width=64, inner=192, layers=4, heads=4)}
 CHECKPOINT_SECONDS = 60
 
@@ -61,7 +62,13 @@ def make(size, device):
 
     numbers = SIZES[size]
     shape = llama.Shape(
-        kv_heads=numbers["heads"], head=numbers["width"] // numbers["heads"], vocabulary=len(tasks.ALPHABET), context=256, rope_base=10000.0, epsilon=1e-5, **numbers
+        kv_heads=numbers["heads"],
+        head=numbers["width"] // numbers["heads"],
+        vocabulary=len(tasks.ALPHABET),
+        context=256,
+        rope_base=10000.0,
+        epsilon=1e-5,
+        **numbers,
     )
     model = llama.Llama(shape)
     for name, parameter in model.named_parameters():
@@ -119,7 +126,8 @@ def judge(model, options, device):
     draw_from = tasks.problems(random.Random(options.seed), tests=True)
     asked = [next(draw_from) for _ in range(options.tests)]
     with torch.inference_mode():
-        texts = write.Batch(model, [encode(tasks.text(made)[0]) for made in asked], 80, encode(END)[0]).write(torch.zeros(len(asked), device=device), None)
+        batch = write.Batch(model, [encode(tasks.text(made)[0]) for made in asked], LIMIT, encode(END)[0])
+        texts = batch.write(torch.zeros(len(asked), device=device), None)
     said = ["".join(tasks.ALPHABET[token] for token in text) for text in texts]
     return sum(tasks.answer_of(text) == made[2] for text, made in zip(said, asked)) / len(asked)
 
@@ -128,7 +136,8 @@ def save(model, size, options, figures):
     import export
     import gguf
 
-    letters = [{" ": "Ġ", "\n": "Ċ"}.get(letter, letter) for letter in tasks.ALPHABET]  # as byte-level vocabularies write them
+    written = {" ": "Ġ", "\n": "Ċ"}  # in byte-level vocabularies
+    letters = [written.get(letter, letter) for letter in tasks.ALPHABET]
     about = dict(licence="apache-2.0", tokens=figures["characters"], data="arithmetic_problems.py")
     file = export.Member(options.out / f"arithmetic-{size}.gguf", f"arithmetic-{size}", about, "llama")
     file.add_shape(model.shape, model.shape.layers)
@@ -154,7 +163,8 @@ def main():
     device = options.device if options.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     for size in options.sizes:
         model, trained = train(size, options, device)
-        figures = dict(parameters=sum(p.numel() for p in model.parameters()), problems=options.steps * options.batch, **trained)
+        parameters = sum(p.numel() for p in model.parameters())
+        figures = dict(parameters=parameters, problems=options.steps * options.batch, **trained)
         figures["right"] = judge(model, options, device)
         figures["bytes"] = save(model, size, options, figures)
         with store.whole(options.out / f"arithmetic-{size}.json") as out:

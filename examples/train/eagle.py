@@ -57,9 +57,5 @@ class Eagle(nn.Module):
     def export(self, file, kind):
         file.add_shape(self.blk[0].shape, 1)
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
-        rename = {"fusion": "augur.fusion", "fusion_embedding_norm": "augur.fusion.embedding_norm", "fusion_hidden_norm": "augur.fusion.hidden_norm"}
-        state = {}
-        for name, tensor in self.state_dict().items():
-            module, _, last = name.rpartition(".")
-            state[f"{rename.get(module, module)}.{last}"] = tensor
-        file.add_weights(state, kind)
+        stored = lambda name: f"augur.{name.replace('fusion_', 'fusion.')}" if name.startswith("fusion") else name
+        file.add_weights({stored(name): tensor for name, tensor in self.state_dict().items()}, kind)

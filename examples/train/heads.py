@@ -1,4 +1,4 @@
-"""Heads that each draft one offset from the target's hidden state: alone (Medusa), or seeing the tokens before (Hydra)."""
+"""Heads that each draft one offset from the target's hidden state: alone (Medusa), or after tokens (Hydra)."""
 
 import torch
 from torch import nn
@@ -39,12 +39,12 @@ class Heads(nn.Module):
         return self.shared(hidden + self.blocks[i](torch.cat([hidden, *seen], -1)))
 
     def loss(self, batch):
-        """A head's label counts where the text up to it is what the target finds most probable: else no chain comes there."""
+        """A head's label counts where the text up to it is what the target finds most probable: chains come nowhere else."""
         total, likely = 0, torch.ones_like(batch.tokens, dtype=torch.bool)
         tokens = [ahead(batch.tokens, i + 1) for i in range(OFFSETS)]
         for i in range(OFFSETS):
-            logits = self.step(i, batch.hidden, tokens[: i + 1])
-            total = total + training.soft_loss(logits, self.shared(ahead(batch.hidden, i + 1)), batch.known(i + 1) & likely)
+            logits, wanted = self.step(i, batch.hidden, tokens[: i + 1]), self.shared(ahead(batch.hidden, i + 1))
+            total = total + training.soft_loss(logits, wanted, batch.known(i + 1) & likely)
             likely = likely & (ahead(batch.best, i + 1) == ahead(batch.tokens, i + 2))
         return total / OFFSETS
 
@@ -56,7 +56,7 @@ class Heads(nn.Module):
 
     def export(self, file, kind):
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
-        file.add_weights({f"augur.head.{name.removeprefix('blocks.')}": tensor for name, tensor in self.state_dict().items()}, kind)
+        file.add_weights({f"augur.head.{name}": tensor for name, tensor in self.blocks.state_dict().items()}, kind)
 
 
 def medusa(target, shared):

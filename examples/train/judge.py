@@ -1,18 +1,17 @@
-"""How well a member drafts greedy text of prompts that it has not seen: every position is a root, drafted for in chains."""
+"""How well a member drafts greedy text of prompts that it has not seen: a chain behind every position."""
 
 import numpy
 import torch
 
-import features
 import prompts
 
 LENGTH = 4  # of a chain
 
 
-def chains_of(member, lesson, device):
-    """Drafted tokens [positions, LENGTH] behind each root of a text."""
-    with torch.inference_mode(), torch.autocast(torch.device(device).type, torch.bfloat16):
-        return member.chains(features.batch([lesson], device), LENGTH)[0].cpu().numpy()
+def chains_of(member, batch):
+    """Drafted tokens [positions, LENGTH] behind each root of a batch of one text."""
+    with torch.inference_mode(), torch.autocast(batch.tokens.device.type, torch.bfloat16):
+        return member.chains(batch, LENGTH)[0].cpu().numpy()
 
 
 def table_chains(table, lesson, shortest=1):
@@ -59,7 +58,8 @@ def judge(drafted, lessons):
         hits = numpy.concatenate(hits) if hits else numpy.empty((0, LENGTH))
         if len(hits):
             accepted = 1 + numpy.cumprod(hits, 1).sum(1)
-            figures[kind] = dict(roots=len(hits), agreement=hits.mean(0).round(4).tolist(), accepted=round(float(accepted.mean()), 4))
+            agreement = hits.mean(0).round(4).tolist()
+            figures[kind] = dict(roots=len(hits), agreement=agreement, accepted=round(float(accepted.mean()), 4))
     mean = lambda pick: float(numpy.mean([pick(entry) for entry in figures.values()]))
     figures["mean"] = dict(
         roots=sum(entry["roots"] for entry in figures.values()),

@@ -18,9 +18,9 @@ def keys(contexts):
 
 
 def count(written, order):
-    """Of each context of `order` tokens, its key, its most frequent next token (the smallest, of several) and how often."""
-    slide = lambda text: numpy.lib.stride_tricks.sliding_window_view(text.tokens, order + 1)[max(0, text.answer - order) :]
-    windows = [slide(text) for text in written if len(text.tokens) > order]
+    """Of each context of `order` tokens its key, its most frequent next token (of several, the smallest), and how often."""
+    slide = numpy.lib.stride_tricks.sliding_window_view
+    windows = [slide(text.tokens, order + 1)[max(0, text.answer - order) :] for text in written if len(text.tokens) > order]
     windows = numpy.concatenate([numpy.empty((0, order + 1), numpy.int32), *windows])
     pairs = numpy.stack((keys(windows[:, :-1]), windows[:, -1].astype(numpy.uint64)), -1)
     pairs, often = numpy.unique(pairs, axis=0, return_counts=True)

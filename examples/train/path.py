@@ -1,4 +1,4 @@
-"""Layers that draft behind every root of a text at once: a drafted token attends to the text up to its root and to its path."""
+"""Layers that draft behind every root of a text at once: what they draft attends to the text up to its root and to its path."""
 
 import torch
 

@@ -7,7 +7,6 @@ import torch
 import tqdm
 from torch import nn
 
-import features
 import llama
 import store
 import training
@@ -73,11 +72,10 @@ class Qualifier(nn.Module):
 
 
 @torch.inference_mode()
-def search(target, lessons, options):
-    """Which third of the layers to keep: again and again goes the layer whose absence changes the fewest choices."""
+def search(target, tried, options):
+    """Which third of the layers to keep: again and again goes the layer that is missed least."""
     path = options.work / "qualifier.layers.json"
     kept = json.loads(path.read_text()) if path.exists() else list(range(target.shape.layers))
-    tried = features.batch(lessons[:SEARCHED], target.head.device)
     mask = tried.known(0)
     goal = max(1, target.shape.layers // 3)
     with tqdm.tqdm(total=target.shape.layers - goal, initial=target.shape.layers - len(kept), desc="layers") as bar:

@@ -41,9 +41,11 @@ def run(options):
     write_texts(options, target)
     if options.only_write:
         return
-    stored = features.Features(options, target, exits.depths(target.shape) if "exit" in options.members else ())
-    stored.fill()
-    family = Family(options, target, stored.lessons())
+    layers = exits.depths(target.shape) if "exit" in options.members else ()
+    stored = features.Features(target, options.work / "features", options.disk_budget * 1e9, layers)
+    shards = texts.shards(options.work / "texts")
+    stored.fill(shards)
+    family = Family(options, target, stored, [lesson for path in shards for lesson in stored.lessons(path)])
     for name in options.members:
         family.make(name)
     family.judge_hybrids()
@@ -69,9 +71,9 @@ def write_texts(options, target):
 
 
 class Family:
-    def __init__(self, options, target, lessons):
-        self.options, self.target = options, target
-        self.learned = [lesson for lesson in lessons if not lesson.text.held_out]
+    def __init__(self, options, target, stored, lessons):
+        self.options, self.target, self.stored = options, target, stored
+        self.learned = texts.first([lesson for lesson in lessons if not lesson.text.held_out], options.tokens)
         self.held_out = [lesson for lesson in lessons if lesson.text.held_out]
         self.written = [lesson.text for lesson in self.learned]
         self.ids = head.frequent(self.written, options.head, target.shape.vocabulary)
@@ -82,7 +84,7 @@ class Family:
             fingerprint=export.fingerprint(options.target),
             licence=llama.licence(options.target),
             tokens=self.tokens,
-            data=f"{len(self.written)} answers of the target, half greedy, else at temperatures 0.7 and 1.0, seed {options.seed}",
+            data=f"{len(self.written)} answers of the target, greedy and at temperatures 0.7 and 1.0, seed {options.seed}",
         )
 
     def make(self, name):
@@ -95,7 +97,7 @@ class Family:
             trained = dict(seconds=round(time.monotonic() - began))
         else:
             member, rate = self.network(name)
-            seconds = training.train(name, member, self.learned, self.options, rate)
+            seconds = training.train(name, member, self.learned, self.stored.batch, self.options, rate)
             drafted = self.drafted(member)
             trained = dict(seconds=round(seconds), epochs=self.options.epochs)
         self.members[name] = member
@@ -108,12 +110,13 @@ class Family:
     def network(self, name):
         shared = head.Head(self.target, self.ids)
         if name == "qualifier":
-            return qualifier.Qualifier(self.target, shared, qualifier.search(self.target, self.learned, self.options)), qualifier.RATE
+            kept = qualifier.search(self.target, self.stored.batch(self.learned[: qualifier.SEARCHED]), self.options)
+            return qualifier.Qualifier(self.target, shared, kept), qualifier.RATE
         make, rate = NETWORKS[name]
         return make(self.target, shared), rate
 
     def drafted(self, member):
-        return [judge.chains_of(member, lesson, self.target.head.device) for lesson in self.held_out]
+        return [judge.chains_of(member, self.stored.batch([lesson])) for lesson in self.held_out]
 
     def judge_hybrids(self):
         """What the n-grams of the text, those of the table and the best network are worth together."""
@@ -122,9 +125,9 @@ class Family:
         network = self.drafted(self.members["eagle"])
         table = [judge.table_chains(self.members["ngram"], lesson, LONG) for lesson in self.held_out]
         context = [judge.context_chains(lesson) for lesson in self.held_out]
-        for name, sources in dict(
-            context=(context,), context_eagle=(context, network), ngram_eagle=(table, network), context_ngram_eagle=(context, table, network)
-        ).items():
+        hybrids = dict(context=(context,), context_eagle=(context, network), ngram_eagle=(table, network))
+        hybrids["context_ngram_eagle"] = context, table, network
+        for name, sources in hybrids.items():
             drafted = [judge.first_of(*chains) for chains in zip(*sources)]
             self.report(name, dict(tokens=self.tokens, **judge.judge(drafted, self.held_out)))
 

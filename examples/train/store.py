@@ -44,14 +44,15 @@ def save_arrays(path, **arrays):
         numpy.savez(file, **arrays)
 
 
-def save_tensor(path, tensor):
-    """A bfloat16 tensor as numpy's 16-bit words, so that it can be mapped instead of read."""
+def save_rows(path, rows):
+    """Token ids, or states in 16 bits, as numpy arrays: these can be mapped instead of read."""
     with whole(path) as file:
-        numpy.save(file, tensor.to(torch.bfloat16).contiguous().cpu().view(torch.int16).numpy())
+        numpy.save(file, (rows.to(torch.bfloat16).view(torch.int16) if rows.is_floating_point() else rows).numpy())
 
 
-def map_tensor(path):
-    return torch.from_numpy(numpy.load(path, mmap_mode="c")).view(torch.bfloat16)
+def map_rows(path):
+    rows = torch.from_numpy(numpy.load(path, mmap_mode="c"))
+    return rows.view(torch.bfloat16) if rows.dtype == torch.int16 else rows
 
 
 def save_state(path, **state):

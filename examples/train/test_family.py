@@ -128,19 +128,80 @@ class Networks(unittest.TestCase):
         torch.manual_seed(1)
         self.target = llama.load(TINY, dtype=torch.float32)
 
-    def batch(self):
+    def features(self, folder=HERE, layers=(2,)):
+        import features
+
+        return features.Features(self.target, pathlib.Path(folder), 1e9, layers)
+
+    def lessons(self, *lengths):
         import features
         import numpy
         import texts
+
+        draw = numpy.random.default_rng(1)
+        return [features.Lesson(texts.Text(draw.integers(3, 512, n, numpy.int32), 4, 0, 0.0, False)) for n in lengths]
+
+    def batch(self):
+        return self.features().batch(self.lessons(12, 17))
+
+    def test_states_are_the_same_stored_and_computed(self):
+        import store
+        import texts
         import torch
 
-        made = []
-        for length in (12, 17):
-            tokens = torch.randint(3, 512, (length,))
-            hidden, between = self.target(tokens[None], layers=(2,))
-            text = texts.Text(tokens.numpy().astype(numpy.int32), 4, 0, 0.0, False)
-            made.append(features.Lesson(text, hidden[0], (hidden[0] @ self.target.head.T).argmax(-1).numpy(), {2: between[2][0]}))
-        return features.batch(made, "cpu")
+        with tempfile.TemporaryDirectory() as folder:
+            path, made = texts.shard(pathlib.Path(folder), 0), self.lessons(12, 17, 9)
+            column = lambda value: [value] * 3
+            tokens = [token for lesson in made for token in lesson.text.tokens]
+            flags = dict(answers=column(4), kinds=column(0), temperatures=column(0.0), held_out=column(False))
+            store.save_arrays(path, tokens=tokens, lengths=[12, 17, 9], **flags)
+            self.target.bfloat16()
+            stored = self.features(folder)
+            stored.fill([path])
+            read = stored.lessons(path)
+            a, b = stored.batch(read), stored.batch(made)
+            for mine, other in ((a.hidden, b.hidden), (a.between[2], b.between[2]), (a.best, b.best)):
+                known = a.known(0)
+                self.assertTrue(torch.equal(mine[known], other[known]))
+
+    def test_training_that_is_killed_ends_where_it_would_have(self):
+        import types
+
+        import draft
+        import head
+        import numpy
+        import torch
+        import training
+
+        lessons, stored = self.lessons(*range(40, 52)), self.features(layers=())
+        shared = head.Head(self.target, numpy.arange(512))
+
+        def trained(folder, killed_after):
+            options = types.SimpleNamespace(work=pathlib.Path(folder), tokens=1, epochs=3, seed=1)
+            calls = []
+
+            def batch(chosen):
+                calls.append(chosen)
+                if len(calls) == killed_after:
+                    raise KeyboardInterrupt
+                return stored.batch(chosen)
+
+            member = draft.Draft(self.target, shared)
+            training.train("draft", member, lessons, batch, options, 1e-3)
+            return member.state_dict(), len(calls)
+
+        every, training.CHECKPOINT_SECONDS = training.CHECKPOINT_SECONDS, 0
+        try:
+            with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+                whole, steps = trained(one, killed_after=0)
+                with self.assertRaises(KeyboardInterrupt):
+                    trained(other, killed_after=4)
+                resumed, rest = trained(other, killed_after=0)
+        finally:
+            training.CHECKPOINT_SECONDS = every
+        self.assertEqual(steps, 3 + rest)
+        for name, tensor in whole.items():
+            self.assertTrue(torch.equal(tensor, resumed[name]), name)
 
     def test_texts_written_together_are_those_written_alone(self):
         import torch
@@ -182,7 +243,7 @@ class Networks(unittest.TestCase):
         with torch.inference_mode():
             drafted = member.chains(batch, 2)
         known = batch.known(1)
-        self.assertTrue(torch.equal(drafted[..., 0][known], batch.best.roll(-1, 1)[known]))
+        self.assertTrue(torch.equal(drafted[..., 0][known], batch.best.roll(-1, 1)[known].long()))
 
     def test_members_learn(self):
         import draft

@@ -39,12 +39,12 @@ def read(path):
     return [Text(tokens, int(a), int(k), float(t), bool(h)) for tokens, a, k, t, h in zip(split, *columns)]
 
 
-def first(folder, tokens):
-    """The shards, in order, that hold a number of tokens together."""
+def first(lessons, tokens):
+    """The first lessons that hold a number of written tokens together."""
     chosen, held = [], 0
-    for path in shards(folder):
+    for lesson in lessons:
         if held >= tokens:
             break
-        chosen.append(path)
-        held += count(path)
+        chosen.append(lesson)
+        held += len(lesson.text.tokens) - lesson.text.answer
     return chosen

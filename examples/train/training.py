@@ -7,7 +7,6 @@ import time
 import torch
 import tqdm
 
-import features
 import store
 
 CHECKPOINT_SECONDS = 60
@@ -29,8 +28,8 @@ def order(lessons, seed):
     return [batch for batch in batches if batch]
 
 
-def train(name, member, lessons, options, rate):
-    """Lowers `member.loss(batch)`; returns the seconds that it took, over all runs."""
+def train(name, member, lessons, batch, options, rate):
+    """Lowers the member's loss over batches of lessons; returns the seconds that it took, over all runs."""
     device = next(member.parameters()).device
     learned = [p for p in member.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.95), weight_decay=0.01)
@@ -43,9 +42,11 @@ def train(name, member, lessons, options, rate):
         member.load_state_dict(state["member"], strict=False)
         optimizer.load_state_dict(state["optimizer"])
         step, seconds = state["step"], state["seconds"]
-    save = lambda: store.save_state(
-        path, member=learned_state(member), optimizer=optimizer.state_dict(), step=step, seconds=seconds + time.monotonic() - began
-    )
+
+    def save():
+        progress = dict(step=step, seconds=seconds + time.monotonic() - began)
+        store.save_state(path, member=learned_state(member), optimizer=optimizer.state_dict(), **progress)
+
     began = saved = time.monotonic()
     batches = None
     smooth = None
@@ -57,7 +58,7 @@ def train(name, member, lessons, options, rate):
             for group in optimizer.param_groups:
                 group["lr"] = rate * schedule(step, steps)
             with torch.autocast(torch.device(device).type, torch.bfloat16):
-                loss = member.loss(features.batch(chosen, device))
+                loss = member.loss(batch(chosen))
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learned, 1.0)

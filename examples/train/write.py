@@ -102,7 +102,8 @@ def chat_ids(tokenizer, prompt):
     if tokenizer.chat_template is None:
         return tokenizer(prompt)["input_ids"]
     chat = [{"role": "user", "content": prompt}]
-    return tokenizer(tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False), add_special_tokens=False)["input_ids"]
+    text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 def opening_ids(tokenizer, opening):
@@ -135,7 +136,8 @@ def write_shard(model, tokenizer, seed, batch, limit, on_token):
     end = tokenizer.eos_token_id
     made = make_prompts(model, tokenizer, seed, batch, end)
     asked = [chat_ids(tokenizer, prompt) for _, prompt in made]
-    order = [0.0 if prompts.held_out(prompt) else TEMPERATURES[i // 2 % len(TEMPERATURES)] for i, (_, prompt) in enumerate(made)]
+    held_out = [prompts.held_out(prompt) for _, prompt in made]
+    order = [0.0 if judged else TEMPERATURES[i // 2 % len(TEMPERATURES)] for i, judged in enumerate(held_out)]
     temperatures = torch.tensor(order, device=model.head.device)
     random = torch.Generator(model.head.device).manual_seed(seed + 1)
     texts = Batch(model, asked, limit, end).write(temperatures, random, on_token)
@@ -145,5 +147,5 @@ def write_shard(model, tokenizer, seed, batch, limit, on_token):
         answers=[len(prompt) for prompt in asked],
         kinds=[prompts.KINDS.index(kind) for kind, _ in made],
         temperatures=order,
-        held_out=[prompts.held_out(prompt) for _, prompt in made],
+        held_out=held_out,
     )
