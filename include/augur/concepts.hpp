@@ -13,10 +13,12 @@
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   lets drafted tokens stand, or replaces them                accept/concept.hpp
+//   SwitchingPolicy       decides which model writes                                 cascade/switching_scheme.hpp
 //   Chooser               makes every random decision                                random/chooser.hpp
 //   Lossless              nothing in the text tells that it was not decoded plainly  types/guarantee.hpp
 
 #include "augur/accept/concept.hpp"
+#include "augur/cascade/switching_scheme.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/policy/concept.hpp"

@@ -37,6 +37,16 @@ inline std::vector<committed_token> block_of(const ChainProposal auto& proposed,
     return block;
 }
 
+/// Commits one token of a session that is running: prefix, counts and text take it in, and it may end the decoding.
+template <class Session>
+void admit(Session& s, committed_token& t, const token_sink& sink = {}) {
+    s.committed.push(t.id);
+    s.finished = s.stops.admit(t.id, s.committed.generated().size(), s.committed.size());
+    ++s.counts.origins[static_cast<std::size_t>(t.from)];
+    t.text = s.stops.released();
+    if (sink && !sink(t) && s.finished == finish_reason::running) s.finished = finish_reason::cancelled;
+}
+
 /// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by what is
 /// kept, the target and the drafter are rewound to it, and the statistics count what was kept. Afterwards every cache
 /// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept, in the storage of `last`.
@@ -49,12 +59,8 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
     std::size_t accepted = 0;
     while (kept < block.size() && s.finished == finish_reason::running) {
         committed_token& t = block[kept++];
-        s.committed.push(t.id);
-        s.finished = s.stops.admit(t.id, s.committed.generated().size(), s.committed.size());
-        ++s.counts.origins[static_cast<std::size_t>(t.from)];
+        admit(s, t, sink);
         if (t.from == origin::accepted) ++accepted;
-        t.text = s.stops.released();
-        if (sink && !sink(t) && s.finished == finish_reason::running) s.finished = finish_reason::cancelled;
     }
     block.resize(kept);
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;

@@ -35,6 +35,25 @@ struct round_record {
     time_spent seconds;
 };
 
+/// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
+inline constexpr std::size_t most_reserved = 1 << 14;
+
+/// The prompt, where a model with this vocabulary and context can continue it.
+inline std::span<const token> checked_prompt(std::span<const token> prompt, std::size_t vocabulary,
+                                             std::size_t context) {
+    using augur::detail::fail;
+    if (prompt.empty()) fail("the prompt is empty: decoding needs at least one token to continue");
+    if (prompt.size() >= context) {
+        fail("the prompt has ", prompt.size(), " tokens, which leaves no room in a context of ", context);
+    }
+    for (std::size_t i = 0; i < prompt.size(); ++i) {
+        if (prompt[i] < 0 || static_cast<std::size_t>(prompt[i]) >= vocabulary) {
+            fail("prompt token ", i, " is ", prompt[i], ", but the vocabulary has ", vocabulary, " tokens");
+        }
+    }
+    return prompt;
+}
+
 /// Brings a target and a drafter to all of the prompt but its last token.
 template <Model Target, Drafter D>
 void prefill(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
@@ -57,13 +76,10 @@ struct session {
     using proposal_type = decltype(std::declval<const drafter_type&>().propose(
         std::declval<typename drafter_type::state_type&>(), std::declval<draft::context<policy_type, C>&>()));
 
-    /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
-    static constexpr std::size_t most_reserved = 1 << 14;
-
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
             commit::stop_conditions conditions, C with)
-        : committed(checked(scheme, prompt)),
+        : committed(checked_prompt(prompt, scheme.target().vocabulary_size(), scheme.target().context_length())),
           target(scheme.target()),
           drafter_state(scheme.drafter().make_state()),
           policy(scheme.policy()),
@@ -77,7 +93,7 @@ struct session {
         committed.reserve(most);
         target.reserve(most);
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
-        const detail::stopwatch watch;
+        const augur::detail::stopwatch watch;
         prefill(target, scheme.drafter(), drafter_state, committed);
         counts.seconds.prefill = watch.seconds();
     }
@@ -95,22 +111,6 @@ struct session {
     observation seen;                  ///< what the policy will be shown at the start of the next round
     round_record<proposal_type> last;  ///< the round before; its storage serves the next
     accept::target_rows<transform::pipeline> target_rows;  ///< storage
-
- private:
-    static std::span<const token> checked(const Scheme& scheme, std::span<const token> prompt) {
-        const std::size_t vocabulary = scheme.target().vocabulary_size();
-        const std::size_t context = scheme.target().context_length();
-        if (prompt.empty()) detail::fail("the prompt is empty: decoding needs at least one token to continue");
-        if (prompt.size() >= context) {
-            detail::fail("the prompt has ", prompt.size(), " tokens, which leaves no room in a context of ", context);
-        }
-        for (std::size_t i = 0; i < prompt.size(); ++i) {
-            if (prompt[i] < 0 || static_cast<std::size_t>(prompt[i]) >= vocabulary) {
-                detail::fail("prompt token ", i, " is ", prompt[i], ", but the vocabulary has ", vocabulary, " tokens");
-            }
-        }
-        return prompt;
-    }
 };
 
 }  // namespace augur::decode

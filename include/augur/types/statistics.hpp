@@ -36,6 +36,15 @@ struct stage_statistics {
     }
 };
 
+/// What one model did, where several take turns at writing.
+struct model_statistics {
+    std::size_t written = 0;    ///< tokens that were committed from its rows
+    std::size_t drafted = 0;    ///< tokens that it guessed for a better model
+    std::size_t passes = 0;     ///< forward passes
+    std::size_t caught_up = 0;  ///< tokens that it only read, because another model had written them
+    double seconds = 0;         ///< in its passes
+};
+
 /// Wall-clock seconds by activity. `other` is what the loop itself took.
 struct time_spent {
     double prefill = 0;
@@ -62,6 +71,7 @@ struct statistics {
     std::vector<stage_statistics> stages = std::vector<stage_statistics>(1);  ///< last: the target
     std::array<std::size_t, 4> origins{};                                     ///< committed tokens by augur::origin
     time_spent seconds;
+    std::vector<model_statistics> models;  ///< cheapest first; none where one model writes
 
     std::size_t count(origin of) const { return origins[static_cast<std::size_t>(of)]; }
     std::size_t committed() const { return origins[0] + origins[1] + origins[2] + origins[3]; }

@@ -1,0 +1,107 @@
+#pragma once
+// Models that take turns at writing, and the policy that says whose turn it is.
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "augur/detail/held.hpp"
+#include "augur/model/cached_sequence.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/guarantee.hpp"
+
+namespace augur::cascade {
+
+/// Decides which model writes.
+/// Define: models(), how many it chooses between;
+///         next_model(current, entropy_bits), told of every token's row in turn, the model for the next token.
+/// Laws:   answers are below models(); equal policies and equal histories, equal answers.
+/// Models: policy::rolling_entropy.
+template <class P>
+concept SwitchingPolicy = std::copyable<P> && requires(P& policy, const P& seen, std::size_t current, double bits) {
+    { seen.models() } -> std::convertible_to<std::size_t>;
+    { policy.next_model(current, bits) } -> std::convertible_to<std::size_t>;
+};
+
+struct switching_options {
+    std::size_t first = 0;         ///< the model that begins; 0 is the cheapest
+    std::size_t draft_length = 0;  ///< tokens that the model before drafts for the one that writes; 0 means none
+    bool keep_warm = false;        ///< every model reads every token at once, instead of when its turn comes
+};
+
+/// One model writes each token from its own row, through the transform and with the position's noise; a policy looks at
+/// the entropy of the row, in bits and before any transform, and says who writes the next. Immutable; sessions hold all state.
+/// A model whose turn comes reads what it missed in the pass that makes its first row. With `draft_length` the model before
+/// it drafts meanwhile; then the text is the same, for a drafted token stands only where the writer would have written it and
+/// still been the writer.
+/// Effect on the distribution: each token is the writing model's; next to the last model's text nothing is promised.
+/// Cost: one pass of the writing model per token, or per round of drafts; O(vocabulary) for the entropy.
+/// Source: Simonds 2025, "Entropy Adaptive Decoding", algorithm 1.
+template <SwitchingPolicy Policy, class... Held>
+class switching_scheme {
+    static_assert(sizeof...(Held) >= 2, "augur::switching: name two models or more, cheapest first, then the policy");
+    static_assert((Model<typename detail::held<Held>::type> && ...));
+
+ public:
+    using policy_type = Policy;
+    using models_type = std::tuple<detail::held<Held>...>;
+    using caches_type = std::tuple<model::cached_sequence<typename detail::held<Held>::type>...>;
+    using guarantee = guarantee::none;
+
+    switching_scheme(models_type models, Policy policy, switching_options options = {})
+        : models_(std::move(models)), policy_(std::move(policy)), options_(options) {
+        if (policy_.models() != sizeof...(Held)) {
+            detail::fail("switching: the policy chooses between ", policy_.models(), " models, but ", sizeof...(Held),
+                         " are given");
+        }
+        if (options_.first >= sizeof...(Held)) {
+            detail::fail("switching: model ", options_.first, " is to begin, but there are ", sizeof...(Held),
+                         ", from 0 on");
+        }
+        std::apply([](const auto&... each) { check(each.get()...); }, models_);
+    }
+
+    /// The same with other options.
+    switching_scheme with(switching_options options) const { return {models_, policy_, options}; }
+
+    const Policy& policy() const { return policy_; }
+    const switching_options& options() const { return options_; }
+    /// What all models share.
+    std::size_t vocabulary_size() const { return std::get<0>(models_).get().vocabulary_size(); }
+    /// The shortest of all models'.
+    std::size_t context_length() const {
+        return std::apply([](const auto&... each) { return std::min({each.get().context_length()...}); }, models_);
+    }
+    caches_type make_caches() const {
+        return std::apply([](const auto&... each) { return caches_type(each.get()...); }, models_);
+    }
+
+ private:
+    static void check(const auto& first, const auto&... others) {
+        std::size_t index = 0;
+        const void* seen[] = {std::addressof(first), std::addressof(others)...};
+        const auto differs = [&](const auto& other) {
+            ++index;
+            if (other.vocabulary_size() != first.vocabulary_size()) {
+                detail::fail("switching: the models must share a vocabulary, but model 0 has ", first.vocabulary_size(),
+                             " tokens and model ", index, " has ", other.vocabulary_size());
+            }
+            for (std::size_t before = 0; before < index; ++before) {
+                if (seen[before] == seen[index]) {
+                    detail::fail("switching: model ", before, " and model ", index, " are one and the same");
+                }
+            }
+        };
+        (differs(others), ...);
+    }
+
+    models_type models_;
+    Policy policy_;
+    switching_options options_;
+};
+
+}  // namespace augur::cascade
