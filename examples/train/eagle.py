@@ -34,15 +34,17 @@ class Eagle(nn.Module):
     def step(self, path, token, hidden):
         """The hidden state that follows a token; its logits predict the token after it."""
         parts = self.fusion_embedding_norm(self.embedding[0](token).float()), self.fusion_hidden_norm(hidden.float())
-        return self.output_norm(path.step(self.fusion(torch.cat(parts, -1))))
+        return self.output_norm(path.step(self.fusion(torch.cat(parts, -1)).float()))
 
     def loss(self, batch):
         path, hidden, total = Path(self.blk, self.frequencies), batch.hidden, 0
+        probabilities = self.shared.probabilities(batch.hidden)
         for i in range(1, UNROLLED + 1):
             hidden = self.step(path, ahead(batch.tokens, i), hidden)
             mask, wanted = batch.known(i), ahead(batch.hidden, i)
             near = nn.functional.smooth_l1_loss(hidden[mask].float(), wanted[mask].float())
-            total = total + 0.8 ** (i - 1) * (training.soft_loss(self.shared(hidden), self.shared(wanted), mask) + near)
+            sure = training.soft_loss(self.shared, hidden, ahead(probabilities, i), mask)
+            total = total + 0.8 ** (i - 1) * (sure + near)
         return total / UNROLLED
 
     def chains(self, batch, count):

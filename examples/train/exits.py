@@ -27,9 +27,10 @@ class Exit(nn.Module):
         self.scale = nn.Parameter(torch.ones(1))
         nn.init.zeros_(self.up.weight)
 
-    def forward(self, hidden, head):
+    def forward(self, hidden):
+        """What the head makes logits of."""
         x = self.norm(hidden.float())
-        return self.scale * head(x + self.up(self.down(x)))
+        return self.scale * (x + self.up(self.down(x)))
 
 
 class Exits(nn.Module):
@@ -41,16 +42,16 @@ class Exits(nn.Module):
         self.to(target.head.device)
 
     def loss(self, batch):
-        wanted, mask = self.shared(ahead(batch.hidden, 1)), batch.known(1)
-        rows = [exit(ahead(batch.between[int(depth)], 1), self.shared) for depth, exit in self.exits.items()]
-        return sum(training.soft_loss(logits, wanted, mask) for logits in rows) / len(rows)
+        wanted, mask = self.shared.probabilities(batch.hidden), ahead(batch.known(1), -1)
+        rows = [exit(batch.between[int(depth)]) for depth, exit in self.exits.items()]
+        return sum(training.soft_loss(self.shared, hidden, wanted, mask) for hidden in rows) / len(rows)
 
     def chains(self, batch, count):
         """Drafts of the exit at depth `judged`: the target's first layers go on from their own tokens."""
         target, exit = self.target[0], self.exits[str(self.judged)]
         path, token, drafted = Path(target.blk[: self.judged], target.frequencies), batch.tokens, []
         for _ in range(count):
-            token = self.shared.tokens(exit(path.step(target.token_embd(token)), self.shared))
+            token = self.shared.tokens(self.shared(exit(path.step(target.token_embd(token)))))
             drafted.append(token)
         return ahead(torch.stack(drafted, -1), 1)
 

@@ -25,6 +25,10 @@ class Head(nn.Module):
     def forward(self, hidden):
         return hidden.to(self.rows.dtype) @ self.rows.T
 
+    def probabilities(self, hidden):
+        with torch.no_grad():
+            return self(hidden).float().softmax(-1)
+
     def tokens(self, logits):
         """The most probable tokens."""
         return self.ids[logits.argmax(-1)]

@@ -33,25 +33,26 @@ class Heads(nn.Module):
         self.to(target.head.device)
 
     def step(self, i, hidden, tokens):
-        """Logits of head i."""
+        """The hidden state that head i makes."""
         hidden = hidden.float()
         seen = [self.embedding[0](token).float() for token in tokens] if self.sees_tokens else []
-        return self.shared(hidden + self.blocks[i](torch.cat([hidden, *seen], -1)))
+        return hidden + self.blocks[i](torch.cat([hidden, *seen], -1))
 
     def loss(self, batch):
         """A head's label counts where the text up to it is what the target finds most probable: chains come nowhere else."""
         total, likely = 0, torch.ones_like(batch.tokens, dtype=torch.bool)
         tokens = [ahead(batch.tokens, i + 1) for i in range(OFFSETS)]
+        probabilities = self.shared.probabilities(batch.hidden)
         for i in range(OFFSETS):
-            logits, wanted = self.step(i, batch.hidden, tokens[: i + 1]), self.shared(ahead(batch.hidden, i + 1))
-            total = total + training.soft_loss(logits, wanted, batch.known(i + 1) & likely)
+            hidden, wanted = self.step(i, batch.hidden, tokens[: i + 1]), ahead(probabilities, i + 1)
+            total = total + training.soft_loss(self.shared, hidden, wanted, batch.known(i + 1) & likely)
             likely = likely & (ahead(batch.best, i + 1) == ahead(batch.tokens, i + 2))
         return total / OFFSETS
 
     def chains(self, batch, count):
         tokens = [ahead(batch.tokens, 1)]
         for i in range(count):
-            tokens.append(self.shared.tokens(self.step(i, batch.hidden, tokens)))
+            tokens.append(self.shared.tokens(self.shared(self.step(i, batch.hidden, tokens))))
         return torch.stack(tokens[1:], -1)
 
     def export(self, file, kind):

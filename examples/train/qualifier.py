@@ -51,16 +51,17 @@ class Qualifier(nn.Module):
         self.to(target.head.device)
 
     def step(self, path, token):
-        return self.shared(self.output_norm(path.step(self.embedding[0](token).float())))
+        return self.output_norm(path.step(self.embedding[0](token).float()))
 
     def loss(self, batch):
-        logits = self.step(Path(self.blk, self.frequencies), batch.tokens)
-        return training.soft_loss(logits, self.shared(batch.hidden), ahead(batch.known(1), -1))
+        hidden = self.step(Path(self.blk, self.frequencies), batch.tokens)
+        wanted = self.shared.probabilities(batch.hidden)
+        return training.soft_loss(self.shared, hidden, wanted, ahead(batch.known(1), -1))
 
     def chains(self, batch, count):
         path, token, drafted = Path(self.blk, self.frequencies), batch.tokens, []
         for _ in range(count):
-            token = self.shared.tokens(self.step(path, token))
+            token = self.shared.tokens(self.shared(self.step(path, token)))
             drafted.append(token)
         return ahead(torch.stack(drafted, -1), 1)
 

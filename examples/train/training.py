@@ -32,7 +32,7 @@ def train(name, member, lessons, batch, options, rate):
     """Lowers the member's loss over batches of lessons; returns the seconds that it took, over all runs."""
     device = next(member.parameters()).device
     learned = [p for p in member.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.95), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.95), weight_decay=0.01, fused=True)
     path = options.work / f"{name}-{options.tokens}-{options.epochs:g}.checkpoint"
     steps_per_epoch = len(order(lessons, 0))
     steps = max(1, round(options.epochs * steps_per_epoch))
@@ -85,7 +85,7 @@ def schedule(step, steps):
     return warm * (0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
-def soft_loss(logits, wanted, mask):
-    """Cross entropy of rows against the target's rows over the same tokens, where the mask says so."""
-    rows = torch.log_softmax(logits[mask].float(), -1)
-    return -(wanted[mask].float().softmax(-1) * rows).sum(-1).mean() if len(rows) else logits.sum() * 0.0
+def soft_loss(shared, hidden, wanted, mask):
+    """Cross entropy of the logits of hidden states against probabilities over the same tokens, where the mask says so."""
+    rows = shared(hidden[mask]).float().log_softmax(-1)
+    return -(wanted[mask] * rows).sum(-1).mean() if len(rows) else hidden.sum() * 0.0
