@@ -6,6 +6,7 @@ A prompt is held out of training by its own text alone, so whoever writes it, ho
 import random
 import zlib
 
+
 def listed(words):
     """What bars and ends of lines separate."""
     return [word.strip() for word in words.replace("\n", "|").split("|") if word.strip()]

@@ -218,6 +218,45 @@ class Networks(unittest.TestCase):
                     alone.append(int((hidden[0, -1] @ self.target.head.T).argmax()))
                 self.assertEqual(alone, text)
 
+    def test_a_shard_is_read_as_it_was_written(self):
+        import prompts
+        import store
+        import texts
+        import torch
+        import write
+
+        class Letters:
+            """A tokenizer of single letters with a chat of its own."""
+
+            chat_template, eos_token_id = "yes", 500
+
+            def __call__(self, text, add_special_tokens=True):
+                return dict(input_ids=[ord(letter) % 256 for letter in text])
+
+            def decode(self, tokens):
+                return "".join(chr(65 + token % 26) for token in tokens)
+
+            def apply_chat_template(self, chat, tokenize, add_generation_prompt=False):
+                return f"<{chat[0]['content']}>" + ("[" if add_generation_prompt else "")
+
+        count = []
+        made = write.write_shard(self.target, Letters(), seed=1, batch=12, limit=8, on_token=count.append)
+        with tempfile.TemporaryDirectory() as folder:
+            path = texts.shard(pathlib.Path(folder), 3)
+            store.save_arrays(path, **made)
+            self.assertEqual(sum(count), texts.written(pathlib.Path(folder)))
+            read = texts.read(path)
+        self.assertEqual([kind for kind, _, _ in prompts.plan(1, 12)], [prompts.KINDS[text.kind] for text in read])
+        for text in read:
+            begun = "".join(map(chr, text.tokens[: text.answer]))
+            self.assertTrue(begun.startswith("<") and begun.endswith(">["), begun)
+            self.assertEqual(prompts.held_out(begun[1:-2]), text.held_out)
+            answer = text.tokens[text.answer :].tolist()
+            self.assertTrue(len(answer) == 8 or answer[-1] == 500, answer)
+            self.assertNotIn(500, answer[:-1])
+        torch.manual_seed(2)  # nothing but the seed given decides
+        self.assertEqual(made, write.write_shard(self.target, Letters(), seed=1, batch=12, limit=8, on_token=count.append))
+
     def test_a_path_is_the_text_up_to_its_root_and_what_it_drafted(self):
         import torch
         from path import Path
@@ -289,6 +328,29 @@ class Networks(unittest.TestCase):
             shapes = {t.name: list(t.shape) for t in stored.tensors}
             self.assertEqual([2 * 64, 64], shapes["augur.fusion.weight"])
             self.assertIn("augur.fusion.hidden_norm.weight", shapes)
+
+
+@unittest.skipUnless(has("torch") and has("transformers"), "transformers is not installed")
+class Folders(unittest.TestCase):
+    def test_rows_are_those_of_transformers(self):
+        import llama
+        import torch
+        import transformers
+
+        scaling = dict(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+        shape = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2, max_position_embeddings=64)
+        shape |= dict(num_attention_heads=4, num_key_value_heads=2, attn_implementation="eager")
+        for rope, tied in (("default", True), ("llama3", False)):
+            rotation = dict(rope_type=rope, rope_theta=10000.0, **(scaling if rope == "llama3" else {}))
+            config = transformers.LlamaConfig(**shape, rope_parameters=rotation, tie_word_embeddings=tied)
+            torch.manual_seed(1)
+            theirs = transformers.LlamaForCausalLM(config).eval()
+            with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+                theirs.save_pretrained(folder)
+                ours = llama.load(folder, dtype=torch.float32)
+                tokens = torch.randint(0, 96, (2, 40))
+                rows = ours(tokens)[0] @ ours.head.T
+                self.assertTrue(torch.allclose(theirs(tokens).logits, rows, atol=1e-4), rope)
 
 
 @needs_torch
