@@ -23,6 +23,7 @@
 #include "augur/draft/context.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/drawing.hpp"
+#include "augur/draft/first_of.hpp"
 #include "augur/draft/ngram_store.hpp"
 #include "augur/draft/ngram_table.hpp"
 #include "augur/draft/nothing.hpp"

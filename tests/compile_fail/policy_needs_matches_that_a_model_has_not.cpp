@@ -2,10 +2,14 @@
 // expected-error {{this policy looks at how long the draft's matches are, but this drafter matches nothing}}
 #include "augur/accept/exact.hpp"
 #include "augur/decode/speculator.hpp"
-#include "augur/policy/cost_aware.hpp"
 #include "augur/testing/models.hpp"
+
+struct as_many_as_matched {
+    static constexpr augur::signals needs = augur::signals::match_length;
+    std::size_t length(const augur::observation& seen) const { return seen.match_length; }
+};
 
 int main() {
     const auto target = augur::testing::hashed_model(8, 1);
-    augur::speculate(target, target, augur::policy::cost_aware{}, augur::accept::exact{});
+    augur::speculate(target, target, as_many_as_matched{}, augur::accept::exact{});
 }

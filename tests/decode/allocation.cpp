@@ -7,7 +7,10 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/speculator.hpp>
 #include <augur/decode/step.hpp>
+#include <augur/draft/first_of.hpp>
+#include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -86,6 +89,12 @@ std::size_t allocations_of(const Scheme& scheme, const transform::settings& samp
     return made;
 }
 
+/// Knows some of what follows in a text that repeats itself.
+draft::ngram_table repeating() {
+    const std::vector<std::vector<token>> texts{{0, 1, 2, 3, 4, 0, 1, 2}, {3, 0, 2, 4, 1, 1}};
+    return draft::ngram_table::count(texts, {.shortest = 1, .longest = 3, .vocabulary_size = vocabulary});
+}
+
 transform::settings greedy() {
     return {.temperature = {0}};
 }
@@ -116,6 +125,9 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
     const auto lookup = speculate(draft::prompt_lookup{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(lookup, greedy()) == 0u);
+    const draft::first_of several(draft::prompt_lookup(2), draft::ngram_store(repeating()),
+                                  draft::draft_model<const rows_at_hand&>(other));
+    BOOST_TEST(allocations_of(speculate(several, target, policy::cost_aware{}, accept::exact{}), greedy()) == 0u);
     auto penalised = greedy();
     penalised.penalties.presence = 0.5f;
     BOOST_TEST(allocations_of(scheme, penalised) == 0u);
@@ -124,6 +136,8 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
 BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
     const rows_at_hand target(1), other(2);
     const policy::fixed_length four{4};
+    const draft::first_of several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2),
+                                  draft::draft_model<const rows_at_hand&, draft::sampled>(other));
     for (const transform::settings& sampling : samplings()) {
         BOOST_TEST(allocations_of(plain(target), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(repeats{}, target, four, accept::coupled{}), sampling) == 0u);
@@ -131,6 +145,7 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::coupled{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::block{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
     }
 }
 

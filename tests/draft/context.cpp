@@ -118,4 +118,54 @@ BOOST_FIXTURE_TEST_CASE(the_room_bounds_what_matches_promise, fixture) {
     BOOST_TEST(!context.wants_more(2));
 }
 
+/// Uses what there is, wants one token per thing it knows, and writes down what it is asked.
+struct uses_what_there_is {
+    static constexpr signals uses = signals::match_length | signals::draft_entropy;
+    std::vector<observation>* asked;
+    std::size_t length(const observation& seen) const {
+        asked->push_back(seen);
+        return seen.match_length + (std::isnan(seen.draft_entropy_nats) ? 1 : 5);
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_that_uses_signals_is_asked_without_them_too, fixture) {
+    std::vector<observation> asked;
+    const uses_what_there_is policy{&asked};
+    const signals all = signals::match_length | signals::draft_entropy | signals::draft_confidence;
+    draft::context context(before, transform, chooser, policy, observation{.round = 4}, 10, all);
+    BOOST_TEST(context.wants_more(0));
+    BOOST_TEST(!context.wants_more(1));
+    context.matched(2);
+    BOOST_TEST(context.wants_more(2));
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(context.wants_more(6));
+    BOOST_TEST(!context.wants_more(7));
+    BOOST_TEST_REQUIRE(asked.size() == 3u);
+    BOOST_TEST((asked[0].pending == policy.uses));
+    BOOST_TEST((asked[1].pending == signals::draft_entropy));
+    BOOST_TEST((asked[2].pending == signals::none));
+    BOOST_TEST(std::isnan(asked[2].draft_confidence));
+}
+
+BOOST_FIXTURE_TEST_CASE(another_source_begins_anew, fixture) {
+    std::vector<observation> asked;
+    const uses_what_there_is policy{&asked};
+    draft::context context(before, transform, chooser, policy, observation{.round = 4}, 10, signals::match_length);
+    context.matched(3);
+    context.begin(1, signals::none);
+    BOOST_TEST(!context.wants_more(1));
+    BOOST_TEST(asked.back().source == 1u);
+    BOOST_TEST(asked.back().round == 4u);
+    BOOST_TEST(asked.back().match_length == 0u);
+    BOOST_TEST((asked.back().pending == signals::none));
+    const recording_policy needing{&asked};
+    draft::context other(before, transform, chooser, needing, observation{}, 2);
+    BOOST_TEST(!other.wants_more(2));
+    BOOST_TEST(other.wants_more(1, certain));  // asked
+    asked.clear();
+    other.begin(2, signals::draft_entropy);
+    BOOST_TEST(asked.empty());  // what a policy needs is waited for
+    BOOST_TEST(other.wants_more(1));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -52,8 +52,16 @@ struct complete : one_more {
     std::size_t drafted = 0;
 };
 static_assert(SpeculationPolicy<complete> && LearnsFromOutcomes<complete> && MeasuresEntropy<complete>);
-static_assert(includes(needs_of<complete>, signals::draft_entropy));
+static_assert(includes(needs_of<complete>, signals::draft_entropy) && signals_of<complete> == needs_of<complete>);
 static_assert(!includes(needs_of<complete>, signals::draft_confidence));
+
+/// Looks at matches where there are any.
+struct optional_matches : one_more {
+    static constexpr signals needs = signals::target_entropy;
+    static constexpr signals uses = signals::match_length;
+};
+static_assert(needs_of<optional_matches> == signals::target_entropy);
+static_assert(signals_of<optional_matches> == (signals::target_entropy | signals::match_length));
 
 const std::vector<token> prompt{1};
 

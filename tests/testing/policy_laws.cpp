@@ -27,6 +27,7 @@ BOOST_AUTO_TEST_CASE(the_librarys_policies_keep_them) {
     keeps(policy::basic_entropy_bins<policy::entropy_of::draft, policy::entropy_form::offset>{});
     keeps(policy::cost_aware{});
     keeps(policy::cost_aware{{.max_length = 2, .memory = 0.5, .probe_after = 1}});
+    keeps(policy::cost_aware{{.max_length = 2, .verify_seconds = {1, 1.05, 1.1}}});
 }
 
 /// Counts how often it is asked.

@@ -11,6 +11,8 @@ constexpr signals both = signals::draft_entropy | signals::draft_confidence;
 static_assert(includes(both, signals::draft_entropy) && includes(both, signals::draft_confidence));
 static_assert(!includes(both, signals::target_entropy));
 static_assert(!includes(signals::none, signals::draft_entropy) && !includes(both, signals::none));
+static_assert((both & signals::draft_entropy) == signals::draft_entropy && without(both, both) == signals::none);
+static_assert(without(both, signals::draft_entropy) == signals::draft_confidence);
 static_assert((both | both) == both && (signals::none | both) == both);
 
 BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_a_number) {
@@ -20,6 +22,8 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_a_number) {
         BOOST_TEST(std::isnan(signal));
     }
     BOOST_TEST(fresh.round + fresh.prefix_length + fresh.drafted + fresh.last_drafted + fresh.last_accepted == 0u);
+    BOOST_TEST(fresh.source == 0u);
+    BOOST_TEST((fresh.pending == signals::none));
     BOOST_TEST(outcome{}.drafted + outcome{}.accepted == 0u);
 }
 

@@ -77,7 +77,8 @@ const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
-    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1);
+    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
+                           shown_by<typename Scheme::drafter_type>);
 
     auto& record = s.last;
     if constexpr (requires { scheme.drafter().reuse(s.drafter_state, std::move(record.proposed)); }) {

@@ -18,11 +18,30 @@ namespace augur::draft {
 template <SpeculationPolicy Policy, Chooser C>
 class context {
  public:
-    /// `room`: the most tokens that could still be committed before the last one of the round.
+    /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals that the
+    /// drafter will show.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
-            observation seen, std::size_t room)
-        : before_(before), transform_(transform), chooser_(chooser), policy_(policy), seen_(seen), room_(room) {
-        length_ = needs_row || needs_match ? room : std::min(room, static_cast<std::size_t>(policy_.length(seen_)));
+            observation seen, std::size_t room, signals shown = signals::none)
+        : before_(before),
+          transform_(transform),
+          chooser_(chooser),
+          policy_(policy),
+          start_(seen),
+          seen_(seen),
+          room_(room) {
+        begin(seen.source, shown);
+    }
+
+    /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
+    void begin(std::size_t source, signals shown) {
+        seen_ = start_;
+        seen_.source = source;
+        seen_.pending = shown & signals_of<Policy>;
+        if constexpr (includes(needs_of<Policy>, of_rows | signals::match_length)) {
+            length_ = room_;
+        } else {
+            ask();
+        }
     }
 
     /// The committed tokens; a drafter may push suppositions and must take them back (types/prefix.hpp).
@@ -34,18 +53,19 @@ class context {
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if (needs_row && !(asked_once<Policy> && drafted > 0)) {
+        if (sees_rows && !(asked_once<Policy> && drafted > 0)) {
             observe(drafted, row);
-            length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_)));
+            ask();
         }
         return drafted < length_;
     }
 
-    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that needs to know.
+    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to know.
     void matched(std::size_t length) {
-        if constexpr (needs_match) {
+        if constexpr (includes(signals_of<Policy>, signals::match_length)) {
             seen_.match_length = length;
-            length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_)));
+            seen_.pending = without(seen_.pending, signals::match_length);
+            ask();
         }
     }
 
@@ -59,18 +79,19 @@ class context {
     const observation& seen() const { return seen_; }
 
  private:
-    static constexpr bool needs_row =
-        includes(needs_of<Policy>, signals::draft_entropy) || includes(needs_of<Policy>, signals::draft_confidence);
+    static constexpr signals of_rows = signals::draft_entropy | signals::draft_confidence;
+    static constexpr bool sees_rows = includes(signals_of<Policy>, of_rows);
 
-    static constexpr bool needs_match = includes(needs_of<Policy>, signals::match_length);
+    void ask() { length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_))); }
 
     void observe(std::size_t drafted, logit_row row) {
         seen_.drafted = drafted;
-        if constexpr (includes(needs_of<Policy>, signals::draft_entropy)) {
+        seen_.pending = without(seen_.pending, of_rows);
+        if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) {
             seen_.draft_entropy_nats = entropy(row);
             if (drafted == 0) seen_.first_draft_entropy_nats = seen_.draft_entropy_nats;
         }
-        if constexpr (includes(needs_of<Policy>, signals::draft_confidence)) {
+        if constexpr (includes(signals_of<Policy>, signals::draft_confidence)) {
             const measure::softmax_moments m = measure::moments(row);
             seen_.draft_confidence = m.valid && m.sum > 0 ? 1 / m.sum : 0;
             seen_.path_value = seen_.draft_confidence * (drafted == 0 ? 1 : seen_.path_value);
@@ -89,6 +110,7 @@ class context {
     const transform::pipeline& transform_;
     C& chooser_;
     const Policy& policy_;
+    observation start_;
     observation seen_;
     std::size_t room_;
     std::size_t length_;

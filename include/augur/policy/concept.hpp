@@ -19,7 +19,9 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
 /// Define: length(observation) const, asked once before drafting; but where the policy needs a signal of the draft's rows,
 ///         before each token instead, with that token's row observed and its value not yet chosen. Drafting goes on while
 ///         fewer tokens than the answer are drafted.
-///         Optional: `static constexpr signals needs` (default none), the only signals that are computed;
+///         Optional: `static constexpr signals needs` (default none), without which it does not compile;
+///         `static constexpr signals uses` (default none), shown where the drafter has them: then it is asked before
+///         drafting, too, with those that are to come in observation::pending. No other signals are computed;
 ///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round.
@@ -49,6 +51,16 @@ inline constexpr signals needs_of = [] {
         return P::needs;
     } else {
         return signals::none;
+    }
+}();
+
+/// All signals that the policy is shown where there are any.
+template <SpeculationPolicy P>
+inline constexpr signals signals_of = [] {
+    if constexpr (requires { P::uses; }) {
+        return needs_of<P> | P::uses;
+    } else {
+        return needs_of<P>;
     }
 }();
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <ostream>
+#include <utility>
 #include <vector>
 
+#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/types/error.hpp"
 
@@ -15,67 +18,223 @@ namespace augur::policy {
 struct cost_aware_options {
     std::size_t max_length = 10;
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
-    std::size_t probe_after = 16;  ///< rounds without a draft before one token is tried again, at least 1
+    std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
+    double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
+    /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes in.
+    std::vector<double> verify_seconds{};
 };
 
-/// Learns two things while decoding: how long a verify pass over n rows takes, and how often a token at position i of a
-/// draft stands, apart for drafts that rest on short and on long matches. Each round it drafts the number of tokens with
-/// the most expected tokens per second; 0 when none beats plain decoding. Where it has stopped drafting it tries one token
-/// now and then, more rarely each time that fails, so that a text that becomes predictable is drafted for again.
+/// Learns while decoding how long a verify pass over n rows takes, how long drafting a token does, and how often the token at
+/// position i of a draft stands: apart for each drafter (draft/first_of.hpp), and for its matches' lengths or the entropy of
+/// its first row where it shows them. Each round it drafts the number of tokens that gains most over plain decoding, a second
+/// being worth the tokens it yields at the present pace; 0 when none does. It plays with what it has won: drafts are only as
+/// long as it could pay for if none of it stood, from an allowance that grows with every gain and by a small share of the time.
+/// So the time that it loses against plain decoding is bounded, whatever the text does.
+/// Where it has stopped drafting it tries again now and then, so that a text that becomes predictable is drafted for again.
 /// Effect on the distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under exact and
-/// coupled the text does not. Cost: O(max_length) per round, no randomness.
+/// coupled the text does not. Cost: O(max_length^2) per round, no randomness.
 /// Source: Leviathan et al. 2023, section 3.5 (the expected improvement), with measured instead of assumed figures.
 class cost_aware {
  public:
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals uses = signals::match_length | signals::draft_entropy;
     static constexpr bool asked_once = true;
+    /// Drafters that are told apart; later ones share the last's figures.
+    static constexpr std::size_t most_sources = 4;
+    /// Rounds after which plain decoding is measured again.
+    static constexpr std::size_t plain_after = 64;
 
-    explicit cost_aware(cost_aware_options options = {}) : options_(options) {
-        if (options_.max_length == 0) detail::fail("cost_aware: max_length is 0; then it could never draft");
-        if (!(options_.memory > 0 && options_.memory < 1)) {
-            detail::fail("cost_aware: memory is ", options_.memory, "; it must be between 0 and 1");
-        }
-        if (options_.probe_after == 0) detail::fail("cost_aware: probe_after is 0; it must be at least 1");
-        seconds_.resize(options_.max_length + 2);
+    explicit cost_aware(cost_aware_options options = {})
+        : options_(checked(std::move(options))),
+          passes_(options_.max_length + 1, options_.memory, options_.verify_seconds) {
         for (source& each : sources_) {
-            each.positions.resize(options_.max_length);
-            each.probe_after = options_.probe_after;
+            for (kind& of : each.kinds) of.positions.resize(options_.max_length);
         }
     }
 
     std::size_t length(const observation& seen) const {
-        if (!(seconds_[1] > 0)) return 0;  // plain decoding is measured first
-        const source& of = sources_[source_of(seen.match_length)];
-        std::size_t best = 0;
-        double best_rate = 1 / seconds_[1];
-        double stands = 1;
-        double expected = 1;
-        for (std::size_t length = 1; length <= options_.max_length; ++length) {
-            stands *= acceptance(seen.match_length, length - 1);
-            expected += stands;
-            const double rate = expected / (verify_seconds(length + 1) + draft_seconds_ * static_cast<double>(length));
-            if (rate > best_rate) {
-                best = length;
-                best_rate = rate;
-            }
-        }
-        return best == 0 && of.skipped >= of.probe_after ? 1 : best;
+        if (!passes_.known() || rounds_ - plain_at_ >= plain_after) return 0;
+        if (includes(seen.pending, signals::match_length)) return options_.max_length;  // costs nothing to look
+        const source& from = source_of(seen);
+        if (includes(seen.pending, signals::draft_entropy)) return worth_a_look(from) ? options_.max_length : 0;
+        const std::size_t best = best_choice(from, seen).length;
+        if (best > 0 || !due(from.kinds[kind_of(seen)].tried)) return best;
+        return affordable(extra_seconds(from, seen, 1)) ? 1 : 0;
     }
 
     void learn(const outcome& happened) {
-        const std::size_t rows = std::min(happened.drafted + 1, seconds_.size() - 1);
-        remember(seconds_[rows], happened.verify_seconds);
-        source& of = sources_[source_of(happened.decided_on.match_length)];
-        if (happened.drafted == 0) {
-            if (happened.decided_on.match_length > 0) ++of.skipped;
-            return;
+        const observation& seen = happened.decided_on;
+        source& from = sources_[std::min(seen.source, most_sources - 1)];
+        const bool looked = std::isfinite(seen.first_draft_entropy_nats);
+        const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
+        const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
+        double seconds = passes_.learn(rows, happened.verify_seconds);
+        if (made > 0) {
+            from.token_seconds.weight *= options_.memory;
+            const double each = happened.draft_seconds / static_cast<double>(made);
+            seconds += from.token_seconds.add(each, from.token_seconds.mean) * static_cast<double>(made);
         }
-        draft_seconds_ +=
-            (1 - options_.memory) * (happened.draft_seconds / static_cast<double>(happened.drafted) - draft_seconds_);
-        const bool probe = of.skipped >= of.probe_after;
-        of.skipped = 0;
-        if (happened.accepted > 0) of.probe_after = options_.probe_after;
-        if (probe && happened.accepted == 0) of.probe_after = std::min(of.probe_after * 2, 8 * options_.probe_after);
+        settle(happened.accepted + 1, seconds, made > 0);
+        if (looked) learn_look(from, seen);
+        if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
+        if (happened.drafted == 0) plain_at_ = rounds_;
+        ++rounds_;
+    }
+
+    /// Estimated probability that the token at `position` of a draft stands, given that those before it do.
+    double acceptance(const observation& seen, std::size_t position) const {
+        const kind& of = source_of(seen).kinds[kind_of(seen)];
+        double rate = expected_before(seen);
+        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate);
+        return rate;
+    }
+
+    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
+    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+    /// Passes of plain decoding that it may still lose.
+    double allowance() const { return allowance_; }
+
+    friend std::ostream& operator<<(std::ostream& out, const cost_aware& p) {
+        out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
+            << ", .probe_after=" << p.options_.probe_after << ", .budget=" << p.options_.budget
+            << ", .verify_seconds={";
+        const char* between = "";
+        for (double seconds : p.options_.verify_seconds) {
+            out << between << seconds;
+            between = ", ";
+        }
+        return out << "}}";
+    }
+
+ private:
+    static constexpr double first_allowance = 4;  ///< passes of plain decoding
+    static constexpr double most_allowance = 8;
+    static constexpr std::size_t matches = 7;                               ///< kinds by match; 0 is without any
+    static constexpr std::array<double, 4> edges = {0.25, 0.75, 1.5, 2.5};  ///< nats, of kinds by entropy
+    static constexpr std::size_t all_kinds = matches + edges.size() + 1;
+
+    struct counted {
+        double accepted = 0;
+        double judged = 0;
+
+        /// Where nothing was judged, `expected`.
+        double rate(double expected) const { return (accepted + expected) / (judged + 1); }
+    };
+    /// Drafts of one quality.
+    struct kind {
+        std::vector<counted> positions;
+        std::size_t tried = 0;  ///< the round
+        double share = 0;       ///< of the rows looked at, by entropy
+    };
+    struct source {
+        std::array<kind, all_kinds> kinds;
+        std::size_t looked = 0;  ///< the round
+        augur::detail::faded_average token_seconds;
+    };
+    struct choice {
+        std::size_t length = 0;
+        double gain = 0;  ///< tokens more than what else the time would yield
+    };
+
+    static cost_aware_options checked(cost_aware_options options) {
+        using augur::detail::fail;
+        if (options.max_length == 0) fail("cost_aware: max_length is 0; then it could never draft");
+        if (!(options.memory > 0 && options.memory < 1)) {
+            fail("cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
+        }
+        if (options.probe_after == 0) fail("cost_aware: probe_after is 0; it must be at least 1");
+        if (!(options.budget >= 0 && options.budget < 1)) {
+            fail("cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+        for (double seconds : options.verify_seconds) {
+            if (std::isfinite(seconds) && seconds > 0) continue;
+            fail("cost_aware: verify_seconds holds ", seconds, "; it must be positive");
+        }
+        return options;
+    }
+
+    const source& source_of(const observation& seen) const { return sources_[std::min(seen.source, most_sources - 1)]; }
+
+    /// Match lengths that are told apart: 1, 2, 3, 4, 5-6, 7 and more; else entropies; 0 where nothing is known.
+    static std::size_t kind_of(const observation& seen) {
+        if (seen.match_length > 0) return seen.match_length <= 4 ? seen.match_length : (seen.match_length <= 6 ? 5 : 6);
+        if (!std::isfinite(seen.first_draft_entropy_nats)) return 0;
+        const auto above = std::upper_bound(edges.begin(), edges.end(), seen.first_draft_entropy_nats);
+        return matches + static_cast<std::size_t>(above - edges.begin());
+    }
+
+    /// Acceptance of the first token until told otherwise.
+    static double expected_before(const observation& seen) {
+        if (std::isfinite(seen.first_draft_entropy_nats) && seen.match_length == 0) {
+            return 1 / (1 + std::max(0.0, seen.first_draft_entropy_nats));
+        }
+        return static_cast<double>(seen.match_length + 1) / static_cast<double>(seen.match_length + 3);
+    }
+
+    bool due(std::size_t tried) const { return rounds_ - tried >= options_.probe_after; }
+    bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
+    /// Tokens that a second yields.
+    double pace() const { return std::max(1.0, tokens_ / passes_spent_) / passes_(1); }
+
+    /// What drafting so many takes longer than a plain round, which has looked at the row that was looked at.
+    double extra_seconds(const source& from, const observation& seen, std::size_t length) const {
+        const double unpaid = static_cast<double>(length) - (std::isfinite(seen.first_draft_entropy_nats) ? 1 : 0);
+        return passes_(length + 1) - passes_(1) + from.token_seconds.mean * unpaid;
+    }
+
+    choice best_choice(const source& from, const observation& seen) const {
+        const kind& of = from.kinds[kind_of(seen)];
+        const std::size_t most = std::min(options_.max_length, 2 * passes_.most_measured() - 1);
+        choice best;
+        double rate = expected_before(seen);
+        double stands = 1;
+        double tokens = 0;
+        for (std::size_t length = 1; length <= most; ++length) {
+            rate = of.positions[length - 1].rate(rate);
+            stands *= rate;
+            tokens += stands;
+            const double extra = extra_seconds(from, seen, length);
+            if (!affordable(extra)) break;
+            const double gain = tokens - pace() * extra;
+            if (gain > best.gain) best = {length, gain};
+        }
+        return best;
+    }
+
+    /// Whether a row's entropy is worth a draft pass: by what each kind gains, as often as they came.
+    bool worth_a_look(const source& from) const {
+        const double look = from.token_seconds.mean;
+        if (!affordable(look)) return false;
+        double gain = 0;
+        double shares = 0;
+        for (std::size_t i = 0; i <= edges.size(); ++i) {
+            const double share = from.kinds[matches + i].share;
+            if (!(share > 0)) continue;
+            const double low = i == 0 ? 0 : edges[i - 1];
+            const double typical = i < edges.size() ? (low + edges[i]) / 2 : low + 1;
+            gain += share * best_choice(from, {.first_draft_entropy_nats = typical}).gain;
+            shares += share;
+        }
+        return shares == 0 || gain > shares * pace() * look || due(from.looked);
+    }
+
+    /// Books what a round gained or lost against plain decoding.
+    void settle(std::size_t tokens, double seconds, bool drafted) {
+        if (!(passes_(1) > 0)) return;
+        const double passes = seconds / passes_(1);
+        tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
+        passes_spent_ = options_.memory * passes_spent_ + passes;
+        allowance_ += options_.budget * passes + (drafted ? static_cast<double>(tokens) - passes : 0);
+        allowance_ = std::min(allowance_, most_allowance);
+    }
+
+    void learn_look(source& from, const observation& seen) {
+        for (kind& each : from.kinds) each.share *= options_.memory;
+        from.kinds[kind_of(seen)].share += 1;
+        from.looked = rounds_;
+    }
+
+    void learn_acceptance(kind& of, const outcome& happened) {
+        of.tried = rounds_;
         for (std::size_t i = 0; i < options_.max_length; ++i) {
             counted& at = of.positions[i];
             at.judged *= options_.memory;  // what was not tried is forgotten, too, so that it is tried again
@@ -86,67 +245,14 @@ class cost_aware {
         }
     }
 
-    /// Estimated probability that the token at `position` of a draft stands, given that those before it do.
-    double acceptance(std::size_t match_length, std::size_t position) const {
-        const source& of = sources_[source_of(match_length)];
-        double rate =
-            static_cast<double>(match_length + 1) / static_cast<double>(match_length + 3);  // until told otherwise
-        for (std::size_t i = 0; i <= position; ++i) {
-            rate = (of.positions[i].accepted + rate) / (of.positions[i].judged + 1);
-        }
-        return rate;
-    }
-
-    /// Estimated seconds of a verify pass over so many rows: measured, or on a line through what was; where nothing larger
-    /// was measured, a tenth of a single row's time per further row, so that it is tried.
-    double verify_seconds(std::size_t rows) const {
-        if (seconds_[rows] > 0) return seconds_[rows];
-        std::size_t below = rows;
-        while (!(seconds_[below] > 0)) --below;  // one row is measured
-        std::size_t above = rows;
-        while (above < seconds_.size() && !(seconds_[above] > 0)) ++above;
-        const double step = above < seconds_.size()
-                                ? (seconds_[above] - seconds_[below]) / static_cast<double>(above - below)
-                                : seconds_[1] / 10;
-        return seconds_[below] + step * static_cast<double>(rows - below);
-    }
-
-    friend std::ostream& operator<<(std::ostream& out, const cost_aware& p) {
-        return out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
-                   << ", .probe_after=" << p.options_.probe_after << '}';
-    }
-
- private:
-    struct counted {
-        double accepted = 0;
-        double judged = 0;
-    };
-    /// Drafts of one quality.
-    struct source {
-        std::vector<counted> positions;
-        std::size_t skipped = 0;
-        std::size_t probe_after = 0;
-    };
-
-    /// Match lengths that are told apart: none known, 1, 2, 3, 4, 5-6, 7 and more.
-    static std::size_t source_of(std::size_t match_length) {
-        if (match_length <= 4) return match_length;
-        return match_length <= 6 ? 5 : 6;
-    }
-
-    /// A pass that took more than twice the usual time was disturbed: it counts as twice.
-    void remember(double& figure, double measured) const {
-        if (!(figure > 0)) {
-            figure = measured;
-        } else {
-            figure += (1 - options_.memory) * (std::min(measured, 2 * figure) - figure);
-        }
-    }
-
     cost_aware_options options_;
-    std::vector<double> seconds_;  ///< by rows
-    double draft_seconds_ = 0;     ///< per drafted token
-    std::array<source, 7> sources_;
+    augur::detail::pass_seconds passes_;
+    std::array<source, most_sources> sources_;
+    std::size_t rounds_ = 0;
+    std::size_t plain_at_ = 0;            ///< the round that was last plain
+    double allowance_ = first_allowance;  ///< passes of plain decoding
+    double tokens_ = 0;                   ///< of late, fading
+    double passes_spent_ = 0;             ///< on them, in passes of plain decoding
 };
 
 static_assert(SpeculationPolicy<cost_aware> && LearnsFromOutcomes<cost_aware>);

@@ -99,10 +99,9 @@ class policy_law_cases {
             return broken_promise(scheme, prompt, chosen);
         };
         std::string found;
-        if constexpr (includes(needs_of<Policy>, signals::match_length)) {
-            found = drafted_by(draft::prompt_lookup(1, 2));
-        } else {
-            found = drafted_by(markov_model(draft_rows));
+        if constexpr (!includes(needs_of<Policy>, signals::match_length)) found = drafted_by(markov_model(draft_rows));
+        if constexpr (includes(signals_of<Policy>, signals::match_length)) {
+            if (found.empty()) found = drafted_by(draft::prompt_lookup(1, 2));
         }
         if (found.empty()) return found;
         return augur::detail::message("target ", describe_table(target_rows), ", draft ", describe_table(draft_rows),
@@ -111,6 +110,8 @@ class policy_law_cases {
 
  private:
     static observation some_observation(choices& from, const std::vector<double>& values) {
+        constexpr signals pending[] = {signals::none, signals::match_length, signals::draft_entropy,
+                                       signals::match_length | signals::draft_entropy};
         const auto value = [&] { return values[from.below(values.size())]; };
         observation made;
         made.round = from.below(4);
@@ -118,6 +119,8 @@ class policy_law_cases {
         made.drafted = from.below(5);
         made.last_drafted = from.below(5);
         made.last_accepted = from.below(made.last_drafted + 1);
+        made.source = from.below(6);
+        made.pending = pending[from.below(4)];
         made.match_length = from.below(9);
         made.draft_entropy_nats = value();
         made.first_draft_entropy_nats = made.drafted == 0 ? made.draft_entropy_nats : value();
@@ -141,16 +144,17 @@ class policy_law_cases {
 
     static std::string described(const observation& o) {
         return augur::detail::message("observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ",
-                                      o.drafted, ", last ", o.last_accepted, '/', o.last_drafted, ", match ",
-                                      o.match_length, ", draft entropy ", o.draft_entropy_nats, " (first ",
-                                      o.first_draft_entropy_nats, "), target entropy ", o.target_entropy_nats,
-                                      ", confidence ", o.draft_confidence, ", path value ", o.path_value, '}');
+                                      o.drafted, ", last ", o.last_accepted, '/', o.last_drafted, ", source ", o.source,
+                                      ", pending ", static_cast<unsigned>(o.pending), ", match ", o.match_length,
+                                      ", draft entropy ", o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats,
+                                      "), target entropy ", o.target_entropy_nats, ", confidence ", o.draft_confidence,
+                                      ", path value ", o.path_value, '}');
     }
 
     const Policy& policy_;
 };
 
-/// Checks every law on random observations and outcomes, and that decodings with sampled drafts (or, for policies that need
+/// Checks every law on random observations and outcomes, and that decodings with sampled drafts (and, for policies on
 /// matches, n-gram drafts) keep plain sampling's law exactly, whatever the policy learns meanwhile.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {

@@ -186,7 +186,8 @@ class scheme_law_cases {
 
     auto propose(auto& s, auto& state) const {
         prefix before = s.committed;
-        draft::context context(before, s.transform, s.chooser, s.policy, s.seen, longer);
+        draft::context context(before, s.transform, s.chooser, s.policy, s.seen, longer,
+                               shown_by<typename Scheme::drafter_type>);
         return scheme_.drafter().propose(state, context);
     }
 

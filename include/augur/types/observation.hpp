@@ -17,8 +17,15 @@ enum class signals : unsigned {
 constexpr signals operator|(signals a, signals b) {
     return static_cast<signals>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+constexpr signals operator&(signals a, signals b) {
+    return static_cast<signals>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+/// The first set without the second.
+constexpr signals without(signals set, signals taken) {
+    return static_cast<signals>(static_cast<unsigned>(set) & ~static_cast<unsigned>(taken));
+}
 constexpr bool includes(signals set, signals one) {
-    return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
+    return (set & one) != signals::none;
 }
 
 /// The state of a decoding just before one more token may be drafted. It holds rows' properties and the past, never the
@@ -32,6 +39,9 @@ struct observation {
     std::size_t drafted = 0;        ///< tokens drafted in this round so far
     std::size_t last_drafted = 0;   ///< in the round before
     std::size_t last_accepted = 0;  ///< in the round before
+    std::size_t source = 0;         ///< which drafter is asking, where there are several (draft/first_of.hpp)
+    signals pending =
+        signals::none;  ///< those the policy uses that it will be asked again with, unless the draft ends here
 
     double draft_entropy_nats = unknown;        ///< of the row at hand
     double first_draft_entropy_nats = unknown;  ///< of this round's first row

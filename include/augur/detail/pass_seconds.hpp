@@ -1,0 +1,98 @@
+#pragma once
+// How long a pass over some rows takes, from passes that were timed.
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace augur::detail {
+
+/// An average in which later figures count more.
+struct faded_average {
+    double mean = 0;
+    double weight = 0;  ///< figures in it, faded ones less than one each
+
+    /// A figure of more than twice the usual one was disturbed, and counts as twice. Returns what it counted as.
+    double add(double figure, double usual) {
+        if (usual > 0) figure = std::min(figure, 2 * usual);
+        weight += 1;
+        mean += (figure - mean) / weight;
+        return figure;
+    }
+};
+
+/// Estimated seconds of a pass over 1 to `most_rows` rows. For each number of rows an average that fades: whatever was not
+/// measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten. Beyond what was
+/// measured a further row costs half of what the rows before did, or a tenth of the first, so that it is tried.
+/// A pass over more rows takes no less than one over fewer. Cost: O(most_rows^2) per measurement.
+class pass_seconds {
+ public:
+    /// `curve`: seconds by rows, from one row on, that were measured before; may be empty.
+    pass_seconds(std::size_t most_rows, double memory, std::span<const double> curve = {})
+        : memory_(memory), figures_(most_rows + 1), estimates_(most_rows + 1) {
+        for (std::size_t i = 0; i < std::min(curve.size(), most_rows); ++i) figures_[i + 1] = {curve[i], 4};
+        if (known()) estimate();
+    }
+
+    /// Whether a pass over one row was measured.
+    bool known() const { return figures_[1].mean > 0; }
+    /// 0 until known.
+    double operator()(std::size_t rows) const { return estimates_[rows]; }
+    /// The most rows with a measurement that still counts.
+    std::size_t most_measured() const {
+        std::size_t rows = figures_.size() - 1;
+        while (rows > 1 && !counts(rows)) --rows;
+        return rows;
+    }
+
+    /// Returns what the seconds counted as.
+    double learn(std::size_t rows, double seconds) {
+        for (std::size_t i = 2; i < figures_.size(); ++i) figures_[i].weight *= memory_;
+        if (rows == 1) figures_[1].weight *= memory_;  // the measure of all others stays
+        const double counted = figures_[rows].add(seconds, estimates_[rows]);
+        if (known()) estimate();
+        return counted;
+    }
+
+ private:
+    static constexpr double least_weight = 0.25;
+
+    bool counts(std::size_t rows) const { return figures_[rows].weight >= least_weight; }
+
+    void estimate() {
+        double one = figures_[1].mean;
+        for (std::size_t rows = 2; rows < figures_.size(); ++rows) {
+            if (counts(rows)) one = std::min(one, figures_[rows].mean);
+        }
+        estimates_[1] = one;
+        for (std::size_t rows = 2; rows < figures_.size(); ++rows) {
+            const faded_average& own = figures_[rows];
+            const double mixed = (own.mean * own.weight + line(rows)) / (own.weight + 1);
+            estimates_[rows] = std::max(mixed, estimates_[rows - 1]);
+        }
+    }
+
+    double at(std::size_t rows) const { return rows == 1 ? estimates_[1] : figures_[rows].mean; }
+
+    /// Where the others say that it lies.
+    double line(std::size_t rows) const {
+        std::size_t below = rows - 1;
+        while (below > 1 && !counts(below)) --below;
+        std::size_t above = rows + 1;
+        while (above < figures_.size() && !counts(above)) ++above;
+        double step = estimates_[1] / 10;
+        if (above < figures_.size()) {
+            step = (at(above) - at(below)) / static_cast<double>(above - below);
+        } else if (below > 1) {
+            step = std::max(step, (at(below) - at(1)) / static_cast<double>(below - 1) / 2);
+        }
+        return at(below) + step * static_cast<double>(rows - below);
+    }
+
+    double memory_;
+    std::vector<faded_average> figures_;  ///< by rows
+    std::vector<double> estimates_;
+};
+
+}  // namespace augur::detail

@@ -1,0 +1,162 @@
+#pragma once
+// Several drafters: each round the first that has something to say.
+
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "augur/draft/concept.hpp"
+#include "augur/types/distribution.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::draft {
+
+/// A drafter that says how large the hidden states are that it reads.
+template <class D>
+concept SaysHiddenSize = requires(const D& drafter) {
+    drafter.hidden_size();
+};
+
+/// Asks its drafters in order; the first proposal that is not empty is the round's. The policy sees which one is asking
+/// (observation::source) and decides for it; where it wants none of its tokens, the next is asked. Which matches are good
+/// enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
+/// The claim is the drafters'. Where some draw from rows, those that claim point masses are given rows that hold one token; a
+/// token that the transform bans ends their draft.
+/// Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were asked; all of them follow
+/// what is committed. A row for a point mass costs O(vocabulary).
+template <Drafter... D>
+requires(sizeof...(D) > 0) class first_of {
+    static constexpr bool drawn = (std::same_as<typename D::claim_type, distribution> || ...);
+    static constexpr bool follows_states = (FollowsStates<D> || ...);
+
+ public:
+    using claim_type = std::conditional_t<drawn, distribution, point_mass>;
+    static_assert(((std::same_as<typename D::claim_type, point_mass> ||
+                    std::same_as<typename D::claim_type, distribution>)&&...),
+                  "augur::draft::first_of: its drafters claim point_mass or distribution");
+    static_assert(!drawn || (HasVocabularySize<D> || ...),
+                  "augur::draft::first_of: rows for point masses need a drafter that knows the vocabulary's size");
+    struct state_type {
+        std::tuple<typename D::state_type...> drafters;
+        proposal<claim_type> spare{};   ///< storage, as what follows is
+        proposal<point_mass> points{};  ///< to be given rows
+        std::vector<float> row{};
+    };
+    static constexpr bool shows_rows = (augur::shows_rows<D> && ...);
+    static constexpr bool shows_matches = (augur::shows_matches<D> && ...);
+
+    /// Refuses drafters of different vocabularies.
+    explicit first_of(D... drafters) : drafters_(std::move(drafters)...) {
+        if constexpr ((HasVocabularySize<D> || ...)) {
+            std::apply([&](const auto&... each) { (check_vocabulary(each), ...); }, drafters_);
+        }
+    }
+
+    const std::tuple<D...>& drafters() const { return drafters_; }
+
+    std::size_t vocabulary_size() const requires(HasVocabularySize<D> || ...) {
+        std::size_t size = 0;
+        const auto look = [&](const auto& drafter) {
+            if constexpr (requires { drafter.vocabulary_size(); }) size = drafter.vocabulary_size();
+        };
+        std::apply([&](const auto&... each) { (look(each), ...); }, drafters_);
+        return size;
+    }
+
+    state_type make_state() const {
+        return std::apply([](const auto&... each) { return state_type{{each.make_state()...}}; }, drafters_);
+    }
+
+    void prepare(state_type& state, const prefix& prompt) const {
+        each(state, [&](const auto& drafter, auto& own) {
+            if constexpr (requires { drafter.prepare(own, prompt); }) drafter.prepare(own, prompt);
+        });
+    }
+
+    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
+
+    proposal<claim_type> propose(state_type& state, auto& context) const {
+        proposal<claim_type> made = std::move(state.spare);
+        made.clear();
+        std::size_t source = 0;
+        each(state, [&](const auto& drafter, auto& own) {
+            if (!made.empty()) return;
+            context.begin(source++, shown_by<std::remove_cvref_t<decltype(drafter)>>);
+            ask(drafter, own, state, context, made);
+        });
+        return made;
+    }
+
+    void follow(state_type& state, const prefix& committed) const requires(!follows_states) {
+        each(state, [&](const auto& drafter, auto& own) { drafter.follow(own, committed); });
+    }
+    void follow(state_type& state, const prefix& committed, const auto& states) const requires(follows_states) {
+        each(state, [&](const auto& drafter, auto& own) { draft::follow(drafter, own, committed, states); });
+    }
+    /// Of the hidden states that its drafters read, where one says so.
+    std::size_t hidden_size() const requires(SaysHiddenSize<D> || ...) {
+        std::size_t size = 0;
+        const auto look = [&](const auto& drafter) {
+            if constexpr (requires { drafter.hidden_size(); }) size = drafter.hidden_size();
+        };
+        std::apply([&](const auto&... each) { (look(each), ...); }, drafters_);
+        return size;
+    }
+
+ private:
+    /// `use(drafter, its state)`, in order.
+    template <class Use>
+    void each(state_type& state, const Use& use) const {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (use(std::get<I>(drafters_), std::get<I>(state.drafters)), ...);
+        }
+        (std::index_sequence_for<D...>());
+    }
+
+    template <class Asked>
+    void ask(const Asked& drafter, auto& own, state_type& state, auto& context, proposal<claim_type>& made) const {
+        if constexpr (std::same_as<typename Asked::claim_type, claim_type>) {
+            if constexpr (requires { drafter.reuse(own, std::move(made)); }) drafter.reuse(own, std::move(made));
+            made = drafter.propose(own, context);
+        } else {
+            if constexpr (requires { drafter.reuse(own, std::move(state.points)); }) {
+                drafter.reuse(own, std::move(state.points));
+            }
+            state.points = drafter.propose(own, context);
+            give_rows(state, context, made);
+        }
+    }
+
+    /// The row that holds a token alone goes through the transform, so that what is banned is not proposed.
+    void give_rows(state_type& state, auto& context, proposal<distribution>& made) const {
+        constexpr float nothing = -std::numeric_limits<float>::infinity();
+        state.row.resize(vocabulary_size(), nothing);
+        supposition supposed(context.prefix());
+        for (token t : state.points.tokens()) {
+            distribution& row = made.next_row();
+            state.row[static_cast<std::size_t>(t)] = 0;
+            context.distribution_of(state.row, row);
+            state.row[static_cast<std::size_t>(t)] = nothing;
+            if (row.empty()) return;
+            row.become_point(t, state.row.size());
+            made.complete(t);
+            supposed.push(t);
+        }
+    }
+
+    void check_vocabulary(const auto& drafter) const {
+        if constexpr (requires { drafter.vocabulary_size(); }) {
+            if (drafter.vocabulary_size() == vocabulary_size()) return;
+            detail::fail("first_of: its drafters must share a vocabulary, but one has ", drafter.vocabulary_size(),
+                         " tokens and another ", vocabulary_size());
+        }
+    }
+
+    std::tuple<D...> drafters_;
+};
+
+}  // namespace augur::draft

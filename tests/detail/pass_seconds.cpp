@@ -1,0 +1,87 @@
+#include "augur/detail/pass_seconds.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+using detail::pass_seconds;
+
+BOOST_AUTO_TEST_SUITE(detail_pass_seconds)
+
+const auto is = boost::test_tools::tolerance(1e-12);
+
+BOOST_AUTO_TEST_CASE(nothing_is_known_before_a_pass_over_one_row) {
+    pass_seconds passes(4, 0.5);
+    BOOST_TEST(!passes.known());
+    passes.learn(3, 7.0);
+    BOOST_TEST(!passes.known());
+    BOOST_TEST(passes(3) == 0.0);
+    passes.learn(1, 1.0);
+    BOOST_TEST(passes.known());
+    BOOST_TEST(passes(1) == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_further_row_costs_a_tenth_until_more_is_known_and_half_of_what_rows_did_then) {
+    pass_seconds passes(6, 0.5);
+    passes.learn(1, 1.0);
+    BOOST_TEST(passes.most_measured() == 1u);
+    BOOST_TEST(passes(2) == 1.1, is);
+    BOOST_TEST(passes(5) == 1.4, is);
+    for (int i = 0; i < 60; ++i) passes.learn(3, 2.0);  // its weight tends to 2, the line's is 1
+    BOOST_TEST(passes.most_measured() == 3u);
+    BOOST_TEST(passes(3) == (2 * 2.0 + 1.2) / 3, is);
+    BOOST_TEST(passes(2) == 1.5, is);  // halfway
+    BOOST_TEST(passes(5) == 2.0 + 2 * 0.25, is);
+}
+
+BOOST_AUTO_TEST_CASE(early_figures_count_alike) {
+    pass_seconds passes(2, 0.999999999);
+    for (double seconds : {1.0, 1.2, 1.4}) passes.learn(1, seconds);
+    BOOST_TEST(passes(1) == 1.2, boost::test_tools::tolerance(1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_disturbed_counts_as_twice_the_usual) {
+    pass_seconds passes(2, 0.5);
+    BOOST_TEST(passes.learn(1, 1.0) == 1.0);
+    BOOST_TEST(passes.learn(1, 100.0) == 2.0);
+    BOOST_TEST(passes(1) == (0.5 * 1.0 + 2.0) / 1.5, is);
+    BOOST_TEST(passes.learn(2, 100.0) == 2 * passes(1) * 1.1, is);
+}
+
+BOOST_AUTO_TEST_CASE(one_slow_pass_is_forgotten) {
+    pass_seconds passes(8, 0.95);
+    passes.learn(1, 1.0);
+    passes.learn(5, 2.8);
+    BOOST_TEST(passes(5) > 2.0);
+    BOOST_TEST(passes.most_measured() == 5u);
+    for (int i = 0; i < 30; ++i) passes.learn(1, 1.0);
+    BOOST_TEST(passes.most_measured() == 1u);  // others lean on it no more
+    BOOST_TEST(passes(4) == 1.3, is);
+    BOOST_TEST(passes(8) < 2.0);
+    for (int i = 0; i < 200; ++i) passes.learn(1, 1.0);
+    BOOST_TEST(passes(5) == 1.4, boost::test_tools::tolerance(1e-4));
+}
+
+BOOST_AUTO_TEST_CASE(more_rows_take_no_less) {
+    pass_seconds passes(4, 0.9);
+    passes.learn(1, 3.0);  // the first was slow
+    passes.learn(2, 1.1);
+    BOOST_TEST(passes(1) == 1.1, is);
+    passes.learn(4, 1.0);
+    for (std::size_t rows = 2; rows <= 4; ++rows) BOOST_TEST(passes(rows) >= passes(rows - 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_curve_that_was_measured_before_is_a_start) {
+    const std::vector<double> curve{1, 1.2, 3};
+    pass_seconds passes(5, 0.5, curve);
+    BOOST_TEST(passes.known());
+    BOOST_TEST(passes.most_measured() == 3u);
+    BOOST_TEST(passes(1) == 1.0);
+    BOOST_TEST(passes(3) == (4 * 3 + 1.3) / 5, is);
+    for (int i = 0; i < 20; ++i) passes.learn(1, 2.0);
+    BOOST_TEST(passes(1) == 2.0, boost::test_tools::tolerance(1e-3));
+    BOOST_TEST(passes(3) == 2.4, boost::test_tools::tolerance(1e-3));
+    const pass_seconds longer(2, 0.5, std::vector<double>{1, 2, 3, 4});
+    BOOST_TEST(longer.most_measured() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

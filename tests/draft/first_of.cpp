@@ -1,0 +1,238 @@
+#include "augur/draft/first_of.hpp"
+
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/ngram_store.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/law_of.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/promise.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(draft_first_of)
+
+using ids = std::vector<token>;
+
+/// Proposes one token, at most so often, on a match of some length; counts what it is told.
+struct says {
+    struct state_type {
+        std::size_t prepared = 0;
+        std::size_t followed = 0;
+        proposal<point_mass> spare{};
+    };
+    using claim_type = point_mass;
+    static constexpr bool shows_matches = true;
+
+    token what = 0;
+    std::size_t most = 0;
+    std::size_t match = 1;
+
+    state_type make_state() const { return {}; }
+    void prepare(state_type& state, const prefix&) const { ++state.prepared; }
+    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
+    proposal<point_mass> propose(state_type& state, auto& context) const {
+        proposal<point_mass> proposed = std::move(state.spare);
+        proposed.clear();
+        if (most > 0) context.matched(match);
+        while (proposed.size() < most && context.wants_more(proposed.size())) proposed.push(what);
+        return proposed;
+    }
+    void follow(state_type& state, const prefix& committed) const { state.followed = committed.size(); }
+};
+
+using model_drafter = draft::draft_model<testing::function_model>;
+using sampling_drafter = draft::draft_model<testing::function_model, draft::sampled>;
+
+static_assert(Drafter<draft::first_of<says, draft::prompt_lookup>>);
+static_assert(shows_matches<draft::first_of<says, draft::prompt_lookup>>);
+static_assert(!shows_matches<draft::first_of<says, model_drafter>> &&
+              !shows_rows<draft::first_of<says, model_drafter>>);
+static_assert(shows_rows<draft::first_of<model_drafter, model_drafter>>);
+static_assert(!HasVocabularySize<draft::first_of<says, says>> &&
+              HasVocabularySize<draft::first_of<model_drafter, says>>);
+static_assert(std::is_same_v<draft::first_of<says, model_drafter>::claim_type, point_mass>);
+static_assert(std::is_same_v<draft::first_of<says, sampling_drafter>::claim_type, distribution>);
+
+/// Wants a number of tokens of each source, and writes down what it was asked.
+struct by_source {
+    static constexpr signals uses = signals::match_length | signals::draft_entropy;
+    static constexpr bool asked_once = true;
+    std::vector<std::size_t> wanted;
+    std::vector<observation>* asked;
+    std::size_t length(const observation& seen) const {
+        asked->push_back(seen);
+        return wanted[seen.source];
+    }
+};
+
+template <class Drafter>
+ids guess(const Drafter& drafter, const std::vector<std::size_t>& wanted, std::vector<observation>& asked,
+          transform::settings sampling = {}) {
+    prefix before(ids{1, 2, 3});
+    const transform::pipeline transform(std::move(sampling), 7);
+    random::philox_chooser chooser(0);
+    const by_source policy{wanted, &asked};
+    draft::context context(before, transform, chooser, policy, observation{.round = 3}, 100, shown_by<Drafter>);
+    auto state = drafter.make_state();
+    const auto proposed = drafter.propose(state, context);
+    BOOST_TEST(before.size() == 3u);
+    return {proposed.tokens().begin(), proposed.tokens().end()};
+}
+template <class Drafter>
+ids guess(const Drafter& drafter, const std::vector<std::size_t>& wanted) {
+    std::vector<observation> asked;
+    return guess(drafter, wanted, asked);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_that_has_something_to_say_speaks) {
+    BOOST_TEST(guess(draft::first_of(says{4, 2}, says{5, 2}), {9, 9}) == (ids{4, 4}));
+    BOOST_TEST(guess(draft::first_of(says{4, 0}, says{5, 2}), {9, 9}) == (ids{5, 5}));
+    BOOST_TEST(guess(draft::first_of(says{4, 0}, says{5, 0}, says{6, 3}), {9, 9, 2}) == (ids{6, 6}));
+    BOOST_TEST(guess(draft::first_of(says{4, 0}, says{5, 0}), {9, 9}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(where_the_policy_wants_none_of_its_tokens_the_next_is_asked) {
+    BOOST_TEST(guess(draft::first_of(says{4, 2}, says{5, 3}), {0, 1}) == (ids{5}));
+    BOOST_TEST(guess(draft::first_of(says{4, 2}, says{5, 3}), {0, 0}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_policy_sees_who_asks_and_what_that_one_shows) {
+    const draft::first_of drafter(says{4, 0}, says{5, 2, 6}, sampling_drafter(testing::hashed_model(7, 1)));
+    std::vector<observation> asked;
+    BOOST_TEST(guess(drafter, {9, 0, 2}, asked).size() == 2u);
+    const auto is = [](const observation& seen, std::size_t source, std::size_t match, signals pending) {
+        BOOST_TEST(seen.round == 3u);
+        BOOST_TEST(seen.source == source);
+        BOOST_TEST(seen.match_length == match);
+        BOOST_TEST((seen.pending == pending));
+    };
+    // Before anything is asked, the context does not know yet that there are several.
+    BOOST_TEST_REQUIRE(asked.size() == 6u);
+    is(asked[1], 0, 0, signals::match_length);
+    is(asked[2], 1, 0, signals::match_length);
+    is(asked[3], 1, 6, signals::none);
+    is(asked[4], 2, 0, signals::draft_entropy);
+    is(asked[5], 2, 0, signals::none);
+    BOOST_TEST(std::isnan(asked[4].first_draft_entropy_nats));
+    BOOST_TEST(asked[5].first_draft_entropy_nats > 0);
+}
+
+BOOST_AUTO_TEST_CASE(all_prepare_and_follow) {
+    const draft::first_of drafter(says{4, 1}, says{5, 1});
+    auto state = drafter.make_state();
+    const prefix before(ids{1, 2, 3});
+    drafter.prepare(state, before);
+    drafter.follow(state, before);
+    BOOST_TEST(std::get<0>(state.drafters).prepared + std::get<1>(state.drafters).prepared == 2u);
+    BOOST_TEST(std::get<0>(state.drafters).followed + std::get<1>(state.drafters).followed == 6u);
+    BOOST_TEST(std::get<1>(drafter.drafters()).what == 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_point_mass_beside_rows_is_a_row_of_one_token) {
+    const draft::first_of drafter(says{4, 2}, sampling_drafter(testing::hashed_model(7, 1)));
+    prefix before(ids{1, 2, 3});
+    const transform::pipeline transform({.temperature = {0.5f}, .top_k = {3}}, 7);
+    random::philox_chooser chooser(0);
+    const policy::fixed_length five{5};
+    draft::context context(before, transform, chooser, five, observation{}, 100);
+    auto state = drafter.make_state();
+    const auto proposed = drafter.propose(state, context);
+    BOOST_TEST_REQUIRE(proposed.size() == 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        BOOST_TEST(proposed[i].row->is_point());
+        BOOST_TEST(proposed[i].row->size() == 7u);
+        BOOST_TEST(proposed[i].probability(4) == 1.0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_transform_bans_is_no_row) {
+    const draft::first_of drafter(says{4, 2}, sampling_drafter(testing::hashed_model(7, 1)));
+    transform::settings banned;
+    banned.bias.added = {{4, -std::numeric_limits<float>::infinity()}};
+    std::vector<observation> asked;
+    const ids drawn = guess(drafter, {9, 3}, asked, banned);
+    BOOST_TEST(drawn.size() == 3u);  // the model's
+    BOOST_TEST(std::ranges::count(drawn, 4) == 0);
+}
+
+const auto table = draft::ngram_table::count(std::vector<ids>{{0, 1, 2, 2, 1, 0, 0, 2}}, {1, 2, 3});
+
+BOOST_AUTO_TEST_CASE(laws) {
+    const draft::ngram_store store(table, 2);
+    const auto check = [](const auto& drafter) {
+        const auto r = testing::drafter_laws(drafter);
+        BOOST_TEST(r.kept(), r);
+    };
+    check(draft::first_of(draft::prompt_lookup(2, 4), store));
+    check(draft::first_of(draft::prompt_lookup(2, 4), store, model_drafter(testing::hashed_model(3, 2))));
+    check(draft::first_of(draft::prompt_lookup(2, 4), sampling_drafter(testing::hashed_model(3, 2))));
+    check(draft::first_of(model_drafter(testing::hashed_model(3, 2)), draft::prompt_lookup(1, 4)));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_and_the_text) {
+    const auto target = testing::hashed_model(3, 5);
+    const draft::ngram_store store(table, 2);
+    const draft::first_of points(draft::prompt_lookup(2, 4), store, model_drafter(testing::hashed_model(3, 2)));
+    const draft::first_of rows(draft::prompt_lookup(2, 4), sampling_drafter(testing::hashed_model(3, 2)));
+    const policy::fixed_length two{2};
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    decode::options greedy = chosen;
+    greedy.sampling.temperature.value = 0;
+    for (const ids& prompt : {ids{0, 1, 0, 1}, ids{2}, ids{1, 1, 2}}) {
+        const auto broken = [&](const auto& drafter, auto criterion, const decode::options& options) {
+            return testing::broken_promise(speculate(drafter, target, two, criterion), prompt, options);
+        };
+        BOOST_TEST(broken(points, accept::rejection_sampling{}, chosen) == "");
+        BOOST_TEST(broken(rows, accept::rejection_sampling{}, chosen) == "");
+        BOOST_TEST(broken(rows, accept::block{}, chosen) == "");
+        BOOST_TEST(broken(points, accept::coupled{}, chosen) == "");
+        BOOST_TEST(broken(points, accept::exact{}, greedy) == "");
+    }
+}
+
+/// A drafter on the target's states that says what it saw last.
+struct reads_states {
+    using state_type = std::size_t;
+    using claim_type = point_mass;
+    state_type make_state() const { return 0; }
+    std::size_t hidden_size() const { return size; }
+    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+    void follow(state_type& seen, const prefix&, const auto& states) const { seen = states.first() + states.size(); }
+    std::size_t size = 7;
+};
+
+BOOST_AUTO_TEST_CASE(states_reach_those_that_follow_them) {
+    using mixed = draft::first_of<says, reads_states>;
+    static_assert(FollowsStates<mixed> && !FollowsPrefix<mixed> && !FollowsStates<draft::first_of<says, says>>);
+    const mixed drafter(says{4, 1}, reads_states{});
+    BOOST_TEST(drafter.hidden_size() == 7u);
+    auto state = drafter.make_state();
+    const std::vector<float> numbers(6);
+    drafter.follow(state, prefix(ids{1, 2, 3}), hidden_states<>(1, scores(numbers.data(), 2, 3), 2));
+    BOOST_TEST(std::get<0>(state.drafters).followed == 3u);
+    BOOST_TEST(std::get<1>(state.drafters) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(different_vocabularies_are_refused) {
+    const auto refused = [] {
+        draft::first_of(model_drafter(testing::hashed_model(7, 1)), says{}, model_drafter(testing::hashed_model(8, 1)));
+    };
+    BOOST_CHECK_EXCEPTION(refused(), error, [](const error& e) {
+        return std::string(e.what()) ==
+               "first_of: its drafters must share a vocabulary, but one has 7 tokens and another 8";
+    });
+    const draft::first_of agreeing(says{}, model_drafter(testing::hashed_model(7, 1)));
+    BOOST_TEST(agreeing.vocabulary_size() == 7u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
