@@ -11,16 +11,13 @@ from path import Path
 RATE = 1e-3
 
 
-class Draft(nn.Module):
-    def __init__(self, target, shared):
+class Short(nn.Module):
+    """Few layers that read tokens and predict the next: what draft and qualifier have in common."""
+
+    def __init__(self, target, shared, layers, output_norm):
         super().__init__()
-        self.embedding, self.frequencies = [target.token_embd], target.frequencies
-        self.shared = shared
-        self.blk = nn.ModuleList(llama.Layer(target.shape) for _ in range(2))
-        self.blk[0].load_state_dict(target.blk[0].state_dict())
-        self.blk[1].load_state_dict(target.blk[-1].state_dict())
-        self.output_norm = nn.RMSNorm(target.shape.width, target.shape.epsilon)
-        self.output_norm.load_state_dict(target.output_norm.state_dict())
+        self.embedding, self.frequencies = [target.token_embd], target.frequencies  # a list: not this member's parameters
+        self.shared, self.blk, self.output_norm = shared, nn.ModuleList(layers), output_norm
         self.to(target.head.device)
 
     def step(self, path, token):
@@ -42,3 +39,13 @@ class Draft(nn.Module):
         file.add_shape(self.blk[0].shape, len(self.blk))
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
         file.add_weights(self.state_dict(), kind)
+
+
+class Draft(Short):
+    def __init__(self, target, shared):
+        layers = llama.Layer(target.shape), llama.Layer(target.shape)
+        layers[0].load_state_dict(target.blk[0].state_dict())
+        layers[1].load_state_dict(target.blk[-1].state_dict())
+        norm = nn.RMSNorm(target.shape.width, target.shape.epsilon)
+        norm.load_state_dict(target.output_norm.state_dict())
+        super().__init__(target, shared, layers, norm)

@@ -9,9 +9,7 @@ from torch import nn
 
 import llama
 import store
-import training
-from features import ahead
-from path import Path
+from draft import Short
 
 RANK = 32
 RATE = 5e-4
@@ -42,34 +40,15 @@ def changed(layer):
     return made
 
 
-class Qualifier(nn.Module):
+class Qualifier(Short):
     def __init__(self, target, shared, kept):
-        super().__init__()
-        self.embedding, self.frequencies, self.shared, self.kept = [target.token_embd], target.frequencies, shared, kept
-        self.blk = nn.ModuleList(changed(target.blk[i]) for i in kept)
-        self.output_norm = copy.deepcopy(target.output_norm).float().requires_grad_(True)
-        self.to(target.head.device)
-
-    def step(self, path, token):
-        return self.output_norm(path.step(self.embedding[0](token).float()))
-
-    def loss(self, batch):
-        hidden = self.step(Path(self.blk, self.frequencies), batch.tokens)
-        wanted = self.shared.probabilities(batch.hidden)
-        return training.soft_loss(self.shared, hidden, wanted, ahead(batch.known(1), -1))
-
-    def chains(self, batch, count):
-        path, token, drafted = Path(self.blk, self.frequencies), batch.tokens, []
-        for _ in range(count):
-            token = self.shared.tokens(self.shared(self.step(path, token)))
-            drafted.append(token)
-        return ahead(torch.stack(drafted, -1), 1)
+        norm = copy.deepcopy(target.output_norm).float().requires_grad_(True)
+        super().__init__(target, shared, [changed(target.blk[i]) for i in kept], norm)
+        self.kept = kept
 
     def export(self, file, kind):
-        file.add_shape(self.blk[0].shape, len(self.blk))
-        file.add_ids("augur.head.tokens", self.shared.ids.tolist())
+        super().export(file, kind)
         file.add_ids("augur.layers", self.kept)
-        file.add_weights(self.state_dict(), kind)
 
 
 @torch.inference_mode()

@@ -284,6 +284,25 @@ class Networks(unittest.TestCase):
         known = batch.known(1)
         self.assertTrue(torch.equal(drafted[..., 0][known], batch.best.roll(-1, 1)[known].long()))
 
+    def test_a_qualifier_stores_changes_alone(self):
+        import export
+        import gguf
+        import head
+        import numpy
+        import qualifier
+
+        member = qualifier.Qualifier(self.target, head.Head(self.target, numpy.arange(512)), [0, 3])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "qualifier.gguf"
+            file = export.Member(path, "qualifier", dict(licence="mit", tokens=0, data="none"), "llama")
+            member.export(file, "q8_0")
+            file.close()
+            stored = gguf.GGUFReader(path)
+            self.assertEqual([0, 3], stored.fields["augur.layers"].contents())
+            names = {t.name for t in stored.tensors}
+        self.assertEqual(2 * (7 * 2 + 2) + 1, len(names))
+        self.assertLessEqual({"blk.1.ffn_down.delta_up.weight", "blk.0.attn_norm.weight", "output_norm.weight"}, names)
+
     def test_members_learn(self):
         import draft
         import eagle
