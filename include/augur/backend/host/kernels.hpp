@@ -15,7 +15,9 @@ namespace augur::backend::host {
 #if defined(AUGUR_KERNELS_ELSEWHERE)
 const kernels& kernels_of(instruction_set set);
 #else
-inline const kernels& kernels_of(instruction_set set) { return compiled_kernels_of(set); }
+inline const kernels& kernels_of(instruction_set set) {
+    return compiled_kernels_of(set);
+}
 #endif
 
 }  // namespace augur::backend::host
