@@ -7,6 +7,7 @@
 //     HiddenStateModel      shows its last hidden states
 //       PrefillsStates        makes them without rows
 //     SplitModel            runs its lower and upper layers apart
+//     FusedModel            takes tokens with hidden states
 //     BatchModel            extends many sequences in one pass
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp
 //     FollowsStates         reads the target's hidden states

@@ -27,17 +27,18 @@ constexpr std::size_t vocabulary = 700;  // of several chunks
 class rows_at_hand {
  public:
     struct sequence_type {
-        std::size_t length = 0;
+        std::size_t length = 0, first = 0, rows = 0;  // of the last pass
     };
 
-    explicit rows_at_hand(std::uint64_t seed) {
+    /// `lead`: how many positions ahead its rows are.
+    explicit rows_at_hand(std::uint64_t seed, std::size_t lead = 0) {
         const auto model = testing::hashed_model(vocabulary, seed, 6);
         auto sequence = model.make_sequence();
         for (std::size_t i = 0; i < context_length() + 1; ++i) {
             const std::vector<token> next{static_cast<token>(i % 5)};  // few tokens, so that text repeats itself
             const auto scored = model.extend(sequence, next);
             rows_.insert(rows_.end(), scored[0].begin(), scored[0].end());
-            rows_[rows_.size() - vocabulary + i % 5] += 12;
+            rows_[rows_.size() - vocabulary + (i + lead) % 5] += 12;
         }
     }
 
@@ -47,14 +48,55 @@ class rows_at_hand {
     std::size_t length(const sequence_type& s) const { return s.length; }
     void truncate(sequence_type& s, std::size_t length) const { s.length = length; }
     scores extend(sequence_type& s, std::span<const token> tokens) const {
+        s.first = s.length;
+        s.rows = tokens.size();
         s.length += tokens.size();
-        return {rows_.data() + (s.length - tokens.size()) * vocabulary, tokens.size(), vocabulary};
+        return {rows_.data() + s.first * vocabulary, s.rows, vocabulary};
     }
+    std::size_t hidden_size() const { return 16; }
+    scores hidden(const sequence_type& s) const { return {rows_.data() + s.first * 16, s.rows, 16}; }
 
  private:
     std::vector<float> rows_;
 };
-static_assert(Model<rows_at_hand>);
+static_assert(HiddenStateModel<rows_at_hand>);
+
+/// The same as a layer on hidden states, and as heads.
+class layer_at_hand {
+ public:
+    using sequence_type = rows_at_hand::sequence_type;
+
+    explicit layer_at_hand(std::uint64_t seed) : rows_(seed, 1) {}  // its first input is the second token
+    std::size_t vocabulary_size() const { return vocabulary; }
+    std::size_t context_length() const { return rows_.context_length(); }
+    std::size_t hidden_size() const { return rows_.hidden_size(); }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.length; }
+    void truncate(sequence_type& s, std::size_t length) const { s.length = length; }
+    scores extend(sequence_type& s, std::span<const token> tokens, std::span<const float>, std::size_t) const {
+        return rows_.extend(s, tokens);
+    }
+    scores hidden(const sequence_type& s) const { return rows_.hidden(s); }
+
+ private:
+    rows_at_hand rows_;
+};
+static_assert(FusedModel<layer_at_hand>);
+
+struct heads_at_hand {
+    using workspace_type = rows_at_hand::sequence_type;
+    rows_at_hand rows{2};
+
+    std::size_t vocabulary_size() const { return vocabulary; }
+    std::size_t hidden_size() const { return rows.hidden_size(); }
+    std::size_t head_count() const { return 3; }
+    workspace_type make_workspace() const { return {}; }
+    logit_row row(workspace_type& s, std::span<const float>, std::span<const token> tokens, std::size_t) const {
+        s.length = static_cast<std::size_t>(tokens.back() % 5 + 1);
+        return rows.extend(s, tokens)[0];
+    }
+};
+static_assert(DraftHeads<heads_at_hand>);
 
 /// Proposes what stood five tokens before, in the storage of the last proposal.
 struct repeats {
@@ -125,6 +167,10 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
     const auto lookup = speculate(draft::prompt_lookup{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(lookup, greedy()) == 0u);
+    const layer_at_hand layer(2);
+    BOOST_TEST(allocations_of(speculate(layer, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
+    const auto headed = speculate(heads_at_hand{}, target, policy::fixed_length{4}, accept::exact{});
+    BOOST_TEST(allocations_of(headed, greedy()) == 0u);
     const draft::first_of several(draft::prompt_lookup(2), draft::ngram_store(repeating()),
                                   draft::draft_model<const rows_at_hand&>(other));
     BOOST_TEST(allocations_of(speculate(several, target, policy::cost_aware{}, accept::exact{}), greedy()) == 0u);
@@ -135,6 +181,7 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
 
 BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
     const rows_at_hand target(1), other(2);
+    const layer_at_hand layer(2);
     const policy::fixed_length four{4};
     const draft::first_of several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2),
                                   draft::draft_model<const rows_at_hand&, draft::sampled>(other));
@@ -145,6 +192,7 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::coupled{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::block{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(layer, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
     }
 }

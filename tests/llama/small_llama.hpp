@@ -56,6 +56,7 @@ struct small_llama {
     std::map<std::string, float> numbers{{"llama.attention.layer_norm_rms_epsilon", 1e-5f},
                                          {"llama.rope.freq_base", 500.0f}};
     std::map<std::string, std::string> texts{{"general.architecture", "llama"}};
+    std::map<std::string, std::vector<std::int32_t>> lists;
     std::map<std::string, std::vector<std::uint64_t>> shapes;
     std::map<std::string, std::vector<float>> given;  ///< f32 tensors with these values
     std::vector<std::string> tokens;
@@ -85,6 +86,7 @@ struct small_llama {
         for (const auto& [key, value] : texts) out.set(key, value);
         for (const auto& [key, value] : sizes) out.set(key, value);
         for (const auto& [key, value] : numbers) out.set(key, value);
+        for (const auto& [key, value] : lists) out.set(key, value);
         if (!tokens.empty()) out.set("tokenizer.ggml.tokens", tokens);
         for (const auto& [name, values] : given) out.tensor(name, {values.size()}, values);
         std::mt19937 random(11);

@@ -11,6 +11,8 @@
 #include "augur/detail/held.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draft_model.hpp"
+#include "augur/draft/eagle.hpp"
+#include "augur/draft/heads.hpp"
 #include "augur/draft/nothing.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/policy/fixed_length.hpp"
@@ -30,12 +32,23 @@ struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> 
 template <class M, class G>
 using with_numerics_of = std::conditional_t<has_bitwise_rows<M>, G, guarantee::within_numerics<G>>;
 
-/// The drafter for what a user names: a drafter is itself, a model becomes a draft_model for the criterion.
+/// The drafter for what a user names: a drafter is itself; a model, a layer on hidden states or heads become the drafter
+/// that decodes ahead with them, for the criterion.
 template <class Named, class Criterion>
 struct drafter_for : std::type_identity<std::remove_cvref_t<Named>> {};
 template <class Named, class Criterion>
 requires(Model<std::remove_cvref_t<Named>> && !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
     : std::type_identity<draft::draft_model<Named, typename drawing_for<Criterion>::type>> {
+};
+template <class Named, class Criterion>
+requires(FusedModel<std::remove_cvref_t<Named>> &&
+         !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
+    : std::type_identity<draft::eagle<Named, typename drawing_for<Criterion>::type>> {
+};
+template <class Named, class Criterion>
+requires(DraftHeads<std::remove_cvref_t<Named>> &&
+         !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
+    : std::type_identity<draft::heads<Named, typename drawing_for<Criterion>::type>> {
 };
 }  // namespace detail
 
@@ -98,8 +111,8 @@ class speculator {
     Criterion criterion_;
 };
 
-/// Composes a scheme. `drafter` is a Drafter, or any Model of the same vocabulary, which then drafts in the way that the
-/// criterion asks for. Lvalues are referred to, rvalues are kept.
+/// Composes a scheme. `drafter` is a Drafter; or any Model of the same vocabulary, or a FusedModel or DraftHeads of the
+/// target, which then draft in the way that the criterion asks for. Lvalues are referred to, rvalues are kept.
 template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
 requires Model<std::remove_cvref_t<Target>>
 auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {

@@ -55,12 +55,8 @@ class draft_model {
             const auto rows = state.score(context.prefix().tokens(), 1);
             const logit_row row = rows[rows.size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
-            distribution& drawn_from = row_for_next(state, proposed);
-            context.distribution_of(row, drawn_from);
-            if (drawn_from.empty()) break;
-            auto draws = context.draws();
-            const token picked = drawing_.pick(drawn_from, draws);
-            push(proposed, picked);
+            const token picked = draw_next(drawing_, row, context, proposed, state.row);
+            if (picked == no_token) break;
             supposed.push(picked);
         }
         return proposed;
@@ -69,12 +65,6 @@ class draft_model {
     void follow(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
 
  private:
-    /// Where the claim is the row itself, it is made in its place.
-    static distribution& row_for_next(state_type& state, proposal<point_mass>&) { return state.row; }
-    static distribution& row_for_next(state_type&, proposal<distribution>& proposed) { return proposed.next_row(); }
-    static void push(proposal<point_mass>& proposed, token picked) { proposed.push(picked); }
-    static void push(proposal<distribution>& proposed, token drawn) { proposed.complete(drawn); }
-
     detail::held<Source> model_;
     Drawing drawing_;
 };

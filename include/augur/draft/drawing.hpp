@@ -4,6 +4,8 @@
 #include "augur/random/chooser.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::draft {
 
@@ -28,5 +30,27 @@ struct shared_noise {
 
     token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
 };
+
+/// Picks what follows by a row, and adds it to the proposal with what is claimed about it. Nothing, and no_token, where
+/// nothing can be drawn from the row. `spare` serves where the claim needs no row.
+template <class Drawing>
+token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<point_mass>& proposed,
+                distribution& spare) {
+    context.distribution_of(row, spare);
+    if (spare.empty()) return no_token;
+    auto draws = context.draws();
+    proposed.push(drawing.pick(spare, draws));
+    return proposed.tokens().back();
+}
+template <class Drawing>
+token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<distribution>& proposed,
+                distribution& /*spare*/) {
+    distribution& drawn_from = proposed.next_row();  // made in its place
+    context.distribution_of(row, drawn_from);
+    if (drawn_from.empty()) return no_token;
+    auto draws = context.draws();
+    proposed.complete(drawing.pick(drawn_from, draws));
+    return proposed.tokens().back();
+}
 
 }  // namespace augur::draft

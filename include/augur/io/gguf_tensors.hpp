@@ -47,6 +47,13 @@ constexpr std::optional<tensor_type> tensor_type_of_ggml(std::uint32_t number) {
     }
 }
 
+/// The format's number of a type that is read.
+constexpr std::uint32_t ggml_number(tensor_type type) {
+    std::uint32_t number = 0;
+    while (tensor_type_of_ggml(number) != type) ++number;
+    return number;
+}
+
 /// What ggml calls a type number, for messages.
 constexpr std::string_view ggml_type_name(std::uint32_t number) {
     constexpr std::array<std::string_view, 40> names = {

@@ -27,6 +27,7 @@ struct forward_chunk {
     std::span<const token> tokens;
     std::size_t start = 0;
     std::size_t last = 0;
+    const float* states = nullptr;     ///< tokens x width, where the model fuses its inputs with hidden states
     key_value_cache* cache = nullptr;  ///< has room for start + tokens.size() positions
     float* hidden = nullptr;           ///< last x width
     float* logits = nullptr;           ///< last x vocabulary, or null
@@ -54,10 +55,11 @@ class forward_pass : workers {
                                     {&change_, c.width},
                                     {&gate_, c.feed_forward},
                                     {&up_, c.feed_forward},
-                                    {&turns_, c.rotary_size}}) {
+                                    {&turns_, c.rotary_size},
+                                    {&fused_, w.fusion.weight.depth()}}) {
             buffer->require(most_rows * size);
         }
-        const std::size_t longest = std::max({c.width, queries_, c.feed_forward});
+        const std::size_t longest = std::max({c.width, queries_, c.feed_forward, w.fusion.weight.depth()});
         for (auto* of : {&copies_, &gate_copies_}) {
             for (auto& copy : *of) copy = backend::host::aligned_buffer(most_rows * longest_input(longest));
         }
@@ -74,6 +76,7 @@ class forward_pass : workers {
         scores_.require(threads() * batch_ * group_ * padded_positions_);
         attended_.require(threads() * batch_ * group_ * config_.head_size);
         for_rows(rows_, [this](std::size_t row) { embed(row); });
+        if (weights_.fuses()) fuse();
         for (std::size_t i = 0; i < weights_.layers.size(); ++i) run_layer(i);
         if (chunk.last > 0) run_head();
     }
@@ -96,7 +99,7 @@ class forward_pass : workers {
     void run_head() {
         const std::size_t first = rows_ - chunk_.last;
         if (chunk_.logits == nullptr) return normalise(weights_.final_norm, first, chunk_.hidden, {});
-        const matrix& head = weights_.head.rows() != 0 ? weights_.head : weights_.embedding;
+        const matrix& head = weights_.output();
         normalise(weights_.final_norm, first, chunk_.hidden, {&head});
         auto whole = product_of(copies_, head, chunk_.hidden, chunk_.last, chunk_.logits);
         whole.y_stride = config_.vocabulary;
@@ -120,7 +123,7 @@ class forward_pass : workers {
     /// The row's embedding, and the cosines and sines of its position: taken in double precision, then rounded.
     void embed(std::size_t row) {
         const auto id = static_cast<std::size_t>(chunk_.tokens[row]);
-        weights_.embedding.unpack_row(id, {state_.data() + row * config_.width, config_.width});
+        weights_.embedding->unpack_row(id, {state_.data() + row * config_.width, config_.width});
         const std::size_t pairs = frequencies_.size();
         float* cosines = turns_.data() + row * 2 * pairs;
         for (std::size_t i = 0; i < pairs; ++i) {
@@ -128,6 +131,26 @@ class forward_pass : workers {
             cosines[i] = static_cast<float>(std::cos(angle));
             cosines[pairs + i] = static_cast<float>(std::sin(angle));
         }
+    }
+
+    /// What enters the first layer instead of the embedding: one product with the embedding and the hidden state.
+    void fuse() {
+        const fusion_weights& fusion = weights_.fusion;
+        const std::size_t width = config_.width;
+        const auto take = [&](const std::vector<float>& norm, const float* from, float* out) {
+            if (norm.empty()) {
+                std::copy_n(from, width, out);
+            } else {
+                kernels_.rms_norm(from, norm.data(), out, width, config_.norm_epsilon);
+            }
+        };
+        for_rows(rows_, [&](std::size_t row) {
+            float* both = fused_.data() + row * 2 * width;
+            take(fusion.embedding_norm, state_.data() + row * width, both);
+            take(fusion.hidden_norm, chunk_.states + row * width, both + width);
+            prepare_part(copies_, fusion.weight, fused_.data(), row, 0, 2 * width);
+        });
+        multiply_shared(fusion.weight, product_of(copies_, fusion.weight, fused_.data(), rows_, state_.data()));
     }
 
     /// Rows [from, rows_) of the state, normalised, to `out`, and as the matrices that multiply them read them.
@@ -298,7 +321,7 @@ class forward_pass : workers {
     std::size_t rows_ = 0, batch_ = 1, padded_positions_ = 0;
     input_copies copies_, gate_copies_;  // of normalised or mixed rows, and of what goes down
     backend::host::float_buffer state_, normed_, query_, grouped_, attended_, key_, value_, mixed_, change_, gate_, up_,
-        turns_, scores_;
+        turns_, scores_, fused_;
 };
 
 }  // namespace augur::llama

@@ -38,10 +38,10 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
 
 }  // namespace detail
 
-/// Reads and validates. Throws augur::error, with the file's name and the values, where the architecture is not `llama`,
+/// Reads and validates. A file without an embedding has the vocabulary of whoever lends it one. Throws augur::error, with the file's name and the values, where the architecture is not `llama`,
 /// a key is missing or of the wrong type, numbers contradict each other, or the tokenizer has more tokens than the
 /// embedding has rows.
-inline config read_config(const io::gguf_view& file) {
+inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary = 0) {
     const std::string origin = file.path().string();
     const auto architecture = file.get<std::string>("general.architecture");
     if (architecture != "llama")
@@ -60,7 +60,8 @@ inline config read_config(const io::gguf_view& file) {
     c.key_value_heads = size_or("llama.attention.head_count_kv", c.heads);
     c.feed_forward = size("llama.feed_forward_length");
     c.context = size("llama.context_length");
-    c.vocabulary = static_cast<std::size_t>(file.tensor("token_embd.weight").rows());
+    const bool is_lent = lent_vocabulary != 0 && file.find("token_embd.weight") == nullptr;
+    c.vocabulary = is_lent ? lent_vocabulary : static_cast<std::size_t>(file.tensor("token_embd.weight").rows());
     if (c.heads != 0 && !file.contains("llama.attention.key_length") && c.width % c.heads != 0) {
         detail::fail(origin, ": the width ", c.width, " is no multiple of the ", c.heads, " heads");
     }

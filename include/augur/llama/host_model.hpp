@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "augur/backend/host/instruction_set.hpp"
+#include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
@@ -70,6 +71,9 @@ class host_model {
     }
 
     const config& configuration() const { return parts_->settings; }
+    const weights& parameters() const { return parts_->weight; }
+    /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
+    const std::string& fingerprint() const { return fingerprint_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     std::size_t context_length() const { return context_; }
     std::size_t hidden_size() const { return parts_->settings.width; }
@@ -77,10 +81,14 @@ class host_model {
     std::size_t threads() const { return parts_->forward.threads(); }
     weight_format format() const { return format_; }
 
-    /// Of the weights; sequences count their own.
+    /// Of the weights, but for an embedding that another model lends; sequences count their own.
     std::size_t memory_bytes() const {
         const weights& w = parts_->weight;
-        std::size_t total = w.embedding.memory_bytes() + w.head.memory_bytes() + w.final_norm.size() * sizeof(float);
+        std::size_t total = w.head.memory_bytes() + w.fusion.weight.memory_bytes();
+        if (!w.embedding_is_lent) total += w.embedding->memory_bytes();
+        for (const auto* norm : {&w.final_norm, &w.fusion.embedding_norm, &w.fusion.hidden_norm}) {
+            total += norm->size() * sizeof(float);
+        }
         for (const auto& layer : w.layers) {
             for (const auto* matrix : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate,
                                        &layer.up, &layer.down}) {
@@ -98,8 +106,7 @@ class host_model {
     /// the sequence is extended again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
     /// overflow, or last exceeds the number of tokens.
     scores extend(sequence& s, std::span<const token> tokens, std::size_t last) const {
-        run(s, tokens, last, true);
-        return {s.logits_.data(), last, vocabulary_size()};
+        return run(s, tokens, last, true);
     }
     scores extend(sequence& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
 
@@ -122,6 +129,8 @@ class host_model {
     scores hidden(const sequence& s) const { return {s.hidden_.data(), s.rows_, hidden_size()}; }
 
  private:
+    friend class eagle_model;
+
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
         parts(config c, weights w, const load_options& options)
@@ -144,29 +153,39 @@ class host_model {
         validate(c, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         weights w = weight_reader(file, c, std::move(names), options.weights).read(layers, head_tokens);
-        return host_model(std::move(c), std::move(w), options);
+        host_model made(std::move(c), std::move(w), options);
+        made.fingerprint_ = io::fingerprint(file);
+        return made;
     }
 
-    /// Appends the tokens, with hidden states and, where they are wanted, logits of the last `last`.
-    void run(sequence& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
+    /// Appends the tokens, with hidden states and, where they are wanted, logits of the last `last`. `states` are those
+    /// that the inputs are fused with, one per token, in a model that does so.
+    scores run(sequence& s, std::span<const token> tokens, std::size_t last, bool with_logits,
+               const float* states = nullptr) const {
         check(s);
         check(s, tokens, last);
         s.cache_.reserve(s.length_ + tokens.size());
         float* logits = with_logits ? s.logits_.require(last * vocabulary_size()) : nullptr;
         float* hidden = s.hidden_.require(last * hidden_size());
+        if ((states != nullptr) != parts_->weight.fuses()) {
+            augur::detail::fail("tokens ", states == nullptr ? "without" : "with", " hidden states, for a model that ",
+                                states == nullptr ? "fuses them with its inputs" : "takes none");
+        }
         const std::lock_guard lock(parts_->busy);
         for (std::size_t done = 0; done < tokens.size();) {
             const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
             const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
             const std::size_t first = std::clamp(unwanted, done, done + rows);
             const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
-            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted, &s.cache_,
+            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted,
+                                 states == nullptr ? nullptr : states + done * hidden_size(), &s.cache_,
                                  hidden + row * hidden_size(),
                                  with_logits ? logits + row * vocabulary_size() : nullptr});
             done += rows;
         }
         s.length_ += tokens.size();
         s.rows_ = last;
+        return {logits, with_logits ? last : 0, vocabulary_size()};
     }
 
     static std::size_t default_threads() {
@@ -199,6 +218,7 @@ class host_model {
 
     std::unique_ptr<parts> parts_;
     weight_format format_;
+    std::string fingerprint_;
     std::size_t context_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,11 +55,25 @@ struct layer_weights {
     backend::host::packed_matrix gate, up, down;
 };
 
+/// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's embedding
+/// followed by a hidden state, each through an RMS norm if it has one.
+struct fusion_weights {
+    backend::host::packed_matrix weight;
+    std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
+};
+
 struct weights {
-    backend::host::packed_matrix embedding, head;  ///< no head where it is the whole embedding
-    std::vector<token> head_tokens;                ///< ascending: whose rows the head has; empty means all
+    std::shared_ptr<const backend::host::packed_matrix> embedding;  ///< models of one family share it
+    bool embedding_is_lent = false;                                 ///< by another model, which counts it
+    backend::host::packed_matrix head;                              ///< none where it is the whole embedding
+    std::vector<token> head_tokens;  ///< ascending: whose rows the head has; empty means all
     std::vector<layer_weights> layers;
     std::vector<float> final_norm;
+    fusion_weights fusion;  ///< no weight where inputs are embeddings
+
+    bool fuses() const { return fusion.weight.rows() != 0; }
+    /// The head, or the embedding that stands for it.
+    const backend::host::packed_matrix& output() const { return head.rows() != 0 ? head : *embedding; }
 };
 
 /// What a file calls its tensors, and how it orders the rows of queries and keys.
@@ -129,16 +144,66 @@ class weight_reader {
 
     /// These layers of the file, and a head of these tokens (none: of all). See selection.hpp.
     weights read(const std::vector<std::size_t>& layers, const std::vector<token>& head_tokens) const {
-        weights out;
-        out.embedding = matrix(names_.embedding, config_.vocabulary, config_.width);
+        weights out = read_layers(layers);
+        out.embedding = shared_matrix(names_.embedding, config_.vocabulary, config_.width);
         if (!config_.tied_head || !head_tokens.empty()) {
             out.head = matrix(config_.tied_head ? names_.embedding : names_.head, config_.vocabulary, config_.width,
                               {head_tokens.begin(), head_tokens.end()});
         }
         out.head_tokens = head_tokens;
+        return out;
+    }
+
+    /// These layers and the norm after them, without embedding and head.
+    weights read_layers(const std::vector<std::size_t>& layers) const {
+        weights out;
         out.final_norm = vector(names_.final_norm, config_.width);
         for (const std::size_t index : layers) out.layers.push_back(read_layer(index));
         return out;
+    }
+
+    /// A tensor of `size` numbers, as floats.
+    std::vector<float> vector(const std::string& name, std::size_t size) const {
+        const auto& view = tensor(name, {size});
+        std::vector<float> out(size);
+        io::dequantize(view.type, view.bytes, out);
+        return out;
+    }
+
+    /// Of the tensor, which is rows x columns, the rows `sources` in their order; none: all.
+    backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
+                                        const std::vector<std::size_t>& sources = {}) const {
+        const auto& view = tensor(name, {rows, columns});
+        const auto type = type_for(view.type, format_);
+        const std::size_t row_bytes = view.bytes.size() / rows;
+        if (columns % io::block_size(type) != 0) {
+            augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
+                                io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
+        }
+        backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
+        std::vector<float> values(columns);
+        std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
+        for (std::size_t row = 0; row < out.rows(); ++row) {
+            const auto bytes = view.bytes.subspan((sources.empty() ? row : sources[row]) * row_bytes, row_bytes);
+            if (type == view.type) {
+                out.set_row(row, bytes);
+                continue;
+            }
+            if (view.type == io::tensor_type::q5_0 && format_ == weight_format::keep) {
+                io::widen_q5_0(bytes, converted);
+            } else {
+                io::dequantize(view.type, bytes, values);
+                io::quantize(type, values, converted);
+            }
+            out.set_row(row, converted);
+        }
+        if constexpr (requires { file_.release(view.bytes); }) file_.release(view.bytes);
+        return out;
+    }
+
+    std::shared_ptr<const backend::host::packed_matrix> shared_matrix(const std::string& name, std::size_t rows,
+                                                                      std::size_t columns) const {
+        return std::make_shared<const backend::host::packed_matrix>(matrix(name, rows, columns));
     }
 
  private:
@@ -176,13 +241,6 @@ class weight_reader {
         return view;
     }
 
-    std::vector<float> vector(const std::string& name, std::size_t size) const {
-        const auto& view = tensor(name, {size});
-        std::vector<float> out(size);
-        io::dequantize(view.type, view.bytes, out);
-        return out;
-    }
-
     /// The file's rows of queries or keys in an order that puts rotary pairs next to each other; none where they are.
     std::vector<std::size_t> paired_rows(std::size_t rows) const {
         std::vector<std::size_t> out;
@@ -191,37 +249,6 @@ class weight_reader {
             const std::size_t in_head = row % size;
             out.push_back(row - in_head + in_head / 2 + (in_head % 2) * (size / 2));
         }
-        return out;
-    }
-
-    /// Of the tensor, which is rows x columns, the rows `sources` in their order; none: all.
-    backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
-                                        const std::vector<std::size_t>& sources = {}) const {
-        const auto& view = tensor(name, {rows, columns});
-        const auto type = type_for(view.type, format_);
-        const std::size_t row_bytes = view.bytes.size() / rows;
-        if (columns % io::block_size(type) != 0) {
-            augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
-                                io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
-        }
-        backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
-        std::vector<float> values(columns);
-        std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
-        for (std::size_t row = 0; row < out.rows(); ++row) {
-            const auto bytes = view.bytes.subspan((sources.empty() ? row : sources[row]) * row_bytes, row_bytes);
-            if (type == view.type) {
-                out.set_row(row, bytes);
-                continue;
-            }
-            if (view.type == io::tensor_type::q5_0 && format_ == weight_format::keep) {
-                io::widen_q5_0(bytes, converted);
-            } else {
-                io::dequantize(view.type, bytes, values);
-                io::quantize(type, values, converted);
-            }
-            out.set_row(row, converted);
-        }
-        if constexpr (requires { file_.release(view.bytes); }) file_.release(view.bytes);
         return out;
     }
 

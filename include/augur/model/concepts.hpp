@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -131,6 +132,19 @@ struct batch_item {
 template <class M>
 concept BatchModel = Model<M> && requires(const M& model, std::span<const batch_item<sequence_t<M>>> items) {
     { model.extend_batch(items) } -> LogitRows;
+};
+
+/// A model whose inputs are tokens that each come with a hidden state, as layers that draft on a target's states have them.
+/// `model.extend(sequence, tokens, states, last)`: as extend with the last rows only; states are tokens.size() times
+/// hidden_size() numbers. Its own hidden states may stand for the target's where these are not known.
+/// Laws: those of Model, of pairs of token and state instead of tokens.
+template <class M>
+concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
+    TruncatesSequences<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens,
+                                      std::span<const float> states, std::size_t last) {
+    { model.hidden_size() } -> std::convertible_to<std::size_t>;
+    { model.extend(sequence, tokens, states, last) } -> LogitRows;
+    { model.hidden(std::as_const(sequence)) } -> LogitRows;
 };
 
 /// True unless the model declares that its rows depend on how many are computed together.

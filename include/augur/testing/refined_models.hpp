@@ -99,6 +99,75 @@ class hidden_state_mock : public function_model {
 
 static_assert(PrefillsStates<hidden_state_mock>);
 
+/// Models FusedModel: a row depends on all tokens, as the row of `model`, and on every number of the states with them. Its
+/// hidden states are the first numbers of its rows.
+class fused_mock {
+ public:
+    struct sequence_type {
+        std::vector<token> tokens;
+        std::vector<float> states, rows;
+    };
+
+    /// hidden_size: at most the model's vocabulary.
+    fused_mock(function_model model, std::size_t hidden_size) : model_(std::move(model)), hidden_size_(hidden_size) {}
+
+    std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
+    std::size_t context_length() const { return model_.context_length(); }
+    std::size_t hidden_size() const { return hidden_size_; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& sequence) const { return sequence.tokens.size(); }
+
+    scores extend(sequence_type& sequence, std::span<const token> tokens, std::span<const float> states,
+                  std::size_t last) const {
+        if (states.size() != tokens.size() * hidden_size_ || last > tokens.size()) {
+            augur::detail::fail("extend: ", tokens.size(), " tokens with ", states.size(), " numbers, last ", last);
+        }
+        if (sequence.tokens.size() + tokens.size() > context_length()) {
+            augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ", tokens.size(),
+                                " in a context of ", context_length());
+        }
+        sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+        sequence.states.insert(sequence.states.end(), states.begin(), states.end());
+        sequence.rows.assign(last * vocabulary_size(), 0.0f);
+        for (std::size_t i = 0; i < last; ++i) {
+            fill_row(sequence, sequence.tokens.size() - last + i + 1,
+                     std::span(sequence.rows).subspan(i * vocabulary_size(), vocabulary_size()));
+        }
+        return {sequence.rows.data(), last, vocabulary_size()};
+    }
+    /// Each row's first numbers.
+    std::vector<logit_row> hidden(const sequence_type& sequence) const {
+        std::vector<logit_row> states;
+        for (std::size_t at = 0; at < sequence.rows.size(); at += vocabulary_size()) {
+            states.push_back(logit_row(sequence.rows).subspan(at, hidden_size_));
+        }
+        return states;
+    }
+
+    void truncate(sequence_type& sequence, std::size_t length) const {
+        if (length > sequence.tokens.size()) {
+            augur::detail::fail("cannot truncate a sequence of ", sequence.tokens.size(), " tokens to ", length);
+        }
+        sequence.tokens.resize(length);
+        sequence.states.resize(length * hidden_size_);
+    }
+
+ private:
+    void fill_row(const sequence_type& sequence, std::size_t length, std::span<float> row) const {
+        model_.fill_row(std::span(sequence.tokens).first(length), row);
+        for (std::size_t i = 0; i < length * hidden_size_; ++i) {
+            for (std::size_t t = 0; t < row.size(); ++t) {
+                row[t] += static_cast<float>((7 * i + 5 * t) % 11) / 20 * sequence.states[i];
+            }
+        }
+    }
+
+    function_model model_;
+    std::size_t hidden_size_;
+};
+
+static_assert(FusedModel<fused_mock>);
+
 /// Models SplitModel. A layer rotates the state by one place to the left; what enters the first layer is the row of logits
 /// rotated to the right by all of them, so that the last layer leaves the row itself, bit for bit.
 class split_mock : public function_model {

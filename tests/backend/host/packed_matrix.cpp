@@ -25,6 +25,27 @@ BOOST_AUTO_TEST_CASE(rows_come_back_as_dequantisation_gives_them) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(selected_rows_are_the_same_bits) {
+    std::mt19937 random(2);
+    const std::vector<std::size_t> chosen{36, 0, 17, 17, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 31, 32, 1};
+    for (const auto format : all_formats) {
+        for (const std::size_t depth : depths_of(format)) {
+            const auto [packed, widened] = random_matrix(format, 37, depth, random);
+            static_cast<void>(widened);
+            const auto some = packed.selected(chosen);
+            BOOST_TEST(some.rows() == chosen.size());
+            BOOST_TEST((some.format() == format));
+            std::vector<float> found(depth), wanted(depth);
+            for (std::size_t row = 0; row < chosen.size(); ++row) {
+                some.unpack_row(row, found);
+                packed.unpack_row(chosen[row], wanted);
+                BOOST_TEST(same_bits(found, wanted), host::name_of(format) << " row " << row);
+            }
+            BOOST_CHECK_THROW(packed.selected(std::vector<std::size_t>{37}), augur::error);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(halves_widen_exactly) {
     BOOST_TEST(host::half_to_float(0x0001) == 0x1p-24f);
     BOOST_TEST(host::half_to_float(0x03ff) == 1023 * 0x1p-24f);

@@ -54,6 +54,18 @@ class packed_matrix {
         }
     }
 
+    /// These rows, in this order, as they are.
+    packed_matrix selected(std::span<const std::size_t> rows) const {
+        packed_matrix out(format_, rows.size(), depth_);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            if (rows[row] >= rows_) detail::fail("row ", rows[row], " of a matrix of ", rows_, " rows");
+            for (std::size_t k = 0; k < depth_; k += layout_.depth) {
+                copy_block(format_, place(rows[row], k), out.place(row, k));
+            }
+        }
+        return out;
+    }
+
     /// The row as floats, exactly as dequantisation gives them.
     void unpack_row(std::size_t row, std::span<float> out) const {
         check_row(row, out.size(), depth_, " numbers");

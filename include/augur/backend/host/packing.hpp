@@ -130,6 +130,22 @@ inline void pack_block(storage format, const packed_place& to, const std::byte* 
     }
 }
 
+/// Copies a row's part of a block from one panel to another, as it is: of every sixteen elements the lane's.
+inline void copy_block(storage format, const packed_place& from, const packed_place& to) {
+    const storage_layout layout = layout_of(format);
+    const auto copy = [&](const std::byte* source, std::byte* out, std::size_t begin, std::size_t end,
+                          std::size_t element) {
+        for (std::size_t at = begin; at < end; at += panel_rows * element) {
+            std::memcpy(out + at + element * to.lane, source + at + element * from.lane, element);
+        }
+    };
+    const bool has_minima = format == storage::q4_1 || format == storage::q4_k;
+    const std::size_t halves = layout.header_bytes == 0 ? 0 : has_minima ? 64 : 32;
+    copy(from.header, to.header, 0, halves, 2);
+    copy(from.header, to.header, halves, layout.header_bytes, 1);
+    copy(from.words, to.words, 0, layout.word_bytes, format == storage::f16 ? 2 : 4);
+}
+
 /// One weight, as dequantisation of the file gives it. (Every product of a scale and its factors is exact in binary32.)
 inline float weight_at(storage format, const packed_place& at) {
     using namespace packing;

@@ -1,0 +1,84 @@
+#pragma once
+// A mark by which a model's file is known again.
+
+#include <algorithm>
+#include <augur/io/gguf.hpp>
+#include <augur/io/safetensors.hpp>
+#include <augur/io/tensor.hpp>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace augur::io {
+
+/// FNV-1a of 64 bits.
+class fnv_hash {
+ public:
+    void add(std::span<const std::byte> bytes) {
+        for (const std::byte b : bytes) value_ = (value_ ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3u;
+    }
+    void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+    /// As `bytes` bytes, the lowest first.
+    void add(std::uint64_t number, std::size_t bytes) {
+        for (std::size_t i = 0; i < bytes; ++i) {
+            const auto b = static_cast<std::byte>(number >> (8 * i));
+            add({&b, 1});
+        }
+    }
+    /// Sixteen hexadecimal digits.
+    std::string text() const {
+        std::string out;
+        for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[value_ >> shift & 15];
+        return out;
+    }
+
+ private:
+    std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+namespace detail {
+
+/// The first and the last 4096 bytes: enough to tell models apart, little enough to read at every start.
+inline void add_ends(fnv_hash& hash, std::span<const std::byte> bytes) {
+    const std::size_t size = std::min<std::size_t>(bytes.size(), 4096);
+    hash.add(bytes.first(size));
+    hash.add(bytes.last(size));
+}
+
+}  // namespace detail
+
+/// Of names, types, shapes and the ends of the data of all tensors, in the order of the file. The same tensors under other
+/// metadata have the same fingerprint. It tells models apart; it is no defence against somebody who wants them confused.
+inline std::string fingerprint(const gguf_view& file) {
+    fnv_hash hash;
+    for (const tensor_view& tensor : file.tensors()) {
+        hash.add(tensor.name);
+        hash.add(ggml_number(tensor.type), 4);
+        for (auto d = tensor.shape.rbegin(); d != tensor.shape.rend(); ++d) hash.add(*d, 8);
+        detail::add_ends(hash, tensor.bytes);
+    }
+    return hash.text();
+}
+
+/// The same of safetensors: in the order of names, whichever file they are in, with the name of the dtype for the type.
+inline std::string fingerprint(const safetensors_folder& folder) {
+    std::vector<const tensor_view*> order;
+    for (const tensor_view& tensor : folder.tensors()) order.push_back(&tensor);
+    std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->name < b->name; });
+    fnv_hash hash;
+    for (const tensor_view* tensor : order) {
+        hash.add(tensor->name);
+        std::string dtype(name_of(tensor->type));
+        for (char& letter : dtype) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+        hash.add(dtype);
+        for (const std::uint64_t d : tensor->shape) hash.add(d, 8);
+        detail::add_ends(hash, tensor->bytes);
+    }
+    return hash.text();
+}
+
+}  // namespace augur::io

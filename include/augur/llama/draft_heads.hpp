@@ -1,0 +1,158 @@
+#pragma once
+// Medusa's and Hydra's heads on the CPU. See docs/draft/heads.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/host/aligned_buffer.hpp"
+#include "augur/llama/host_model.hpp"
+#include "augur/llama/member.hpp"
+#include "augur/llama/selection.hpp"
+#include "augur/llama/workers.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::llama {
+
+/// One head: out = state + silu(weight * inputs + bias), where the inputs are the state and, in Hydra's heads, the embeddings
+/// of the tokens since.
+struct head_weights {
+    backend::host::packed_matrix weight;
+    std::vector<float> bias;
+};
+
+/// Models augur::DraftHeads. Const and safe to share: workspaces of several threads take turns.
+class draft_heads {
+ public:
+    class workspace_type {
+        friend class draft_heads;
+        backend::host::float_buffer inputs, out, logits;
+    };
+
+    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Throws augur::error, naming the
+    /// file and the values, where it was made for another target or its shapes contradict each other. Of the options,
+    /// weights, threads and instruction_set count.
+    static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
+                            const load_options& options = {}) {
+        const member_file file(path, kind, target);
+        config c = target.configuration();
+        const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+        std::vector<head_weights> heads;
+        while (true) {
+            const std::string name = "augur.head." + std::to_string(heads.size()) + ".";
+            if (!file.tensors().find(name + "weight")) break;
+            head_weights head;
+            const std::size_t inputs = kind == "hydra" ? heads.size() + 2 : 1;
+            head.weight = reader.matrix(name + "weight", c.width, inputs * c.width);
+            head.bias = reader.vector(name + "bias", c.width);
+            heads.push_back(std::move(head));
+        }
+        if (heads.empty()) augur::detail::fail(path.string(), ": there is no tensor augur.head.0.weight");
+        return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(), options);
+    }
+
+    /// From parts: `output` has the rows of `head_tokens`, ascending, or of all if none are named.
+    draft_heads(std::vector<head_weights> heads, const host_model& target, std::vector<token> head_tokens,
+                backend::host::packed_matrix output, const load_options& options)
+        : parts_(
+              std::make_unique<parts>(std::move(heads), target, std::move(head_tokens), std::move(output), options)) {}
+
+    std::size_t vocabulary_size() const { return parts_->embedding->rows(); }
+    std::size_t hidden_size() const { return parts_->embedding->depth(); }
+    std::size_t head_count() const { return parts_->heads.size(); }
+    std::size_t memory_bytes() const {
+        std::size_t total = parts_->output.memory_bytes();
+        for (const auto& head : parts_->heads) {
+            total += head.weight.memory_bytes() + head.bias.size() * sizeof(float);
+        }
+        return total;
+    }
+    workspace_type make_workspace() const { return {}; }
+
+    /// The logits of what follows `tokens`, by the head of this number. Throws unless there is such a head, the state has
+    /// hidden_size() numbers, and the tokens are head + 1 of the vocabulary.
+    logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
+                  std::size_t head) const {
+        check(state, tokens, head);
+        float* logits = workspace.logits.require(vocabulary_size());
+        const std::lock_guard lock(parts_->busy);
+        parts_->run(workspace, state, tokens, parts_->heads[head], logits);
+        return {logits, vocabulary_size()};
+    }
+
+ private:
+    /// On the heap, for its addresses must not change when the heads are moved.
+    struct parts : workers {
+        parts(std::vector<head_weights> all, const host_model& target, std::vector<token> ids, matrix rows,
+              const load_options& options)
+            : workers(backend::host::kernels_of(options.instruction_set),
+                      options.threads != 0 ? options.threads : target.threads()),
+              heads(std::move(all)),
+              embedding(target.parameters().embedding),
+              head_tokens(std::move(ids)),
+              output(std::move(rows)) {}
+
+        void run(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
+                 const head_weights& head, float* logits) {
+            const std::size_t width = state.size();
+            float* inputs = workspace.inputs.require(head.weight.depth());
+            std::copy(state.begin(), state.end(), inputs);
+            for (std::size_t i = 1; i * width < head.weight.depth(); ++i) {
+                embedding->unpack_row(static_cast<std::size_t>(tokens[i - 1]), {inputs + i * width, width});
+            }
+            float* out = workspace.out.require(2 * width);
+            multiply(head.weight, inputs, out);
+            for (std::size_t i = 0; i < width; ++i) out[i] += head.bias[i];
+            std::fill_n(out + width, width, 1.0f);
+            kernels_.silu_product(out, out + width, width);
+            for (std::size_t i = 0; i < width; ++i) out[i] += state[i];
+            multiply(output, out, logits);
+            if (!head_tokens.empty()) spread_logits(head_tokens, {logits, embedding->rows()});
+        }
+
+        /// out = weight * in.
+        void multiply(const matrix& weight, const float* in, float* out) {
+            const auto format = input_of(weight.format());
+            const auto* prepared = reinterpret_cast<const std::byte*>(in);
+            if (format != backend::host::input_format::f32) {
+                const std::size_t size = backend::host::input_bytes(format, weight.depth());
+                if (copy.size() < size) copy = backend::host::aligned_buffer(size);
+                kernels_.prepare(format, in, 0, weight.depth(), copy.data());
+                prepared = copy.data();
+            }
+            multiply_shared(weight, backend::host::product_of(weight, prepared, 1, out));
+        }
+
+        std::vector<head_weights> heads;
+        std::shared_ptr<const matrix> embedding;
+        std::vector<token> head_tokens;
+        matrix output;
+        backend::host::aligned_buffer copy;
+        std::mutex busy;
+    };
+
+    void check(std::span<const float> state, std::span<const token> tokens, std::size_t head) const {
+        if (head >= head_count()) augur::detail::fail("head ", head, " of ", head_count());
+        if (state.size() != hidden_size() || tokens.size() != head + 1) {
+            augur::detail::fail("head ", head, " reads a state of ", hidden_size(), " numbers and ", head + 1,
+                                " tokens, not ", state.size(), " and ", tokens.size());
+        }
+        for (const token id : tokens) {
+            if (id < 0 || static_cast<std::size_t>(id) >= vocabulary_size()) {
+                augur::detail::fail("the token ", id, " is outside the vocabulary of ", vocabulary_size());
+            }
+        }
+    }
+
+    std::unique_ptr<parts> parts_;
+};
+
+}  // namespace augur::llama

@@ -1,0 +1,71 @@
+#pragma once
+// A layer that drafts on a target's hidden states, on the CPU. See docs/draft/eagle.md.
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "augur/llama/host_model.hpp"
+#include "augur/llama/member.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::llama {
+
+/// A Llama, of one layer as a rule, whose inputs are embeddings fused with hidden states. Models augur::FusedModel with
+/// bitwise rows. Const and safe to share, as host_model is. Positions count from 0: rotary positions matter by their
+/// distance only.
+class eagle_model {
+ public:
+    using sequence_type = sequence;
+
+    /// Loads the member `eagle` of a family. It has the target's embedding, shared, and of the target's head the rows that
+    /// the file names, copied. Throws augur::error, naming the file and the values, where it was made for another target.
+    /// Of the options, head_tokens and layers are the file's to say.
+    static eagle_model load(const std::filesystem::path& path, const host_model& target,
+                            const load_options& options = {}) {
+        const member_file file(path, "eagle", target);
+        const config c = file.configuration();
+        weights w = file.read(options.weights);
+        const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+        w.fusion.weight = reader.matrix("augur.fusion.weight", c.width, 2 * c.width);
+        const auto norm = [&](const char* name) {
+            return file.tensors().find(name) ? reader.vector(name, c.width) : std::vector<float>();
+        };
+        w.fusion.embedding_norm = norm("augur.fusion.embedding_norm.weight");
+        w.fusion.hidden_norm = norm("augur.fusion.hidden_norm.weight");
+        return eagle_model(c, std::move(w), options);
+    }
+
+    /// From parts, for tests. The weights have a fusion.
+    eagle_model(config c, weights w, const load_options& options) : model_(std::move(c), std::move(w), options) {
+        if (!model_.parameters().fuses()) augur::detail::fail("a model without a fusion takes no hidden states");
+    }
+
+    const config& configuration() const { return model_.configuration(); }
+    std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
+    std::size_t context_length() const { return model_.context_length(); }
+    std::size_t hidden_size() const { return model_.hidden_size(); }
+    std::size_t memory_bytes() const { return model_.memory_bytes(); }
+
+    sequence make_sequence() const { return model_.make_sequence(); }
+    std::size_t length(const sequence& s) const { return model_.length(s); }
+    void truncate(sequence& s, std::size_t length) const { model_.truncate(s, length); }
+
+    /// Appends the tokens with their states; returns a row of logits for each of the last `last`. As host_model::extend.
+    scores extend(sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t last) const {
+        if (states.size() != tokens.size() * hidden_size()) {
+            augur::detail::fail(tokens.size(), " tokens with hidden states of ", hidden_size(), " numbers need ",
+                                tokens.size() * hidden_size(), " of them, but there are ", states.size());
+        }
+        return model_.run(s, tokens, last, true, states.data());
+    }
+    scores hidden(const sequence& s) const { return model_.hidden(s); }
+
+ private:
+    host_model model_;
+};
+
+}  // namespace augur::llama

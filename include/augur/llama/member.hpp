@@ -1,0 +1,119 @@
+#pragma once
+// The files of a family: small models that were made for one target, and share its embedding and head.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "augur/io/gguf.hpp"
+#include "augur/io/quote.hpp"
+#include "augur/llama/gguf_config.hpp"
+#include "augur/llama/host_model.hpp"
+#include "augur/llama/selection.hpp"
+#include "augur/llama/weights.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::llama {
+
+/// What a file says it is: `augur.member`; empty for a file that is no member of a family.
+inline std::string member_kind(const io::gguf_view& file) {
+    return file.get_or<std::string>("augur.member", "");
+}
+
+/// Throws, with both fingerprints, unless the member was made for this target.
+inline void check_target(const io::gguf_view& file, const host_model& target) {
+    const auto made_for = file.get<std::string>("augur.target.fingerprint");
+    if (made_for == target.fingerprint()) return;
+    detail::fail(file.path().string(), ": this ", member_kind(file), " was made for ",
+                 io::quote(file.get_or<std::string>("augur.target.name", "another model")), " with the fingerprint ",
+                 made_for, ", but the target's is ", target.fingerprint().empty() ? "unknown" : target.fingerprint());
+}
+
+/// A member's GGUF file, with what it leaves out taken from its target. Errors: another kind of member, another target, and
+/// what gguf_file, read_config and weight_reader refuse.
+class member_file {
+ public:
+    member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target)
+        : file_(path), target_(target) {
+        if (const auto found = member_kind(file_); found != kind) {
+            detail::fail(origin(), ": augur.member is ", io::quote(found), ", but ", io::quote(kind), " was wanted");
+        }
+        check_target(file_, target);
+        if (file_.contains("augur.head.tokens")) head_tokens_ = file_.array<std::int32_t>("augur.head.tokens");
+        if (chosen_tokens(head_tokens_, target.vocabulary_size(), origin()) != head_tokens_) {
+            detail::fail(origin(), ": augur.head.tokens are not in ascending order");
+        }
+    }
+
+    const io::gguf_file& tensors() const { return file_; }
+    const std::vector<token>& head_tokens() const { return head_tokens_; }
+
+    /// Of the layers in the file.
+    config configuration() const {
+        const config c = read_config(file_, target_.vocabulary_size());
+        const auto same = [&](const char* what, std::size_t own, std::size_t others) {
+            if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
+        };
+        same("the width", c.width, target_.hidden_size());
+        same("the vocabulary", c.vocabulary, target_.vocabulary_size());
+        return c;
+    }
+
+    /// All layers of the file; its embedding, or else the target's, shared; its head, or else the rows of the target's that
+    /// belong to the head tokens.
+    weights read(weight_format format) const {
+        const config c = configuration();
+        const weight_reader<io::gguf_file> reader(file_, c, gguf_names(), format);
+        const tensor_names names = gguf_names();
+        std::vector<std::size_t> layers(c.layers);
+        std::iota(layers.begin(), layers.end(), std::size_t{0});
+        weights out = reader.read_layers(layers);
+        out.head_tokens = head_tokens_;
+        const bool own_embedding = file_.find(names.embedding) != nullptr;
+        out.embedding_is_lent = !own_embedding;
+        out.embedding = own_embedding ? reader.shared_matrix(names.embedding, c.vocabulary, c.width)
+                                      : target_.parameters().embedding;
+        if (file_.find(names.head)) {
+            out.head = reader.matrix(names.head, head_tokens_.empty() ? c.vocabulary : head_tokens_.size(), c.width);
+        } else if (!head_tokens_.empty() || own_embedding || target_.parameters().head.rows() != 0) {
+            out.head = target_head();
+        }
+        return out;
+    }
+
+    /// The rows of the target's head that belong to the head tokens; all if none are named.
+    backend::host::packed_matrix target_head() const {
+        const weights& lent = target_.parameters();
+        if (!lent.head_tokens.empty()) detail::fail(origin(), ": its target's head has not the rows of all tokens");
+        std::vector<std::size_t> rows(head_tokens_.begin(), head_tokens_.end());
+        if (rows.empty()) {
+            rows.resize(target_.vocabulary_size());
+            std::iota(rows.begin(), rows.end(), std::size_t{0});
+        }
+        return lent.output().selected(rows);
+    }
+
+ private:
+    std::string origin() const { return file_.path().string(); }
+
+    io::gguf_file file_;
+    const host_model& target_;
+    std::vector<token> head_tokens_;
+};
+
+/// The member `draft` of a family: a Llama of few layers. Throws augur::error, naming the file and the values, where it was
+/// made for another target. Of the options, head_tokens and layers are the file's to say.
+inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
+                             const load_options& options = {}) {
+    const member_file file(path, "draft", target);
+    return host_model(file.configuration(), file.read(options.weights), options);
+}
+
+}  // namespace augur::llama

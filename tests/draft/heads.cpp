@@ -1,0 +1,114 @@
+#include "augur/draft/heads.hpp"
+
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <augur/testing/scheme_laws.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(draft_heads)
+
+/// Rows that depend on the state and the head, and on the tokens if it sees them, as Hydra's do.
+struct heads_mock {
+    struct workspace_type {
+        std::vector<float> row;
+    };
+    testing::function_model rows;
+    bool sees_tokens = true;
+    std::size_t count = 3;
+
+    std::size_t vocabulary_size() const { return rows.vocabulary_size(); }
+    std::size_t hidden_size() const { return rows.vocabulary_size(); }
+    std::size_t head_count() const { return count; }
+    workspace_type make_workspace() const { return {}; }
+    logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
+                  std::size_t head) const {
+        BOOST_TEST_REQUIRE(tokens.size() == head + 1);
+        std::vector<token> seen{static_cast<token>(head)};
+        if (sees_tokens) seen.insert(seen.end(), tokens.begin(), tokens.end());
+        workspace.row.resize(vocabulary_size());
+        rows.fill_row(seen, workspace.row);
+        for (std::size_t i = 0; i < state.size(); ++i) workspace.row[i] += state[state.size() - 1 - i] / 2;
+        return workspace.row;
+    }
+};
+
+static_assert(DraftHeads<heads_mock>);
+static_assert(Drafter<draft::heads<const heads_mock&>> && FollowsStates<draft::heads<const heads_mock&>>);
+static_assert(shows_rows<draft::heads<heads_mock>>);
+
+template <class Scheme>
+auto session_of(const Scheme& scheme, std::span<const token> prompt, std::size_t tokens = 1000) {
+    return decode::session<Scheme>(scheme, prompt, {.temperature = {0}}, {.max_tokens = tokens},
+                                   random::philox_chooser(0));
+}
+
+void drafts_from_one_state(bool sees_tokens) {
+    const testing::hidden_state_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2), sees_tokens};
+    const auto scheme = speculate(draft::heads(source), target, policy::fixed_length{9}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+    for (int round = 0; round < 20; ++round) {
+        std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        auto fresh = target.make_sequence();
+        const auto state = target.extend(fresh, std::span(text).first(text.size() - 1)).back();
+        std::vector<token> expected;
+        auto workspace = source.make_workspace();
+        for (std::size_t head = 0; head < 3; ++head) {  // as many as there are
+            const auto row = source.row(workspace, state, std::span(text).last(head + 1), head);
+            expected.push_back(static_cast<token>(std::max_element(row.begin(), row.end()) - row.begin()));
+            text.push_back(expected.back());
+        }
+        BOOST_TEST(decode::step(scheme, session).proposed.tokens() == std::span<const token>(expected),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_head_guesses_one_token_further_from_the_state_before_the_last_token) {
+    drafts_from_one_state(false);
+    drafts_from_one_state(true);
+}
+
+void keeps_the_laws(bool sees_tokens) {
+    const testing::hidden_state_mock target(testing::hashed_model(3, 1));
+    const heads_mock source{testing::hashed_model(3, 2), sees_tokens, 2};
+    const auto r = testing::drafter_laws(draft::heads(source, draft::sampled{}), target);
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.checked.size() == 7u, r);
+
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const policy::fixed_length two{2};
+    const auto scheme = speculate(source, target, two, accept::rejection_sampling{});
+    static_assert(std::is_same_v<decltype(scheme)::drafter_type, draft::heads<const heads_mock&, draft::sampled>>);
+    const auto found = testing::scheme_laws(scheme, chosen, {.cases = 6});
+    BOOST_TEST(found.kept(), found);
+    const auto promised = [&](const auto& other) {
+        return testing::broken_promise(other, std::vector<token>{2, 0}, chosen);
+    };
+    BOOST_TEST(promised(speculate(source, target, two, accept::coupled{})) == "");
+    chosen.sampling.temperature.value = 0;
+    BOOST_TEST(promised(speculate(source, target, two, accept::exact{})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(every_law_is_kept) {
+    keeps_the_laws(false);
+    keeps_the_laws(true);
+}
+
+BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
+    const testing::hidden_state_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2)};
+    const auto scheme = speculate(draft::heads(source), target, policy::fixed_length{2}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2});
+    BOOST_TEST(decode::step(scheme, session).proposed.size() == 0u);
+    BOOST_TEST(decode::step(scheme, session).proposed.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

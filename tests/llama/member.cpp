@@ -1,0 +1,117 @@
+#include "augur/llama/member.hpp"
+
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/testing/promise.hpp>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "llama/family.hpp"
+
+BOOST_AUTO_TEST_SUITE(llama_member)
+
+using namespace augur;
+using namespace augur::testing;
+
+namespace {
+
+const std::vector<std::int32_t> kept{1, 2, 16, 17, 40, 75};
+
+/// The rows of a whole Llama, with -infinity for what is not kept.
+std::vector<float> pruned(std::vector<float> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (!std::binary_search(kept.begin(), kept.end(), static_cast<std::int32_t>(i % 77))) {
+            rows[i] = -std::numeric_limits<float>::infinity();
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_draft_borrows_what_its_file_leaves_out) {
+    using enum io::tensor_type;
+    const temporary_directory folder;
+    const auto tokens = some_tokens(9, 77);
+    for (const auto type : {f32, bf16, q8_0, q4_1}) {
+        for (const bool own_head : {false, true}) {
+            small_llama file(type);
+            if (own_head) file.shapes["output.weight"] = {77, 64};
+            const auto target = file.load();
+            small_llama part = small_member("draft", target, type);
+            part.lists["augur.head.tokens"] = kept;
+            const auto path = part.write(folder / "draft.gguf");
+            const auto draft = llama::load_draft(path, target, {.threads = 2});
+            BOOST_TEST(draft.layer_count() == 1u);
+
+            const io::gguf_file layers(path);
+            llama::config c = llama::read_config(layers, 77);
+            llama::weights by_hand =
+                llama::weight_reader(layers, c, llama::gguf_names(), llama::weight_format::keep).read_layers({0});
+            by_hand.embedding = target.parameters().embedding;
+            const std::vector<std::size_t> all = [] {
+                std::vector<std::size_t> rows(77);
+                for (std::size_t i = 0; i < 77; ++i) rows[i] = i;
+                return rows;
+            }();
+            by_hand.head = target.parameters().output().selected(all);
+            const llama::host_model whole(c, std::move(by_hand), {});
+            BOOST_TEST(same_bits(logits_in_steps(draft, tokens, 4), pruned(logits_in_steps(whole, tokens, 9))),
+                       io::name_of(type) << (own_head ? ", own head" : ""));
+            BOOST_TEST(draft.memory_bytes() < target.memory_bytes() / 2);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_may_bring_its_own_embedding_and_head) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    small_llama part = small_member("draft", target);
+    part.shapes["token_embd.weight"] = {77, 64};
+    part.shapes["output.weight"] = {kept.size(), 64};
+    part.lists["augur.head.tokens"] = kept;
+    const auto draft = llama::load_draft(part.write(folder / "draft.gguf"), target);
+    const auto row = logits_in_steps(draft, std::vector<token>{5}, 1);
+    BOOST_TEST(same_bits(row, pruned(row)));
+    BOOST_TEST(!std::isinf(row[40]));
+    BOOST_TEST(draft.parameters().embedding != target.parameters().embedding);
+    part.lists.clear();
+    BOOST_CHECK_EXCEPTION(llama::load_draft(part.write(folder / "draft.gguf"), target), error,
+                          says({"output.weight", "6", "77"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_of_a_family_leaves_the_law_as_it_is) {
+    const temporary_directory folder;
+    const auto target = small_llama(io::tensor_type::f32, 32, 4, 2, 24, 4).load({.threads = 1});
+    small_llama part = small_member("draft", target);
+    part.lists["augur.head.tokens"] = {1, 3};
+    const auto draft = llama::load_draft(part.write(folder / "draft.gguf"), target, {.threads = 1});
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const std::vector<token> prompt{2, 0, 1};
+    const policy::fixed_length two{2};
+    BOOST_TEST(broken_promise(speculate(draft, target, two, accept::rejection_sampling{}), prompt, chosen) == "");
+    chosen.sampling.temperature.value = 0;
+    BOOST_TEST(broken_promise(speculate(draft, target, two, accept::exact{}), prompt, chosen) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_made_for_another_target_is_refused) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    const auto other = small_llama(io::tensor_type::f16).load();
+    BOOST_TEST(target.fingerprint().size() == 16u);
+    BOOST_TEST(target.fingerprint() != other.fingerprint());
+    const auto path = small_member("draft", target).write(folder / "draft.gguf");
+    BOOST_CHECK_EXCEPTION(llama::load_draft(path, other), error,
+                          says({"draft.gguf", "'a small one'", target.fingerprint(), other.fingerprint()}));
+    small_llama wide = small_member("draft", target);
+    wide.sizes["llama.embedding_length"] = 32;
+    BOOST_CHECK_EXCEPTION(llama::load_draft(wide.write(folder / "wide.gguf"), target), error,
+                          says({"wide.gguf", "the width is 32", "64"}));
+    BOOST_CHECK_EXCEPTION(llama::load_draft(small_llama().write(folder / "plain.gguf"), target), error,
+                          says({"plain.gguf", "augur.member", "'draft'"}));
+    const auto pruned = small_llama().load({.head_tokens = {1, 2}});
+    BOOST_CHECK_EXCEPTION(llama::load_draft(path, pruned), error, says({"draft.gguf", "head"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

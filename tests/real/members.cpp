@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/decode/generate.hpp>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+
+#include "augur/llama/draft_heads.hpp"
+#include "augur/llama/eagle_model.hpp"
+#include "augur/llama/member.hpp"
+#include "llama/family.hpp"
+
+// Drafters made for SmolLM2-135M-Instruct, random ones and those of its family: the text stays plain decoding's.
+BOOST_AUTO_TEST_SUITE(real_members)
+
+using namespace augur;
+using namespace augur::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+const llama::host_model& target() {
+    static const auto loaded =
+        llama::host_model::load(fs::path(AUGUR_MODEL_DIRECTORY) / "SmolLM2-135M-Instruct.Q4_1.gguf");
+    return loaded;
+}
+
+const std::vector<token> prompt{504, 3575, 282, 4649, 314};
+
+template <class Drafts>
+void keeps_the_text(const Drafts& drafts, const std::string& what) {
+    decode::options chosen;
+    chosen.stop.max_tokens = 40;
+    const policy::fixed_length four{4};
+    for (const float temperature : {0.0f, 0.8f}) {
+        chosen.sampling.temperature.value = temperature;
+        const auto expected = decode::generate(plain(target()), prompt, chosen).tokens;
+        const auto made = decode::generate(speculate(drafts, target(), four, accept::coupled{}), prompt, chosen);
+        BOOST_TEST(made.tokens == expected, what);
+        BOOST_TEST(made.counts.stages.back().drafted > 0u, what);
+        BOOST_TEST_MESSAGE(what << " at temperature " << temperature << ": " << made.counts.accepted_length());
+    }
+}
+
+void keeps_the_text(const fs::path& path) {
+    const std::string kind = llama::member_kind(io::gguf_file(path));
+    if (kind == "eagle") keeps_the_text(llama::eagle_model::load(path, target()), path.string());
+    if (kind == "draft") keeps_the_text(llama::load_draft(path, target()), path.string());
+    if (kind == "medusa" || kind == "hydra") {
+        keeps_the_text(llama::draft_heads::load(path, kind, target()), path.string());
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(random_members_change_nothing) {
+    const temporary_directory folder;
+    small_llama eagle = small_eagle(target(), true, io::tensor_type::q8_0);
+    eagle.lists["augur.head.tokens"] = some_tokens(1, 1000);
+    keeps_the_text(eagle.write(folder / "eagle.gguf"));
+    keeps_the_text(small_eagle(target(), false, io::tensor_type::f16).write(folder / "whole.gguf"));
+    keeps_the_text(small_member("draft", target(), io::tensor_type::bf16).write(folder / "draft.gguf"));
+    keeps_the_text(small_heads("hydra", target(), io::tensor_type::q8_0).write(folder / "hydra.gguf"));
+    keeps_the_text(small_heads("medusa", target(), io::tensor_type::f32).write(folder / "medusa.gguf"));
+}
+
+BOOST_AUTO_TEST_CASE(its_family_changes_nothing) {
+    const fs::path families = fs::path(AUGUR_TEST_DATA) / ".." / ".." / "examples" / "family";
+    if (!fs::exists(families)) return;
+    for (const auto& file : fs::recursive_directory_iterator(families)) {
+        if (file.path().extension() != ".gguf") continue;
+        const io::gguf_file member(file.path());
+        if (member.get_or<std::string>("augur.target.fingerprint", "") != target().fingerprint()) continue;
+        keeps_the_text(file.path());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
