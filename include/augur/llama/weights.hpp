@@ -144,8 +144,9 @@ class weight_reader {
 
     /// These layers of the file, and a head of these tokens (none: of all). See selection.hpp.
     weights read(const std::vector<std::size_t>& layers, const std::vector<token>& head_tokens) const {
+        auto embedding = shared_matrix(names_.embedding, config_.vocabulary, config_.width);  // what sizes are told by
         weights out = read_layers(layers);
-        out.embedding = shared_matrix(names_.embedding, config_.vocabulary, config_.width);
+        out.embedding = std::move(embedding);
         if (!config_.tied_head || !head_tokens.empty()) {
             out.head = matrix(config_.tied_head ? names_.embedding : names_.head, config_.vocabulary, config_.width,
                               {head_tokens.begin(), head_tokens.end()});
