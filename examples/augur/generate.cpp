@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <augur/detail/stopwatch.hpp>
 #include <filesystem>
 #include <memory>
@@ -21,6 +22,7 @@ struct generate_options {
     prompt_options prompt;
     scheme_options scheme;
     std::vector<std::string> drafts;
+    std::vector<std::string> heads;
     transform::settings sampling{.temperature = {0}};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128;
@@ -59,21 +61,28 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command.add_option("--draft", into.drafts, "A smaller model of the same vocabulary that drafts (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    command.add_option("--scheme", s.scheme, "auto, plain, lookup, sd or eaad")->type_name("NAME")->default_str("auto");
+    command
+        .add_option("--heads", into.heads,
+                    "A member of the model's family that drafts: eagle, medusa, hydra, draft or ngram (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra or eagle")
+        ->type_name("NAME")
+        ->default_str("auto");
     command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
-    add_text(command, "--length", length,
-             "Tokens drafted per round: 4 with sd, what pays with lookup; with eaad the most", "K");
+    add_text(command, "--length", length, "Tokens drafted per round: 4 with sd, else what pays; with eaad the most",
+             "K");
     const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
         s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup: shortest n-gram that counts", "N", "1");
-    add_number(command, "--lookup-max", s.lookup_max, "lookup: longest n-gram looked for", "N", "8");
+    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
+    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");
 }
 
 /// "ID=VALUE", each.
@@ -137,22 +146,22 @@ class generator {
  public:
     explicit generator(const generate_options& chosen)
         : chosen_(chosen),
-          scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size())),
+          named_(named_members(chosen.drafts, chosen.heads)),
+          scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size(), named_)),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
         if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
-        if (uses_draft_model(scheme_)) {
-            model_options options = chosen.model;
-            options.context = 0;
-            draft_.emplace(load_model(chosen.drafts.front(), options));
-        }
+        load_drafters();
         load_seconds_ = watch.seconds();
     }
 
-    bool drafts() const { return draft_.has_value(); }
+    /// Whether the scheme drafts with this file.
+    bool uses(const std::string& path) const {
+        return std::find(drafter_paths_.begin(), drafter_paths_.end(), path) != drafter_paths_.end();
+    }
     /// Without a tokenizer there is none.
     bool has_text() const { return words_.has_value(); }
 
@@ -167,9 +176,10 @@ class generator {
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
         report.load_seconds = load_seconds_;
-        report.weight_bytes = target_->memory_bytes() + (draft_ ? draft_->memory_bytes() : 0);
+        report.weight_bytes = target_->memory_bytes() + drafters_.memory_bytes();
         report.settings = settings_as_json(chosen_, *target_);
-        report.composed = run(scheme_, *target_, draft_ ? &*draft_ : nullptr, request);
+        report.settings["drafters"] = drafter_paths_;
+        report.composed = run(scheme_, *target_, drafters_, request);
         return report;
     }
 
@@ -179,12 +189,27 @@ class generator {
         const passing_note note("decoding plainly, to compare ...");
         run_request request{prompt_, options(), {}};
         request.options.on_token = [](const auto&) { return !interruption::pressed(); };
-        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *target_, nullptr, request);
+        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *target_, {}, request);
         if (plain.finish == finish_reason::cancelled) return std::nullopt;
         return plain;
     }
 
  private:
+    /// What the user named, or the member of a family that was made for the target.
+    void load_drafters() {
+        model_options options = chosen_.model;
+        options.context = 0;
+        const auto used = members_used_by(scheme_.scheme);
+        for (const std::string& kind : used) {
+            const auto named = named_.find(kind);
+            const std::string path = named != named_.end() ? named->second : find_member(kind, *target_);
+            if (path.empty() && kind == used.front()) refuse_without(scheme_.scheme, kind, *target_);
+            if (path.empty()) continue;
+            load_member(drafters_, kind, path, *target_, load_options_of(options));
+            drafter_paths_.push_back(path);
+        }
+    }
+
     decode::options options() const {
         decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
         options.sampling.bias = parse_biases(chosen_.biases);
@@ -202,14 +227,17 @@ class generator {
     void warm_up(run_request request) const {
         request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
         request.on_round = {};
-        run(scheme_, *target_, draft_ ? &*draft_ : nullptr, request);
+        run(scheme_, *target_, drafters_, request);
     }
 
     const generate_options& chosen_;
+    member_files named_;
     scheme_options scheme_;
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
-    std::optional<llama::host_model> target_, draft_;
+    std::optional<llama::host_model> target_;
+    members drafters_;
+    std::vector<std::string> drafter_paths_;
     double load_seconds_ = 0;
 };
 
@@ -222,8 +250,12 @@ void generate(const generate_options& chosen) {
         trace.emplace(*chosen.trace);
         on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
     }
-    if (!chosen.drafts.empty() && !made.drafts()) {
+    if (!chosen.drafts.empty() && !made.uses(chosen.drafts.front())) {
         std::fprintf(stderr, "augur: note: this scheme uses no draft model, so --draft is not loaded\n");
+    }
+    for (const std::string& path : chosen.heads) {
+        if (made.uses(path)) continue;
+        std::fprintf(stderr, "augur: note: this scheme has no use for %s, so --heads is not loaded\n", path.c_str());
     }
     std::optional<text_output> output;
     if (!chosen.json) output.emplace(look_of(STDOUT_FILENO));
@@ -263,7 +295,7 @@ void add_generate(CLI::App& program) {
     add_text(
         *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
         "Write one JSON object per round to FILE", "FILE");
-    add_reserved_options(*command, {"--heads", "--bank", "--adapter", "--calibration"});
+    add_reserved_options(*command, {"--bank", "--adapter", "--calibration"});
     command->callback([chosen] { generate(*chosen); });
 }
 

@@ -40,10 +40,12 @@ std::string as_conversation(const prompt_options& options, const std::string& te
 
 }  // namespace
 
+llama::load_options load_options_of(const model_options& options) {
+    return {.weights = parse_weights(options.weights), .threads = options.threads, .context_length = options.context};
+}
+
 llama::host_model load_model(const std::string& path, const model_options& options) {
-    const llama::weight_format weights = parse_weights(options.weights);
-    return llama::host_model::load(path,
-                                   {.weights = weights, .threads = options.threads, .context_length = options.context});
+    return llama::host_model::load(path, load_options_of(options));
 }
 
 std::optional<io::tokenizer> load_tokenizer(const std::string& path) {

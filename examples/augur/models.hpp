@@ -11,6 +11,9 @@
 
 namespace augur::program {
 
+/// Throws for a format that is not there.
+llama::load_options load_options_of(const model_options& options);
+
 llama::host_model load_model(const std::string& path, const model_options& options);
 
 /// The model's tokenizer, or nothing if the file holds none.

@@ -109,7 +109,7 @@ std::string length_of(const generation_report& report) {
     const auto& length = report.scheme.length;
     if (report.scheme.scheme == "plain") return "";
     if (length) return ", length " + std::to_string(*length);
-    return report.scheme.scheme == "lookup" ? ", length as it pays" : "";
+    return report.scheme.scheme == "eaad" ? "" : ", length as it pays";
 }
 
 std::string verdict_on_text(const generation_report& report) {

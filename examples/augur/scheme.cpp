@@ -7,6 +7,8 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/draft/first_of.hpp>
+#include <augur/draft/ngram_store.hpp>
 #include <augur/draft/nothing.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/quote.hpp>
@@ -23,16 +25,13 @@ namespace {
 struct later_scheme {
     std::string_view name, needs;
 };
-constexpr std::array<later_scheme, 10> later_schemes = {{{"hybrid", "several drafters at once"},
-                                                         {"fsd", "a fuzzy criterion in the program"},
-                                                         {"psd_a", "cascades of models"},
-                                                         {"psd_f", "cascades of models"},
-                                                         {"ead", "switching between models"},
-                                                         {"medusa", "draft heads"},
-                                                         {"hydra", "draft heads"},
-                                                         {"entmtp", "draft heads"},
-                                                         {"kangaroo", "a trained exit"},
-                                                         {"dvi", "a trained exit"}}};
+constexpr std::array<later_scheme, 7> later_schemes = {{{"fsd", "a fuzzy criterion in the program"},
+                                                        {"psd_a", "cascades of models"},
+                                                        {"psd_f", "cascades of models"},
+                                                        {"ead", "switching between models"},
+                                                        {"entmtp", "draft trees"},
+                                                        {"kangaroo", "a trained exit"},
+                                                        {"dvi", "a trained exit"}}};
 
 using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 
@@ -57,9 +56,11 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 4> valid = {"plain", "lookup", "sd", "eaad"};
+    constexpr std::array<std::string_view, 8> valid = {"plain", "lookup", "hybrid", "sd",
+                                                       "eaad",  "medusa", "hydra",  "eagle"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-        detail::fail("scheme ", io::quote(name), " is unknown; valid are auto, plain, lookup, sd, eaad");
+        detail::fail("scheme ", io::quote(name),
+                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle");
     }
 }
 
@@ -104,8 +105,19 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     result.cache_bytes = s.target.sequence().memory_bytes();
     if constexpr (requires { s.drafter_state.sequence(); }) {
         result.cache_bytes += s.drafter_state.sequence().memory_bytes();
+    } else if constexpr (requires { s.drafter_state.sequence.memory_bytes(); }) {
+        result.cache_bytes += s.drafter_state.sequence.memory_bytes();
     }
     return result;
+}
+
+/// What `auto` is with these files.
+std::string scheme_for(const member_files& named) {
+    if (named.contains("ngram")) return "hybrid";
+    for (const char* kind : {"eagle", "hydra", "medusa"}) {
+        if (named.contains(kind)) return kind;
+    }
+    return named.contains("draft") ? "eaad" : "lookup";
 }
 
 policy::entropy_bins bins_of(const scheme_options& chosen) {
@@ -116,40 +128,58 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
 
 }  // namespace
 
-bool uses_draft_model(const scheme_options& resolved) {
-    return resolved.scheme == "sd" || resolved.scheme == "eaad";
+std::vector<std::string> members_used_by(const std::string& scheme) {
+    if (scheme == "hybrid") return {"ngram", "eagle"};
+    if (scheme == "sd" || scheme == "eaad") return {"draft"};
+    if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
+    return {};
 }
 
-scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts) {
-    if (chosen.scheme == "auto") chosen.scheme = drafts == 0 ? "lookup" : "eaad";
+scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
+                       const member_files& named) {
+    if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);
-    const bool uses_draft = uses_draft_model(chosen);
-    if (uses_draft && drafts == 0) detail::fail("scheme '", chosen.scheme, "' needs a draft model: give --draft FILE");
-    if (uses_draft && drafts > 1) {
+    if (drafts > 1 && (chosen.scheme == "sd" || chosen.scheme == "eaad")) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
     if (!chosen.length && chosen.scheme == "sd") chosen.length = 4;
     static_cast<void>(bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
+    if (chosen.scheme == "hybrid" && chosen.lookup_max < 2) {
+        detail::fail("--lookup-max is ", chosen.lookup_max, ", but hybrid looks for n-grams of 2 tokens and more");
+    }
     return chosen;
 }
 
-run_result run(const scheme_options& resolved, const llama::host_model& target, const llama::host_model* draft,
+run_result run(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                const run_request& request) {
     const auto compose = [&](auto criterion) {
-        if (resolved.scheme == "lookup") {
-            const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
+        const auto as_it_pays = [&](const auto& drafter) {
             if (!resolved.length)
-                return run_scheme(speculate(lookup, target, policy::cost_aware{}, criterion), request);
-            return run_scheme(speculate(lookup, target, policy::fixed_length{*resolved.length}, criterion), request);
+                return run_scheme(speculate(drafter, target, policy::cost_aware{}, criterion), request);
+            return run_scheme(speculate(drafter, target, policy::fixed_length{*resolved.length}, criterion), request);
+        };
+        if (resolved.scheme == "lookup") {
+            return as_it_pays(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max));
+        }
+        if (drafters.ngrams) {
+            // What the text itself repeats is the better guess, unless it rests on a single token.
+            const draft::prompt_lookup lookup(std::max<std::size_t>(resolved.lookup_min, 2), resolved.lookup_max);
+            const draft::ngram_store store(*drafters.ngrams);
+            if (!drafters.eagle) return as_it_pays(draft::first_of(lookup, store));
+            using drawing = typename augur::detail::drawing_for<decltype(criterion)>::type;
+            return as_it_pays(draft::first_of(lookup, store, draft::eagle(*drafters.eagle, drawing{})));
+        }
+        if (drafters.eagle) return as_it_pays(*drafters.eagle);
+        if (drafters.heads) return as_it_pays(*drafters.heads);
+        if (resolved.scheme == "eaad") {
+            return run_scheme(speculate(*drafters.draft, target, bins_of(resolved), criterion), request);
         }
         if (resolved.scheme == "sd") {
-            return run_scheme(speculate(*draft, target, policy::fixed_length{*resolved.length}, criterion), request);
-        }
-        if (resolved.scheme == "eaad") {
-            return run_scheme(speculate(*draft, target, bins_of(resolved), criterion), request);
+            const policy::fixed_length fixed{*resolved.length};
+            return run_scheme(speculate(*drafters.draft, target, fixed, criterion), request);
         }
         return run_scheme(speculate(draft::nothing{}, target, policy::fixed_length{0}, criterion), request);
     };

@@ -11,13 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "members.hpp"
+
 namespace augur::program {
 
 /// What the user chose; empty names mean that the program chooses.
 struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
-    std::optional<std::size_t> length{};  ///< unset: 4 with sd, what pays with lookup, the bins' with eaad
+    std::optional<std::size_t> length{};  ///< unset: 4 with sd, the bins' with eaad, else what pays
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
     std::size_t lookup_min = 1;
@@ -25,8 +27,12 @@ struct scheme_options {
 };
 
 /// The same with every choice made. Throws where a name is unknown or not available, or the scheme cannot be composed
-/// with these settings and this many draft models.
-scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts);
+/// with these settings and this many draft models. `named`: the files that the user names.
+scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
+                       const member_files& named);
+
+/// The members of a family that a scheme drafts with, in order; all but the first are used only where there are some.
+std::vector<std::string> members_used_by(const std::string& scheme);
 
 /// One finished round, whatever the scheme.
 struct round_summary {
@@ -61,12 +67,9 @@ struct run_result {
     }
 };
 
-/// Whether a scheme drafts with a model.
-bool uses_draft_model(const scheme_options& resolved);
-
-/// Decodes by a resolved scheme. `draft` may be null for schemes that need none. Throws augur::error, also where the
-/// model's logits were invalid.
-run_result run(const scheme_options& resolved, const llama::host_model& target, const llama::host_model* draft,
+/// Decodes by a resolved scheme, for which the members that it uses are loaded. Throws augur::error, also where the model's
+/// logits were invalid.
+run_result run(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                const run_request& request);
 
 }  // namespace augur::program

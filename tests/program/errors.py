@@ -6,8 +6,9 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from program import DRAFT, FOLDER, TARGET, ProgramTest, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 
 class Generate(ProgramTest):
@@ -43,15 +44,15 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, sd, eaad"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):
-        for scheme in ("hybrid", "fsd", "psd_a", "psd_f", "ead", "medusa", "hydra", "entmtp", "kangaroo", "dvi"):
+        for scheme in ("fsd", "psd_a", "psd_f", "ead", "entmtp", "kangaroo", "dvi"):
             self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
-        for flag in ("--heads", "--bank", "--adapter", "--calibration"):
+        for flag in ("--bank", "--adapter", "--calibration"):
             self.refused([flag, "not available in this version"], flag, "file")
         self.refused(["'cuda'", "not available in this version"], "--device", "cuda")
         for command in ("entropy", "tune", "grow", "learn"):
@@ -67,6 +68,33 @@ class Generate(ProgramTest):
         other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)
         self.refused(["300", "262"], "--draft", other)
         self.refused("absent.gguf", "--draft", FOLDER / "absent.gguf")
+
+    def test_hybrid(self):
+        hybrid = ("--scheme", "hybrid")
+        self.refused(["'hybrid'", "--heads", "ngram.gguf"], *hybrid)
+        self.refused(["absent.gguf", "No such file"], *hybrid, "--heads", FOLDER / "absent.gguf")
+        self.refused(["augur.member", "ngram"], *hybrid, "--heads", DRAFT)
+        other = ngram_file.write(FOLDER / "other_ngrams.gguf", [[5, 262]])
+        self.refused(["other_ngrams.gguf", "262"], *hybrid, "--heads", other)
+        sound = ngram_file.write(FOLDER / "ngrams.gguf", [[5, 6]])
+        self.refused(["--lookup-max", "1", "2"], *hybrid, "--heads", sound, "--lookup-max", "1")
+
+    def test_members(self):
+        for scheme in ("medusa", "hydra", "eagle"):
+            self.refused([f"'{scheme}'", "--heads", f"{scheme}.gguf", FINGERPRINT], "--scheme", scheme)
+        for kind in ("eagle", "medusa", "hydra", "draft"):
+            path = tiny_model.write_member(FOLDER / f"foreign_{kind}.gguf", kind, "0123456789abcdef")
+            self.refused([path, kind, "'a tiny one'", "0123456789abcdef", FINGERPRINT], "--heads", path)
+        foreign = family("foreign", ["draft", "eagle"], "0123456789abcdef")
+        self.refuses(
+            ["'eagle'", str(foreign), FINGERPRINT], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "eagle", family=foreign
+        )
+        self.refused([DRAFT, "''", "eagle, medusa, hydra"], "--heads", DRAFT)
+        self.refused("absent.gguf", "--heads", FOLDER / "absent.gguf")
+        eagle = tiny_model.write_member(FOLDER / "eagle.gguf", "eagle", FINGERPRINT)
+        self.refused(["'hydra'", "--heads", "hydra.gguf"], "--heads", eagle, "--scheme", "hydra")
+        self.refused([eagle, "'eagle'", "so is"], "--heads", eagle, "--heads", eagle)
+        self.refused([eagle, "'eagle'", "'draft'"], "--draft", eagle, "--scheme", "sd")
 
     def test_bins(self):
         for edges, lengths, expected in (

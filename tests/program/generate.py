@@ -9,8 +9,9 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest, run  # noqa: E402
+from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest, family, run  # noqa: E402
 
 SCHEMA = {
     "text": str,
@@ -165,10 +166,79 @@ class Reference(ProgramTest):
             self.assertEqual(known["greedy"], self.generated(*arguments, model=folder / "stories260K.gguf")["ids"])
 
 
+class Members(ProgramTest):
+    """Drafters that were made for the target, named or found."""
+
+    SCHEMES = {"eagle": "eagle", "medusa": "medusa", "hydra": "hydra", "sd": "draft", "eaad": "draft"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.family = family("members", ["eagle", "medusa", "hydra", "draft"])
+
+    def member(self, kind):
+        return str(self.family / "tiny" / f"{kind}.gguf")
+
+    def test_the_text_is_that_of_plain_decoding(self):
+        for temperature in (0, 0.8):
+            drawn = ["--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", "--temperature", temperature]
+            plain = self.generated(*drawn, "--scheme", "plain")["ids"]
+            for scheme, kind in self.SCHEMES.items():
+                made = self.generated(*drawn, "--scheme", scheme, family=self.family)
+                self.assertEqual(plain, made["ids"], scheme)
+                self.assertEqual([self.member(kind)], made["settings"]["drafters"])
+                self.assertGreater(made["stages"][0]["drafted"], 0)
+
+    def test_heads_choose_the_scheme(self):
+        for kind in ("eagle", "medusa", "hydra"):
+            self.assertEqual(kind, self.generated("--prompt", "a b", "--heads", self.member(kind))["scheme"])
+        self.assertEqual("eaad", self.generated("--prompt", "a b", "--heads", self.member("draft"))["scheme"])
+        self.assertEqual("sd", self.generated("--prompt", "a", "--draft", self.member("draft"), "--scheme", "sd")["scheme"])
+
+    def test_what_is_named_goes_before_what_is_found(self):
+        made = self.generated("--prompt", "a b", "--scheme", "sd", "--draft", DRAFT, family=self.family)
+        self.assertEqual([DRAFT], made["settings"]["drafters"])
+
+    def test_hybrid_goes_on_with_a_network(self):
+        """The table knows nothing of this text, so that all drafts are lookup's and the layer's."""
+        heads = ngram_file.write(FOLDER / "nothing.gguf", [[5, 6]], orders=(2,))
+        for more in ((), ("--temperature", 0.8, "--accept", "coupled")):
+            drawn = ["--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--length", 3, *more]
+            plain = self.generated(*drawn, "--scheme", "plain")["ids"]
+            alone = self.generated(*drawn, "--heads", heads)
+            made = self.generated(*drawn, "--heads", heads, "--heads", self.member("eagle"))
+            self.assertEqual([("hybrid", plain)] * 2, [(each["scheme"], each["ids"]) for each in (alone, made)])
+            self.assertEqual([heads, self.member("eagle")], made["settings"]["drafters"])
+            self.assertGreater(made["stages"][0]["drafted"], alone["stages"][0]["drafted"])
+
+    def test_length(self):
+        for scheme, most in (("eagle", 6), ("hydra", 3)):  # three heads
+            made = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)
+            self.assertEqual(most, len(made["stages"][0]["positions"]))
+
+    def test_heads_that_are_not_used_are_noted(self):
+        done = self.works("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a", "--scheme", "lookup", "--json")
+        self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*--heads[^\n]*\n\Z")
+
+
 class Choices(ProgramTest):
     def test_auto(self):
         self.assertEqual("lookup", self.generated("--prompt", "a")["scheme"])
         self.assertEqual("eaad", self.generated("--prompt", "a", "--draft", DRAFT)["scheme"])
+
+    def test_hybrid(self):
+        """A table of the target's own text is right wherever the text comes by."""
+        prompt = ("--prompt", "the cat", "--max-tokens", 40)
+        plain = self.generated(*prompt, "--scheme", "plain")
+        text = plain["prompt_ids"] + plain["ids"]
+        heads = ngram_file.write(FOLDER / "own.gguf", [text], orders=(2, 3, 4))
+        for more in ((), ("--length", 4), ("--temperature", 0.8, "--seed", 3)):
+            expected = self.generated(*prompt, "--scheme", "plain", *more)["ids"]
+            made = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, *more)
+            self.assertEqual(("hybrid", expected), (made["scheme"], made["ids"]))
+        made = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, "--length", 4)
+        self.assertGreater(made["acceptance"], 0.5)
+        for key, value in (("accept", "exact"), ("policy", "fixed_length{.tokens=4}")):
+            self.assertEqual(value, made["settings"][key])
 
     def test_criterion_follows_the_temperature(self):
         promises = {

@@ -61,44 +61,97 @@ def tokenizer(chat_template):
     return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
 
 
-def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None):
-    """`spoil`: a value that the last weight of the final norm is replaced by."""
-    heads, head_size, feed_forward = 4, width // 4, 2 * width
-    pairs = [
-        pair("general.architecture", STRING, "llama"),
-        pair("llama.block_count", U32, layers),
-        pair("llama.embedding_length", U32, width),
-        pair("llama.attention.head_count", U32, heads),
-        pair("llama.attention.head_count_kv", U32, 2),
-        pair("llama.feed_forward_length", U32, feed_forward),
-        pair("llama.context_length", U32, context),
-        pair("llama.attention.layer_norm_rms_epsilon", F32, 1e-5),
-    ] + (tokenizer(chat_template) if words else [])
-    shapes = {"token_embd.weight": (width, vocabulary), "output_norm.weight": (width,)}
-    for layer in range(layers):
-        block = {
-            "attn_norm": (width,),
-            "attn_q": (width, width),
-            "attn_k": (width, 2 * head_size),
-            "attn_v": (width, 2 * head_size),
-            "attn_output": (width, width),
-            "ffn_norm": (width,),
-            "ffn_gate": (width, feed_forward),
-            "ffn_up": (width, feed_forward),
-            "ffn_down": (feed_forward, width),
-        }
-        shapes.update({f"blk.{layer}.{name}.weight": shape for name, shape in block.items()})
-    dice, directory, data = random.Random(seed), b"", b""
+def block(width, head_size, feed_forward):
+    return {
+        "attn_norm": (width,),
+        "attn_q": (width, width),
+        "attn_k": (width, 2 * head_size),
+        "attn_v": (width, 2 * head_size),
+        "attn_output": (width, width),
+        "ffn_norm": (width,),
+        "ffn_gate": (width, feed_forward),
+        "ffn_up": (width, feed_forward),
+        "ffn_down": (feed_forward, width),
+    }
+
+
+def random_tensors(shapes, seed, width):
+    """Ones for vectors, else normal numbers; a dictionary of (shape, numbers)."""
+    dice, tensors = random.Random(seed), {}
     for name, shape in shapes.items():
         count = shape[0] * (shape[1] if len(shape) == 2 else 1)
-        numbers = [1.0] * count if len(shape) == 1 else [dice.gauss(0, 1 / width**0.5) for _ in range(count)]
-        if name == "output_norm.weight" and spoil is not None:
-            numbers[-1] = spoil
+        tensors[name] = shape, [1.0] * count if len(shape) == 1 else [dice.gauss(0, 1 / width**0.5) for _ in range(count)]
+    return tensors
+
+
+def save(path, pairs, tensors):
+    directory, data = b"", b""
+    for name, (shape, numbers) in tensors.items():
         directory += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
         directory += struct.pack("<IQ", 0, len(data))
-        data += struct.pack(f"<{count}f", *numbers)
+        data += struct.pack(f"<{len(numbers)}f", *numbers)
         data += b"\0" * (-len(data) % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(pairs)) + b"".join(pairs) + directory
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs)) + b"".join(pairs) + directory
     with open(path, "wb") as file:
         file.write(head + b"\0" * (-len(head) % 32) + data)
     return str(path)
+
+
+def fingerprint(tensors):
+    """What tells models apart: FNV-1a of names, types, shapes and the ends of the data."""
+    state = 0xCBF29CE484222325
+    for name, (shape, numbers) in tensors.items():
+        data = struct.pack(f"<{len(numbers)}f", *numbers)
+        for byte in name.encode() + struct.pack(f"<I{len(shape)}Q", 0, *shape) + data[:4096] + data[-4096:]:
+            state = (state ^ byte) * 0x100000001B3 % 2**64
+    return f"{state:016x}"
+
+
+def architecture(layers, width, context):
+    return [
+        pair("general.architecture", STRING, "llama"),
+        pair("llama.block_count", U32, layers),
+        pair("llama.embedding_length", U32, width),
+        pair("llama.attention.head_count", U32, 4),
+        pair("llama.attention.head_count_kv", U32, 2),
+        pair("llama.feed_forward_length", U32, 2 * width),
+        pair("llama.context_length", U32, context),
+        pair("llama.attention.layer_norm_rms_epsilon", F32, 1e-5),
+    ]
+
+
+def model_tensors(seed, layers, width, vocabulary):
+    shapes = {"token_embd.weight": (width, vocabulary), "output_norm.weight": (width,)}
+    for layer in range(layers):
+        shapes.update({f"blk.{layer}.{name}.weight": shape for name, shape in block(width, width // 4, 2 * width).items()})
+    return random_tensors(shapes, seed, width)
+
+
+def write_member(path, kind, target, *, width=32, context=256, head_tokens=None):
+    """A member of the family of a target with this fingerprint: eagle, medusa, hydra or draft."""
+    shapes = {}
+    if kind in ("eagle", "draft"):
+        shapes = {f"blk.0.{name}.weight": shape for name, shape in block(width, width // 4, 2 * width).items()}
+        shapes["output_norm.weight"] = (width,)
+    if kind == "eagle":
+        shapes["augur.fusion.weight"] = (2 * width, width)
+        shapes["augur.fusion.hidden_norm.weight"] = (width,)
+    for head in range(3 if kind in ("medusa", "hydra") else 0):
+        shapes[f"augur.head.{head}.weight"] = (width * (head + 2 if kind == "hydra" else 1), width)
+        shapes[f"augur.head.{head}.bias"] = (width,)
+    pairs = architecture(1, width, context) + [
+        pair("augur.member", STRING, kind),
+        pair("augur.target.name", STRING, "a tiny one"),
+        pair("augur.target.fingerprint", STRING, target),
+    ]
+    if head_tokens:
+        pairs.append(array("augur.head.tokens", I32, head_tokens))
+    return save(path, pairs, random_tensors(shapes, 7, width))
+
+
+def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None):
+    """`spoil`: a value that the last weight of the final norm is replaced by."""
+    tensors = model_tensors(seed, layers, width, vocabulary)
+    if spoil is not None:
+        tensors["output_norm.weight"][1][-1] = spoil
+    return save(path, architecture(layers, width, context) + (tokenizer(chat_template) if words else []), tensors)

@@ -1,0 +1,43 @@
+#pragma once
+// Whoever drafts for the target: a file that the user names, or the member of a family that was made for this model.
+
+#include <augur/draft/ngram_table.hpp>
+#include <augur/llama/draft_heads.hpp>
+#include <augur/llama/eagle_model.hpp>
+#include <augur/llama/host_model.hpp>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace augur::program {
+
+/// As far as the scheme uses them.
+struct members {
+    std::optional<llama::host_model> draft;
+    std::optional<llama::eagle_model> eagle;
+    std::optional<llama::draft_heads> heads;
+    std::optional<draft::ngram_table> ngrams;
+
+    std::size_t memory_bytes() const;
+};
+
+/// Files by what they are: draft, eagle, medusa, hydra or ngram.
+using member_files = std::map<std::string, std::string>;
+
+/// The files that the user names. Throws where one of `heads` says that it is nothing of the kind, or two are the same.
+member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads);
+
+/// The file of this kind that was made for the target, in a folder of a family; empty if there is none. Families are the
+/// folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own.
+std::string find_member(const std::string& kind, const llama::host_model& target);
+
+/// For a scheme that needs a member which is neither named nor found.
+[[noreturn]] void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target);
+
+/// Loads a file as the member of this kind. A draft may also be any Llama.
+void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
+                 const llama::load_options& options);
+
+}  // namespace augur::program
