@@ -28,7 +28,7 @@ struct later_scheme {
 constexpr std::array<later_scheme, 7> later_schemes = {{{"fsd", "a fuzzy criterion in the program"},
                                                         {"psd_a", "cascades of models"},
                                                         {"psd_f", "cascades of models"},
-                                                        {"ead", "switching between models"},
+                                                        {"ead", "switching between models in the program"},
                                                         {"entmtp", "draft trees"},
                                                         {"kangaroo", "a trained exit"},
                                                         {"dvi", "a trained exit"}}};
