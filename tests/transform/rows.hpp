@@ -18,9 +18,9 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 inline std::vector<float> normal(std::mt19937& random, std::size_t size, float spread = 3) {
-    std::normal_distribution<float> drawn(0, spread);
+    std::normal_distribution<float> drawn;
     std::vector<float> row(size);
-    for (float& x : row) x = drawn(random);
+    for (float& x : row) x = spread * drawn(random);
     return row;
 }
 
