@@ -109,6 +109,7 @@ namespace detail {
 /// Rows after the prefix and the first tokens of the proposal, as verify::chain has them; counted.
 auto rows_of(auto& cache, model_statistics& counted, prefix& before, const proposal<point_mass>& proposed) {
     const augur::detail::stopwatch watch;
+    cache.rewind(before.tokens().first(before.size() - 1));  // a pass that threw may have left what was supposed
     counted.caught_up += before.size() - 1 - cache.tokens().size();
     ++counted.passes;
     const auto rows = verify::chain(cache, before, proposed);

@@ -147,12 +147,17 @@ class model_law_cases {
                      describe(more));
     }
 
+    /// The hidden states of these tokens, extended at once.
+    row_copies hidden_of(const std::vector<token>& tokens) const {
+        auto whole = model_.make_sequence();
+        model_.extend(whole, tokens);
+        return copy_of(model_.hidden(whole));
+    }
+
     std::string hidden_rows_equal_recomputation(choices& from) const {
         const auto tokens = some_tokens(from, 2, 6);
         const std::size_t first = from.between(1, tokens.size() - 1);
-        auto whole = model_.make_sequence();
-        model_.extend(whole, tokens);
-        const auto expected = copy_of(model_.hidden(whole));
+        const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
         model_.extend(parts, std::span(tokens).first(first));
         row_copies got = copy_of(model_.hidden(parts));
@@ -166,9 +171,7 @@ class model_law_cases {
     std::string states_without_rows_equal_those_with(choices& from) const {
         const auto tokens = some_tokens(from, 2, 6);
         const std::size_t first = from.between(1, tokens.size() - 1);
-        auto whole = model_.make_sequence();
-        model_.extend(whole, tokens);
-        const auto expected = copy_of(model_.hidden(whole));
+        const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
         row_copies got = copy_of(model_.extend_states(parts, std::span(tokens).first(first)));
         model_.extend(parts, std::span(tokens).subspan(first));
