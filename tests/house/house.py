@@ -74,7 +74,7 @@ class Headers(House):
 class Mirrors(House):
     def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
         offenders = []
-        for folder in ("accept", "draft", "policy"):
+        for folder in ("accept", "cascade", "draft", "policy"):
             for header in sorted((ROOT / "include" / "augur" / folder).glob("*.hpp")):
                 for mirror in (f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"):
                     if not (ROOT / mirror).is_file():
