@@ -1,7 +1,7 @@
 // augur bench verify: what one verification costs, by the number of rows.
 
 #include <algorithm>
-#include <augur/detail/stopwatch.hpp>
+#include <augur/tune/verify_curve.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,45 +21,13 @@ struct bench_options {
     bool json = false;
 };
 
-/// Tokens without meaning: what a pass costs does not depend on them.
-std::vector<token> some_tokens(std::size_t count, std::size_t vocabulary) {
-    std::vector<token> tokens(count);
-    for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<token>((i * 7919 + 13) % vocabulary);
-    return tokens;
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-/// Median milliseconds of a pass over each number of rows. The counts take turns, so that a disturbance meets all of them.
-std::vector<double> measure(const bench_options& chosen, const llama::host_model& model) {
-    auto sequence = model.make_sequence();
-    model.extend(sequence, some_tokens(chosen.prefix, model.vocabulary_size()), 0);
-    std::vector<std::vector<double>> times(chosen.rows.size());
-    for (std::size_t round = 0; round <= chosen.repetitions; ++round) {
-        for (std::size_t i = 0; i < chosen.rows.size(); ++i) {
-            const auto tokens = some_tokens(chosen.rows[i], model.vocabulary_size());
-            const detail::stopwatch watch;
-            model.extend(sequence, tokens, tokens.size());
-            const double taken = watch.seconds();
-            model.truncate(sequence, chosen.prefix);
-            if (round > 0) times[i].push_back(1000 * taken);  // the first warms up
-        }
-    }
-    std::vector<double> medians;
-    for (const auto& of : times) medians.push_back(median(of));
-    return medians;
-}
-
 void verify(const bench_options& chosen) {
     if (std::count(chosen.rows.begin(), chosen.rows.end(), 0u) > 0)
         detail::fail("--rows holds 0; a pass has at least 1");
     if (chosen.repetitions == 0) detail::fail("--repetitions is 0; a median needs at least 1");
     const llama::host_model model = load_model(chosen.model.path, chosen.model);
-    const std::vector<double> medians = measure(chosen, model);
+    std::vector<double> medians = tune::pass_seconds(model, chosen.rows, chosen.prefix, {chosen.repetitions});
+    for (double& taken : medians) taken *= 1000;
     if (chosen.json) {
         return print(nlohmann::ordered_json{{"model", chosen.model.path},
                                             {"weights", name_of(model.format())},

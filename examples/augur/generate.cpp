@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/policy/cost_aware.hpp>
+#include <augur/tune/verify_curve.hpp>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -63,7 +65,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->allow_extra_args(false);
     command
         .add_option("--heads", into.heads,
-                    "A member of the model's family that drafts: eagle, medusa, hydra, draft or ngram (repeatable)")
+                    "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra or eagle")
@@ -154,7 +156,12 @@ class generator {
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
+        if (scheme_.scheme == "auto") scheme_.scheme = auto_scheme(scheme_, !find_member("ngram", *target_).empty());
         load_drafters();
+        if (drafts_what_pays(scheme_)) {
+            const std::size_t most = policy::cost_aware_options{}.max_length;
+            verify_seconds_ = tune::verify_curve(*target_, most + 1);
+        }
         load_seconds_ = watch.seconds();
     }
 
@@ -167,7 +174,7 @@ class generator {
 
     generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
         const interruption stop;
-        run_request request{prompt_, options(), std::move(on_round)};
+        run_request request{prompt_, options(), std::move(on_round), verify_seconds_};
         if (chosen_.compare) warm_up(request);
         request.options.on_token = sink;
         generation_report report;
@@ -179,6 +186,7 @@ class generator {
         report.weight_bytes = target_->memory_bytes() + drafters_.memory_bytes();
         report.settings = settings_as_json(chosen_, *target_);
         report.settings["drafters"] = drafter_paths_;
+        if (!verify_seconds_.empty()) report.settings["verify_seconds"] = verify_seconds_;
         report.composed = run(scheme_, *target_, drafters_, request);
         return report;
     }
@@ -187,7 +195,7 @@ class generator {
     std::optional<run_result> decode_plainly() const {
         const interruption stop;
         const passing_note note("decoding plainly, to compare ...");
-        run_request request{prompt_, options(), {}};
+        run_request request{prompt_, options(), {}, {}};
         request.options.on_token = [](const auto&) { return !interruption::pressed(); };
         run_result plain = run({.scheme = "plain", .accept = "coupled"}, *target_, {}, request);
         if (plain.finish == finish_reason::cancelled) return std::nullopt;
@@ -238,6 +246,7 @@ class generator {
     std::optional<llama::host_model> target_;
     members drafters_;
     std::vector<std::string> drafter_paths_;
+    std::vector<double> verify_seconds_;  ///< where the length depends on it
     double load_seconds_ = 0;
 };
 

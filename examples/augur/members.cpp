@@ -4,6 +4,8 @@
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
+#include <augur/llama/early_exit.hpp>
+#include <augur/llama/qualifier.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -40,20 +42,31 @@ bool is_for(const fs::path& path, const llama::host_model& target) {
     return io::gguf_file(path).get_or<std::string>("augur.target.fingerprint", "") == target.fingerprint();
 }
 
-std::string kind_of(const std::string& path) {
+/// What a member is used as.
+std::string use_of(const std::string& path) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
+    if (kind == "exit" || kind == "qualifier") return "draft";
     for (const char* known : {"draft", "eagle", "medusa", "hydra", "ngram"}) {
         if (kind == known) return kind;
     }
     detail::fail("--heads ", path, ": augur.member is ", io::quote(kind),
-                 "; valid are draft, eagle, medusa, hydra, ngram");
+                 "; valid are draft, eagle, medusa, hydra, ngram, exit, qualifier");
 }
 
-/// Whether it is a GGUF file that says that it is a member of a family.
-bool is_member(const std::string& path) {
+/// The member that it says it is; empty if it is no member of a family.
+std::string member_in(const std::string& path) {
     std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return false;
-    return !llama::member_kind(io::gguf_file(path)).empty();
+    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
+    return llama::member_kind(io::gguf_file(path));
+}
+
+llama::host_model load_draft(const std::string& path, const llama::host_model& target,
+                             const llama::load_options& options) {
+    const std::string member = member_in(path);
+    if (member.empty()) return llama::host_model::load(path, options);
+    if (member == "exit") return llama::load_exit(path, target, 0, options);
+    if (member == "qualifier") return llama::load_qualifier(path, target, options);
+    return llama::load_draft(path, target, options);
 }
 
 draft::ngram_table load_ngrams(const std::string& path, const llama::host_model& target) {
@@ -73,10 +86,9 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
     member_files named;
     if (!drafts.empty()) named["draft"] = drafts.front();
     for (const std::string& path : heads) {
-        const auto [at, is_new] = named.emplace(kind_of(path), path);
+        const auto [at, is_new] = named.emplace(use_of(path), path);
         if (!is_new) {
-            detail::fail("--heads ", path, ": its augur.member is ", io::quote(at->first), ", but so is that of ",
-                         at->second);
+            detail::fail("--heads ", path, ": it is used as ", io::quote(at->first), ", but so is ", at->second);
         }
     }
     return named;
@@ -108,12 +120,10 @@ void load_member(members& into, const std::string& kind, const std::string& path
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
         into.eagle.emplace(llama::eagle_model::load(path, target, options));
-    } else if (kind != "draft") {
-        into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
-    } else if (is_member(path)) {
-        into.draft.emplace(llama::load_draft(path, target, options));
+    } else if (kind == "draft") {
+        into.draft.emplace(load_draft(path, target, options));
     } else {
-        into.draft.emplace(llama::host_model::load(path, options));
+        into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
     }
 }
 

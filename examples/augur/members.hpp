@@ -23,7 +23,7 @@ struct members {
     std::size_t memory_bytes() const;
 };
 
-/// Files by what they are: draft, eagle, medusa, hydra or ngram.
+/// Files by what they are used as: draft (which an exit and a qualifier are, too), eagle, medusa, hydra or ngram.
 using member_files = std::map<std::string, std::string>;
 
 /// The files that the user names. Throws where one of `heads` says that it is nothing of the kind, or two are the same.

@@ -117,7 +117,7 @@ std::string scheme_for(const member_files& named) {
     for (const char* kind : {"eagle", "hydra", "medusa"}) {
         if (named.contains(kind)) return kind;
     }
-    return named.contains("draft") ? "eaad" : "lookup";
+    return named.contains("draft") ? "eaad" : "auto";
 }
 
 policy::entropy_bins bins_of(const scheme_options& chosen) {
@@ -139,7 +139,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
-    check_scheme(chosen.scheme);
+    if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);
     if (drafts > 1 && (chosen.scheme == "sd" || chosen.scheme == "eaad")) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
@@ -153,12 +153,23 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     return chosen;
 }
 
+std::string auto_scheme(const scheme_options& chosen, bool has_ngrams) {
+    return has_ngrams && chosen.lookup_max >= 2 ? "hybrid" : "lookup";
+}
+
+bool drafts_what_pays(const scheme_options& resolved) {
+    constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
+    return !resolved.length && std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
+}
+
 run_result run(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                const run_request& request) {
     const auto compose = [&](auto criterion) {
         const auto as_it_pays = [&](const auto& drafter) {
-            if (!resolved.length)
-                return run_scheme(speculate(drafter, target, policy::cost_aware{}, criterion), request);
+            if (!resolved.length) {
+                const policy::cost_aware as_measured({.verify_seconds = request.verify_seconds});
+                return run_scheme(speculate(drafter, target, as_measured, criterion), request);
+            }
             return run_scheme(speculate(drafter, target, policy::fixed_length{*resolved.length}, criterion), request);
         };
         if (resolved.scheme == "lookup") {

@@ -26,10 +26,17 @@ struct scheme_options {
     std::size_t lookup_max = 8;
 };
 
-/// The same with every choice made. Throws where a name is unknown or not available, or the scheme cannot be composed
-/// with these settings and this many draft models. `named`: the files that the user names.
+/// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
+/// is unknown or not available, or the scheme cannot be composed with these settings and this many draft models. `named`: the
+/// files that the user names.
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named);
+
+/// What `auto` is for a target whose family has a table of n-grams, or has none.
+std::string auto_scheme(const scheme_options& chosen, bool has_ngrams);
+
+/// Whether the scheme drafts as many tokens as pay.
+bool drafts_what_pays(const scheme_options& resolved);
 
 /// The members of a family that a scheme drafts with, in order; all but the first are used only where there are some.
 std::vector<std::string> members_used_by(const std::string& scheme);
@@ -47,6 +54,7 @@ struct run_request {
     std::span<const token> prompt;
     decode::options options;
     std::function<void(const round_summary&)> on_round;  ///< may be empty
+    std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
 };
 
 /// A finished decoding, whatever the scheme. The seconds leave out what the sink of the options took.

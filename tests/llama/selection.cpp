@@ -47,7 +47,7 @@ llama::host_model by_hand(const small_llama& file, const std::vector<std::size_t
     llama::weights out;
     for (const std::size_t layer : layers) {
         auto whole = llama::weight_reader(stored, c, llama::gguf_names(), llama::weight_format::keep).read({0, 1}, {});
-        out.layers.push_back(std::move(whole.layers[layer]));
+        out.layers.push_back(whole.layers[layer]);
         out.embedding = std::move(whole.embedding);
         out.final_norm = std::move(whole.final_norm);
     }

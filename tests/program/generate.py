@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest, family, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, PROMPTS, TARGET, ProgramTest, family, run  # noqa: E402
 
 SCHEMA = {
     "text": str,
@@ -173,7 +173,7 @@ class Members(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.family = family("members", ["eagle", "medusa", "hydra", "draft"])
+        cls.family = family("members", ["eagle", "medusa", "hydra", "draft", "exit", "qualifier"])
 
     def member(self, kind):
         return str(self.family / "tiny" / f"{kind}.gguf")
@@ -186,6 +186,8 @@ class Members(ProgramTest):
                 made = self.generated(*drawn, "--scheme", scheme, family=self.family)
                 self.assertEqual(plain, made["ids"], scheme)
                 self.assertEqual([self.member(kind)], made["settings"]["drafters"])
+                made = self.generated(*drawn, "--scheme", scheme, "--length", 3, family=self.family)
+                self.assertEqual(plain, made["ids"], scheme)
                 self.assertGreater(made["stages"][0]["drafted"], 0)
 
     def test_heads_choose_the_scheme(self):
@@ -193,6 +195,35 @@ class Members(ProgramTest):
             self.assertEqual(kind, self.generated("--prompt", "a b", "--heads", self.member(kind))["scheme"])
         self.assertEqual("eaad", self.generated("--prompt", "a b", "--heads", self.member("draft"))["scheme"])
         self.assertEqual("sd", self.generated("--prompt", "a", "--draft", self.member("draft"), "--scheme", "sd")["scheme"])
+
+    def test_exits_and_qualifiers_draft(self):
+        for kind in ("exit", "qualifier"):
+            for option in ("--draft", "--heads"):
+                drawn = ["--prompt", PROMPTS[1], "--max-tokens", 30, "--ignore-eos", "--temperature", 0.8]
+                made = self.generated(*drawn, option, self.member(kind), "--scheme", "sd", "--length", 3)
+                self.assertEqual(self.generated(*drawn, "--scheme", "plain")["ids"], made["ids"])
+                self.assertEqual([self.member(kind)], made["settings"]["drafters"])
+                self.assertGreater(made["stages"][0]["drafted"], 0)
+        two = ("--heads", self.member("exit"), "--heads", self.member("draft"))
+        self.refuses(["exit.gguf", "'draft'", "draft.gguf"], "generate", "--model", TARGET, "--prompt", "a", *two)
+
+    def test_auto_takes_the_familys_ngrams(self):
+        found = family("with_ngrams", ["eagle"])
+        heads = ngram_file.write(found / "tiny" / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)
+        prompt = ("--prompt", "a b")
+        plain = self.generated(*prompt, "--scheme", "plain")["ids"]
+        made = self.generated(*prompt, family=found)
+        self.assertEqual(("hybrid", plain, [heads, str(found / "tiny" / "eagle.gguf")]),
+                         (made["scheme"], made["ids"], made["settings"]["drafters"]))  # fmt: skip
+        self.assertEqual("lookup", self.generated(*prompt, "--lookup-max", 1, family=found)["scheme"])
+        self.assertEqual("lookup", self.generated(*prompt, family=self.family)["scheme"])
+
+    def test_lengths_that_pay_start_from_measured_passes(self):
+        measured = self.generated("--prompt", "a b", "--scheme", "lookup")["settings"]["verify_seconds"]
+        self.assertEqual(11, len(measured))
+        self.assertGreater(min(measured), 0)
+        for fixed in (("lookup", "--length", 2), ("plain",)):
+            self.assertNotIn("verify_seconds", self.generated("--prompt", "a b", "--scheme", *fixed)["settings"])
 
     def test_what_is_named_goes_before_what_is_found(self):
         made = self.generated("--prompt", "a b", "--scheme", "sd", "--draft", DRAFT, family=self.family)

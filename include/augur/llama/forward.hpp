@@ -86,7 +86,7 @@ class forward_pass : workers {
     using input_copies = std::array<backend::host::aligned_buffer, 3>;  ///< rows, by input format; f32 needs none
 
     void run_layer(std::size_t index) {
-        const layer_weights& layer = weights_.layers[index];
+        const layer_weights& layer = *weights_.layers[index];
         normalise(layer.attention_norm, 0, normed_.data(), {&layer.query, &layer.key, &layer.value});
         multiply({{&layer.query, query_.data()}, {&layer.key, key_.data()}, {&layer.value, value_.data()}});
         attention(index);
@@ -230,7 +230,7 @@ class forward_pass : workers {
         });
         if (group_ * config_.head_size % 32 == 0) return;  // else a head's part is no whole number of blocks
         for_rows(rows_, [&](std::size_t row) {
-            prepare_part(copies_, weights_.layers[layer].attention_output, mixed_.data(), row, 0, queries_);
+            prepare_part(copies_, weights_.layers[layer]->attention_output, mixed_.data(), row, 0, queries_);
         });
     }
 
@@ -274,7 +274,7 @@ class forward_pass : workers {
         for (std::size_t row = first; row < last; ++row) {
             std::copy_n(task.out + (row - first) * size, size, mixed_.data() + row * queries_ + head * size);
             if (size % 32 == 0) {
-                prepare_part(copies_, weights_.layers[layer].attention_output, mixed_.data(), row, head * size,
+                prepare_part(copies_, weights_.layers[layer]->attention_output, mixed_.data(), row, head * size,
                              (head + 1) * size);
             }
         }

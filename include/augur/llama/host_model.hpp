@@ -81,23 +81,8 @@ class host_model {
     std::size_t threads() const { return parts_->forward.threads(); }
     weight_format format() const { return format_; }
 
-    /// Of the weights, but for an embedding that another model lends; sequences count their own.
-    std::size_t memory_bytes() const {
-        const weights& w = parts_->weight;
-        std::size_t total = w.head.memory_bytes() + w.fusion.weight.memory_bytes();
-        if (!w.embedding_is_lent) total += w.embedding->memory_bytes();
-        for (const auto* norm : {&w.final_norm, &w.fusion.embedding_norm, &w.fusion.hidden_norm}) {
-            total += norm->size() * sizeof(float);
-        }
-        for (const auto& layer : w.layers) {
-            for (const auto* matrix : {&layer.query, &layer.key, &layer.value, &layer.attention_output, &layer.gate,
-                                       &layer.up, &layer.down}) {
-                total += matrix->memory_bytes();
-            }
-            total += (layer.attention_norm.size() + layer.feed_forward_norm.size()) * sizeof(float);
-        }
-        return total;
-    }
+    /// Of the weights, but for what another model lends; sequences count their own.
+    std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
 
     sequence make_sequence() const { return sequence(layout()); }
     std::size_t length(const sequence& s) const { return s.length_; }

@@ -53,6 +53,14 @@ struct layer_weights {
     std::vector<float> attention_norm, feed_forward_norm;
     backend::host::packed_matrix query, key, value, attention_output;
     backend::host::packed_matrix gate, up, down;
+
+    std::size_t memory_bytes() const {
+        std::size_t total = (attention_norm.size() + feed_forward_norm.size()) * sizeof(float);
+        for (const auto* matrix : {&query, &key, &value, &attention_output, &gate, &up, &down}) {
+            total += matrix->memory_bytes();
+        }
+        return total;
+    }
 };
 
 /// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's embedding
@@ -62,18 +70,30 @@ struct fusion_weights {
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
 };
 
+/// Models of one family share embeddings and layers.
 struct weights {
-    std::shared_ptr<const backend::host::packed_matrix> embedding;  ///< models of one family share it
-    bool embedding_is_lent = false;                                 ///< by another model, which counts it
-    backend::host::packed_matrix head;                              ///< none where it is the whole embedding
-    std::vector<token> head_tokens;  ///< ascending: whose rows the head has; empty means all
-    std::vector<layer_weights> layers;
+    std::shared_ptr<const backend::host::packed_matrix> embedding;
+    bool embedding_is_lent = false;                  ///< by another model, which counts it
+    backend::host::packed_matrix head;               ///< none where it is the whole embedding
+    std::vector<token> head_tokens;                  ///< ascending: whose rows the head has; empty means all
+    std::vector<std::shared_ptr<const layer_weights>> layers;
+    bool layers_are_lent = false;  ///< as the embedding
     std::vector<float> final_norm;
     fusion_weights fusion;  ///< no weight where inputs are embeddings
 
     bool fuses() const { return fusion.weight.rows() != 0; }
     /// The head, or the embedding that stands for it.
     const backend::host::packed_matrix& output() const { return head.rows() != 0 ? head : *embedding; }
+    /// But for what is lent.
+    std::size_t memory_bytes() const {
+        std::size_t total = head.memory_bytes() + fusion.weight.memory_bytes();
+        if (!embedding_is_lent) total += embedding->memory_bytes();
+        for (const auto* norm : {&final_norm, &fusion.embedding_norm, &fusion.hidden_norm}) {
+            total += norm->size() * sizeof(float);
+        }
+        for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
+        return total;
+    }
 };
 
 /// What a file calls its tensors, and how it orders the rows of queries and keys.
@@ -159,14 +179,18 @@ class weight_reader {
     weights read_layers(const std::vector<std::size_t>& layers) const {
         weights out;
         out.final_norm = vector(names_.final_norm, config_.width);
-        for (const std::size_t index : layers) out.layers.push_back(read_layer(index));
+        for (const std::size_t index : layers) {
+            out.layers.push_back(std::make_shared<const layer_weights>(read_layer(index)));
+        }
         return out;
     }
 
     /// A tensor of `size` numbers, as floats.
-    std::vector<float> vector(const std::string& name, std::size_t size) const {
-        const auto& view = tensor(name, {size});
-        std::vector<float> out(size);
+    std::vector<float> vector(const std::string& name, std::size_t size) const { return floats(name, {size}); }
+    /// The same of any shape, row after row.
+    std::vector<float> floats(const std::string& name, const std::vector<std::uint64_t>& shape) const {
+        const auto& view = tensor(name, shape);
+        std::vector<float> out(view.element_count());
         io::dequantize(view.type, view.bytes, out);
         return out;
     }

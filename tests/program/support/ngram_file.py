@@ -17,7 +17,8 @@ def key_of(context):
     return key
 
 
-def write(path, texts, orders=(1, 2), member="ngram"):
+def write(path, texts, orders=(1, 2), member="ngram", target=None):
+    """`target`: the fingerprint of the model that it is made for."""
     following = collections.defaultdict(collections.Counter)
     for ids in texts:
         for order in orders:
@@ -39,6 +40,8 @@ def write(path, texts, orders=(1, 2), member="ngram"):
         pair("augur.ngram.order_max", U32, max(orders)),
         text("augur.ngram.slots") + struct.pack("<IQ", U64, slots),
     ]
+    if target:
+        pairs.append(pair("augur.target.fingerprint", STRING, target))
     directory, data = b"", b""
     for name, stored in (("check", struct.pack(f"<{slots}I", *check)), ("next", struct.pack(f"<{slots}i", *after))):
         directory += text(f"augur.ngram.{name}") + struct.pack("<IQIQ", 1, slots, I32_TENSOR, len(data))

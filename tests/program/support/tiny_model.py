@@ -128,7 +128,7 @@ def model_tensors(seed, layers, width, vocabulary):
 
 
 def write_member(path, kind, target, *, width=32, context=256, head_tokens=None):
-    """A member of the family of a target with this fingerprint: eagle, medusa, hydra or draft."""
+    """A member of the family of a target with this fingerprint: eagle, medusa, hydra, draft, exit or qualifier."""
     shapes = {}
     if kind in ("eagle", "draft"):
         shapes = {f"blk.0.{name}.weight": shape for name, shape in block(width, width // 4, 2 * width).items()}
@@ -139,11 +139,25 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
     for head in range(3 if kind in ("medusa", "hydra") else 0):
         shapes[f"augur.head.{head}.weight"] = (width * (head + 2 if kind == "hydra" else 1), width)
         shapes[f"augur.head.{head}.bias"] = (width,)
+    if kind == "exit":
+        shapes = {f"augur.exit.1.{name}.weight": shape for name, shape in (("norm", (width,)), ("down", (width, 2)), ("up", (2, width)))}
+        shapes["augur.exit.1.scale"] = (1,)
+    if kind == "qualifier":
+        shapes["output_norm.weight"] = (width,)
+        for name, shape in block(width, width // 4, 2 * width).items():
+            if len(shape) == 1:
+                shapes[f"blk.0.{name}.weight"] = shape
+            else:
+                shapes[f"blk.0.{name}.delta_down.weight"], shapes[f"blk.0.{name}.delta_up.weight"] = (shape[0], 2), (2, shape[1])
     pairs = architecture(1, width, context) + [
         pair("augur.member", STRING, kind),
         pair("augur.target.name", STRING, "a tiny one"),
         pair("augur.target.fingerprint", STRING, target),
     ]
+    if kind == "exit":
+        pairs.append(array("augur.exits", I32, [1]))
+    if kind == "qualifier":
+        pairs.append(array("augur.layers", I32, [0]))
     if head_tokens:
         pairs.append(array("augur.head.tokens", I32, head_tokens))
     return save(path, pairs, random_tensors(shapes, 7, width))

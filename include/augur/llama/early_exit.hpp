@@ -1,0 +1,85 @@
+#pragma once
+// The target's own first layers as a draft model. See docs/llama/members.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/host/packed_matrix.hpp"
+#include "augur/llama/host_model.hpp"
+#include "augur/llama/low_rank.hpp"
+#include "augur/llama/member.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::llama {
+
+/// After how many layers the member `exit` of a family leaves, ascending.
+inline std::vector<std::size_t> exit_depths(const member_file& file, const host_model& target) {
+    const auto stored = file.tensors().array<std::int32_t>("augur.exits");
+    std::vector<std::size_t> depths;
+    for (const std::int32_t depth : stored) {
+        if (depth <= 0 || static_cast<std::size_t>(depth) > target.layer_count() ||
+            (!depths.empty() && static_cast<std::size_t>(depth) <= depths.back())) {
+            augur::detail::fail(file.tensors().path().string(), ": augur.exits holds ", depth,
+                                "; they must ascend, between 1 and the target's ", target.layer_count(), " layers");
+        }
+        depths.push_back(static_cast<std::size_t>(depth));
+    }
+    if (depths.empty()) augur::detail::fail(file.tensors().path().string(), ": augur.exits is empty");
+    return depths;
+}
+
+/// The target's head behind an exit: scale * (x + up down x) stands for x, the normalised state. One matrix does both.
+inline backend::host::packed_matrix exit_head(const member_file& file, const host_model& target, std::size_t depth,
+                                              weight_format format) {
+    const config& c = target.configuration();
+    const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), format);
+    const std::string name = "augur.exit." + std::to_string(depth) + ".";
+    const low_rank adapter = read_low_rank(file.tensors(), reader, name + "up.weight", name + "down.weight", c.width,
+                                           c.width);
+    const float scale = reader.vector(name + "scale", 1).front();
+    const auto head = file.target_head();
+    std::vector<float> through(adapter.rank);
+    return changed(head, type_of_changed(head, format), [&](std::size_t, std::span<float> row) {
+        std::fill(through.begin(), through.end(), 0.0f);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            for (std::size_t j = 0; j < adapter.rank; ++j) through[j] += row[i] * adapter.up[i * adapter.rank + j];
+        }
+        adapter.add_to(row, through);
+        for (float& value : row) value *= scale;
+    });
+}
+
+/// A draft model of the target's first layers, shared with it, and one exit of the member `exit`: the one after `depth` layers,
+/// 0 for the last. It has a cache of its own. Throws augur::error, naming the file and the values, where it was made for another
+/// target or has no such exit. Of the options, head_tokens and layers are the file's to say.
+inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
+                            const load_options& options = {}) {
+    const member_file file(path, "exit", target);
+    const auto depths = exit_depths(file, target);
+    if (depth == 0) depth = depths.back();
+    if (std::find(depths.begin(), depths.end(), depth) == depths.end()) {
+        std::string valid;
+        for (const std::size_t each : depths) valid += (valid.empty() ? "" : ", ") + std::to_string(each);
+        augur::detail::fail(path.string(), ": there is no exit after ", depth, " layers; there are those after ", valid);
+    }
+    config c = target.configuration();
+    c.layers = depth;
+    const weights& lent = target.parameters();
+    const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+    weights w;
+    w.embedding = lent.embedding;
+    w.layers.assign(lent.layers.begin(), lent.layers.begin() + static_cast<std::ptrdiff_t>(depth));
+    w.embedding_is_lent = w.layers_are_lent = true;
+    w.final_norm = reader.vector("augur.exit." + std::to_string(depth) + ".norm.weight", c.width);
+    w.head = exit_head(file, target, depth, options.weights);
+    w.head_tokens = file.head_tokens();
+    return host_model(std::move(c), std::move(w), options);
+}
+
+}  // namespace augur::llama

@@ -1,0 +1,87 @@
+#pragma once
+// What a verify pass costs, by its number of rows. See docs/tune/verify_curve.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "augur/detail/stopwatch.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::tune {
+
+/// When to stop measuring.
+struct patience {
+    std::size_t repetitions = 2;  ///< of each number of rows, after a first that warms up; at least 1
+    double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins
+};
+
+/// Median seconds of a pass over each of these numbers of rows, behind `context` tokens. They take turns, so that a disturbance
+/// meets all of them. Where patience ends with the first round, that one counts. Throws if there is a 0 among the rows, or more
+/// than the model's context holds. Cost: (repetitions + 1) passes of each, a prefill, one sequence.
+template <Model M>
+std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> rows, std::size_t context,
+                                 patience until = {}) {
+    const std::size_t room = model.context_length();
+    for (const std::size_t count : rows) {
+        if (count > 0 && context <= room && count <= room - context) continue;
+        augur::detail::fail("a pass of ", count, " rows after ", context,
+                            " tokens cannot be timed: it must have at least 1, and the context is ", room);
+    }
+    if (until.repetitions == 0) augur::detail::fail("repetitions are 0; a median needs at least 1");
+    std::vector<token> text(std::max(context, rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end())));
+    for (std::size_t i = 0; i < text.size(); ++i) {  // without meaning: what a pass costs does not depend on them
+        text[i] = static_cast<token>((i * 7919 + 13) % model.vocabulary_size());
+    }
+    auto sequence = model.make_sequence();
+    const auto before = std::span<const token>(text).first(context);
+    if constexpr (ScoresLastRows<M>) {
+        model.extend(sequence, before, 0);
+    } else if (context > 0) {
+        model.extend(sequence, before);
+    }
+    std::vector<std::vector<double>> times(rows.size());
+    const augur::detail::stopwatch since;
+    for (std::size_t round = 0; round <= until.repetitions; ++round) {
+        if (round > 0 && since.seconds() > until.seconds) break;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const augur::detail::stopwatch watch;
+            model.extend(sequence, std::span<const token>(text).first(rows[i]));
+            const double taken = watch.seconds();
+            model.truncate(sequence, context);
+            if (round == 1) times[i].clear();
+            times[i].push_back(taken);
+        }
+    }
+    std::vector<double> medians;
+    for (auto& of : times) {
+        const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+        std::nth_element(of.begin(), middle, of.end());
+        medians.push_back(*middle);
+    }
+    return medians;
+}
+
+/// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where the
+/// number is a power of two or the last, between them on the line. Fewer where the model's context is shorter.
+template <Model M>
+std::vector<double> verify_curve(const M& model, std::size_t most, patience until = {.repetitions = 2, .seconds = 0.2}) {
+    most = std::min<std::size_t>(most, model.context_length());
+    std::vector<std::size_t> rows;
+    for (std::size_t count = 1; count < most; count *= 2) rows.push_back(count);
+    rows.push_back(most);
+    const auto measured = pass_seconds(model, rows, 0, until);
+    std::vector<double> curve{measured.front()};
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        const double step = (measured[i] - measured[i - 1]) / static_cast<double>(rows[i] - rows[i - 1]);
+        for (std::size_t count = rows[i - 1] + 1; count <= rows[i]; ++count) {
+            curve.push_back(measured[i] - step * static_cast<double>(rows[i] - count));
+        }
+    }
+    return curve;
+}
+
+}  // namespace augur::tune
