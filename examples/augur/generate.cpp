@@ -65,7 +65,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->allow_extra_args(false);
     command
         .add_option("--heads", into.heads,
-                    "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram (repeatable)")
+                    "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram "
+                    "(repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra or eagle")

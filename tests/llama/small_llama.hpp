@@ -59,7 +59,7 @@ struct small_llama {
     std::map<std::string, std::vector<std::int32_t>> lists;
     std::map<std::string, std::vector<std::uint64_t>> shapes;
     std::map<std::string, std::vector<float>> given;  ///< f32 tensors with these values
-    std::vector<std::string> zeros;  ///< tensors with one of these in their names hold nothing else
+    std::vector<std::string> zeros;                   ///< tensors with one of these in their names hold nothing else
     std::vector<std::string> tokens;
 
     explicit small_llama(io::tensor_type of = io::tensor_type::f32, std::uint32_t width = 64, std::uint32_t heads = 8,
@@ -101,7 +101,8 @@ struct small_llama {
             } else {
                 auto stored = stored_numbers(type, count, random);
                 const auto in_name = [&name](const std::string& part) { return name.find(part) != name.npos; };
-                if (std::any_of(zeros.begin(), zeros.end(), in_name)) std::fill(stored.begin(), stored.end(), std::byte{});
+                if (std::any_of(zeros.begin(), zeros.end(), in_name))
+                    std::fill(stored.begin(), stored.end(), std::byte{});
                 out.tensor(name, shape, gguf_number(type), stored);
             }
         }

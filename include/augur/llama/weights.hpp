@@ -73,9 +73,9 @@ struct fusion_weights {
 /// Models of one family share embeddings and layers.
 struct weights {
     std::shared_ptr<const backend::host::packed_matrix> embedding;
-    bool embedding_is_lent = false;                  ///< by another model, which counts it
-    backend::host::packed_matrix head;               ///< none where it is the whole embedding
-    std::vector<token> head_tokens;                  ///< ascending: whose rows the head has; empty means all
+    bool embedding_is_lent = false;     ///< by another model, which counts it
+    backend::host::packed_matrix head;  ///< none where it is the whole embedding
+    std::vector<token> head_tokens;     ///< ascending: whose rows the head has; empty means all
     std::vector<std::shared_ptr<const layer_weights>> layers;
     bool layers_are_lent = false;  ///< as the embedding
     std::vector<float> final_norm;
