@@ -25,9 +25,12 @@ small_llama small_qualifier(const llama::host_model& target, std::vector<std::in
     made.sizes.clear();
     const std::uint64_t width = c.width, keys = c.key_value_heads * c.head_size;
     const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> matrices{
-        {"attn_q", {width, width}},           {"attn_k", {keys, width}},
-        {"attn_v", {keys, width}},            {"attn_output", {width, width}},
-        {"ffn_gate", {c.feed_forward, width}}, {"ffn_up", {c.feed_forward, width}},
+        {"attn_q", {width, width}},
+        {"attn_k", {keys, width}},
+        {"attn_v", {keys, width}},
+        {"attn_output", {width, width}},
+        {"ffn_gate", {c.feed_forward, width}},
+        {"ffn_up", {c.feed_forward, width}},
         {"ffn_down", {width, c.feed_forward}}};
     const auto put = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
         made.shapes[name] = {rows, columns};
@@ -144,10 +147,9 @@ BOOST_AUTO_TEST_CASE(without_changes_it_is_the_target_of_these_layers) {
 BOOST_AUTO_TEST_CASE(changes_are_held_finely_enough) {
     const temporary_directory folder;
     using backend::host::storage;
-    for (const auto& [type, held] : {std::pair{io::tensor_type::q4_1, storage::q8_0},
-                                     std::pair{io::tensor_type::q8_0, storage::q8_0},
-                                     std::pair{io::tensor_type::bf16, storage::bf16},
-                                     std::pair{io::tensor_type::f16, storage::f16}}) {
+    for (const auto& [type, held] :
+         {std::pair{io::tensor_type::q4_1, storage::q8_0}, std::pair{io::tensor_type::q8_0, storage::q8_0},
+          std::pair{io::tensor_type::bf16, storage::bf16}, std::pair{io::tensor_type::f16, storage::f16}}) {
         const auto target = small_llama(type).load();
         const auto path = small_qualifier(target, {1}).write(folder / "qualifier.gguf");
         const auto qualifier = llama::load_qualifier(path, target);

@@ -89,9 +89,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_timed_is_refused) {
     const noting_model model;
     const auto refused = [&](std::vector<std::size_t> rows, std::size_t context, tune::patience until,
                              const std::string& part) {
-        BOOST_CHECK_EXCEPTION(tune::pass_seconds(model, rows, context, until), error, [&](const error& e) {
-            return std::string(e.what()).find(part) != std::string::npos;
-        });
+        BOOST_CHECK_EXCEPTION(tune::pass_seconds(model, rows, context, until), error,
+                              [&](const error& e) { return std::string(e.what()).find(part) != std::string::npos; });
         BOOST_TEST(model.passes.empty());
     };
     refused({1, 0}, 5, {}, "0 rows after 5 tokens");

@@ -40,8 +40,8 @@ inline backend::host::packed_matrix exit_head(const member_file& file, const hos
     const config& c = target.configuration();
     const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), format);
     const std::string name = "augur.exit." + std::to_string(depth) + ".";
-    const low_rank adapter = read_low_rank(file.tensors(), reader, name + "up.weight", name + "down.weight", c.width,
-                                           c.width);
+    const low_rank adapter =
+        read_low_rank(file.tensors(), reader, name + "up.weight", name + "down.weight", c.width, c.width);
     const float scale = reader.vector(name + "scale", 1).front();
     const auto head = file.target_head();
     std::vector<float> through(adapter.rank);
@@ -66,7 +66,8 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     if (std::find(depths.begin(), depths.end(), depth) == depths.end()) {
         std::string valid;
         for (const std::size_t each : depths) valid += (valid.empty() ? "" : ", ") + std::to_string(each);
-        augur::detail::fail(path.string(), ": there is no exit after ", depth, " layers; there are those after ", valid);
+        augur::detail::fail(path.string(), ": there is no exit after ", depth, " layers; there are those after ",
+                            valid);
     }
     config c = target.configuration();
     c.layers = depth;

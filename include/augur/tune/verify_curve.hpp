@@ -68,7 +68,8 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
 /// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where the
 /// number is a power of two or the last, between them on the line. Fewer where the model's context is shorter.
 template <Model M>
-std::vector<double> verify_curve(const M& model, std::size_t most, patience until = {.repetitions = 2, .seconds = 0.2}) {
+std::vector<double> verify_curve(const M& model, std::size_t most,
+                                 patience until = {.repetitions = 2, .seconds = 0.2}) {
     most = std::min<std::size_t>(most, model.context_length());
     std::vector<std::size_t> rows;
     for (std::size_t count = 1; count < most; count *= 2) rows.push_back(count);
