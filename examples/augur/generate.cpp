@@ -69,15 +69,15 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
                     "(repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra or eagle")
+    command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
-    add_text(command, "--length", length, "Tokens drafted per round: 4 with sd, else what pays; with eaad the most",
-             "K");
+    add_text(command, "--length", length,
+             "Tokens drafted per round: 4 with sd, none with ead, else what pays; with eaad the most", "K");
     const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
@@ -85,6 +85,13 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
     add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
+    const auto thresholds = [&s](const std::string& text) {
+        s.switching.thresholds_bits = parse_list<double>("--thresholds", text);
+    };
+    add_text(command, "--thresholds", thresholds, "ead: bits of entropy above which the model writes, not the draft",
+             "LIST", "0.25");
+    add_number(command, "--window", s.switching.window, "ead: tokens whose mean entropy counts", "N", "5");
+    add_number(command, "--dwell", s.switching.dwell, "ead: tokens between two switches at least", "N", "10");
     add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");
 }
 

@@ -41,6 +41,18 @@ nlohmann::ordered_json stages_as_json(const statistics& counts) {
     return stages;
 }
 
+nlohmann::ordered_json models_as_json(const std::vector<model_statistics>& models) {
+    auto all = nlohmann::ordered_json::array();
+    for (const model_statistics& each : models) {
+        all.push_back({{"written", each.written},
+                       {"drafted", each.drafted},
+                       {"passes", each.passes},
+                       {"caught_up", each.caught_up},
+                       {"seconds", each.seconds}});
+    }
+    return all;
+}
+
 nlohmann::ordered_json bins_as_json(const policy::entropy_bins& bins) {
     auto all = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < bins.bins().size(); ++i) {
@@ -105,11 +117,21 @@ std::string bins_as_table(const policy::entropy_bins& bins) {
     return out;
 }
 
+std::string models_as_table(const std::vector<model_statistics>& models) {
+    std::string out = "\n  model        wrote    passes      read   seconds\n";
+    for (const model_statistics& each : models) {
+        const std::string name = &each == &models.back() ? "the model" : "the draft";
+        out += "  " + name + padded(std::to_string(each.written), 9) + padded(std::to_string(each.passes), 10);
+        out += padded(std::to_string(each.caught_up), 10) + padded(fixed(each.seconds, 3), 10) + "\n";
+    }
+    return out;
+}
+
 std::string length_of(const generation_report& report) {
     const auto& length = report.scheme.length;
     if (report.scheme.scheme == "plain") return "";
     if (length) return ", length " + std::to_string(*length);
-    return report.scheme.scheme == "eaad" ? "" : ", length as it pays";
+    return drafts_what_pays(report.scheme) ? ", length as it pays" : "";
 }
 
 std::string verdict_on_text(const generation_report& report) {
@@ -158,6 +180,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     out["settings"]["accept"] = report.scheme.accept;
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
+    if (!run.counts.models.empty()) out["models"] = models_as_json(run.counts.models);
     if (run.bins) out["bins"] = bins_as_json(*run.bins);
     if (!report.plain) return out;
     out["plain"] = {{"ids", report.plain->ids},
@@ -186,6 +209,7 @@ std::string as_table(const generation_report& report, bool colour) {
         out += "  " + figures + (each.remark.empty() ? "" : "   " + dimmed(each.remark)) + "\n";
     }
     if (report.composed.bins) out += bins_as_table(*report.composed.bins);
+    if (!report.composed.counts.models.empty()) out += models_as_table(report.composed.counts.models);
     return out + "\n  " + dimmed("Rates leave out loading, prefill and printing.") + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/cascade/switching.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/draft/first_of.hpp>
 #include <augur/draft/ngram_store.hpp>
@@ -25,10 +26,9 @@ namespace {
 struct later_scheme {
     std::string_view name, needs;
 };
-constexpr std::array<later_scheme, 7> later_schemes = {{{"fsd", "a fuzzy criterion in the program"},
+constexpr std::array<later_scheme, 6> later_schemes = {{{"fsd", "a fuzzy criterion in the program"},
                                                         {"psd_a", "cascades of models"},
                                                         {"psd_f", "cascades of models"},
-                                                        {"ead", "switching between models in the program"},
                                                         {"entmtp", "draft trees"},
                                                         {"kangaroo", "a trained exit"},
                                                         {"dvi", "a trained exit"}}};
@@ -56,11 +56,25 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 8> valid = {"plain", "lookup", "hybrid", "sd",
-                                                       "eaad",  "medusa", "hydra",  "eagle"};
+    constexpr std::array<std::string_view, 9> valid = {"plain",  "lookup", "hybrid", "sd", "eaad",
+                                                       "medusa", "hydra",  "eagle",  "ead"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
-                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle");
+                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, ead");
+    }
+}
+
+std::size_t cache_bytes_of(auto& s) {
+    if constexpr (requires { s.caches; }) {
+        return std::apply([](auto&... each) { return (each.sequence().memory_bytes() + ...); }, s.caches);
+    } else {
+        std::size_t total = s.target.sequence().memory_bytes();
+        if constexpr (requires { s.drafter_state.sequence(); }) {
+            total += s.drafter_state.sequence().memory_bytes();
+        } else if constexpr (requires { s.drafter_state.sequence.memory_bytes(); }) {
+            total += s.drafter_state.sequence.memory_bytes();
+        }
+        return total;
     }
 }
 
@@ -102,12 +116,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     policy << s.policy;
     result.policy = policy.str();
     if constexpr (std::is_same_v<typename Scheme::policy_type, policy::entropy_bins>) result.bins = s.policy;
-    result.cache_bytes = s.target.sequence().memory_bytes();
-    if constexpr (requires { s.drafter_state.sequence(); }) {
-        result.cache_bytes += s.drafter_state.sequence().memory_bytes();
-    } else if constexpr (requires { s.drafter_state.sequence.memory_bytes(); }) {
-        result.cache_bytes += s.drafter_state.sequence.memory_bytes();
-    }
+    result.cache_bytes = cache_bytes_of(s);
     return result;
 }
 
@@ -120,6 +129,19 @@ std::string scheme_for(const member_files& named) {
     return named.contains("draft") ? "eaad" : "auto";
 }
 
+/// Models that take turns: nothing is verified.
+scheme_options checked_switching(scheme_options chosen, std::size_t drafts) {
+    if (!chosen.accept.empty()) {
+        detail::fail("--accept is ", io::quote(chosen.accept), ", but scheme 'ead' verifies nothing");
+    }
+    if (drafts > 1) detail::fail("scheme 'ead' takes one smaller model, but --draft was given ", drafts, " times");
+    if (const policy::rolling_entropy turns(chosen.switching); turns.models() != 2) {
+        detail::fail("--thresholds holds ", turns.models() - 1, " numbers; between two models there is one");
+    }
+    chosen.accept = "none";
+    return chosen;
+}
+
 policy::entropy_bins bins_of(const scheme_options& chosen) {
     policy::entropy_bins_options limits;
     if (chosen.length) limits.max_k = *chosen.length;
@@ -130,7 +152,7 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
 
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
-    if (scheme == "sd" || scheme == "eaad") return {"draft"};
+    if (scheme == "sd" || scheme == "eaad" || scheme == "ead") return {"draft"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
 }
@@ -138,6 +160,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
+    if (chosen.scheme == "ead") return checked_switching(std::move(chosen), drafts);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);
@@ -164,6 +187,11 @@ bool drafts_what_pays(const scheme_options& resolved) {
 
 run_result run(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                const run_request& request) {
+    if (resolved.scheme == "ead") {
+        const policy::rolling_entropy turns(resolved.switching);
+        const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
+        return run_scheme(switching(*drafters.draft, target, turns).with(options), request);
+    }
     const auto compose = [&](auto criterion) {
         const auto as_it_pays = [&](const auto& drafter) {
             if (!resolved.length) {

@@ -4,6 +4,7 @@
 #include <augur/decode/generate.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/rolling_entropy.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -19,11 +20,12 @@ namespace augur::program {
 struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
-    std::optional<std::size_t> length{};  ///< unset: 4 with sd, the bins' with eaad, else what pays
+    std::optional<std::size_t> length{};  ///< unset: 4 with sd, the bins' with eaad, none with ead, else what pays
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
+    policy::rolling_entropy_options switching{};
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name

@@ -3,8 +3,14 @@
     ((37+58)-19)*3: 37+58=95, 95-19=76, 76*3=228. 228
 
 Which problems are tests depends on the expression alone, so training and tests share none, whatever the seeds.
+
+    arithmetic_problems.py COUNT [SEED] prints that many tests as JSON lines {"prompt", "answer"}.
 """
 
+import itertools
+import json
+import random
+import sys
 import zlib
 
 ALPHABET = "0123456789+-*()=:,. \n"
@@ -61,3 +67,13 @@ def answer_of(written):
     """The number that a text ends with, or None."""
     last = written.strip().rpartition(" ")[2]
     return int(last) if last.isdecimal() else None
+
+
+def main():
+    count, seed = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "tests"
+    for made in itertools.islice(problems(random.Random(seed), tests=True), count):
+        print(json.dumps(dict(prompt=text(made)[0], answer=str(made[2]))))
+
+
+if __name__ == "__main__":
+    main()

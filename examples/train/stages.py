@@ -6,6 +6,7 @@ import time
 import torch
 import tqdm
 
+import cards
 import draft
 import eagle
 import exits
@@ -49,6 +50,7 @@ def run(options):
     for name in options.members:
         family.make(name)
     family.judge_hybrids()
+    cards.write(options.out)
 
 
 def write_texts(options, target):

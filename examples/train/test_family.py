@@ -6,6 +6,7 @@ Tests that need PyTorch are skipped, and say so, where it is missing.
 
 import importlib.util
 import itertools
+import json
 import pathlib
 import random
 import sys
@@ -347,6 +348,32 @@ class Networks(unittest.TestCase):
             shapes = {t.name: list(t.shape) for t in stored.tensors}
             self.assertEqual([2 * 64, 64], shapes["augur.fusion.weight"])
             self.assertIn("augur.fusion.hidden_norm.weight", shapes)
+
+
+@needs_torch
+class Cards(unittest.TestCase):
+    def test_every_member_has_one_with_its_figures(self):
+        import cards
+        import export
+        import torch
+
+        about = dict(target_name="tiny", fingerprint="0123456789abcdef", licence="mit", tokens=7, data="3 answers")
+        judged = dict(roots=5, agreement=[0.5, 0.25, 0.125, 0.0], accepted=1.66)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for member in ("eagle", "ngram"):
+                file = export.Member(folder / f"{member}.gguf", member, about)
+                file.add_weights({"some": torch.zeros(2)}, "f16")
+                file.close()
+                figures = dict(tokens=7, seconds=90, epochs=2, code=judged, mean=judged)
+                (folder / f"{member}.json").write_text(json.dumps(figures))
+            (folder / "context_eagle.json").write_text(json.dumps(dict(mean=judged | dict(accepted=1.91))))
+            cards.write(folder)
+            text = (folder / "README.md").read_text()
+        for expected in ("## eagle.gguf", "## ngram.gguf", "0123456789abcdef", "Licence: mit", "0.50 0.25 0.12 0.00|1.66", "2 minutes",
+                         "first of: context, eagle", "1.91", "3 answers"):  # fmt: skip
+            self.assertIn(expected, text)
+        self.assertNotIn("hydra.gguf", text)
 
 
 @unittest.skipUnless(has("torch") and has("transformers"), "transformers is not installed")

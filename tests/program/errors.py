@@ -44,13 +44,13 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):
-        for scheme in ("fsd", "psd_a", "psd_f", "ead", "entmtp", "kangaroo", "dvi"):
+        for scheme in ("fsd", "psd_a", "psd_f", "entmtp", "kangaroo", "dvi"):
             self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
         for flag in ("--bank", "--adapter", "--calibration"):
             self.refused([flag, "not available in this version"], flag, "file")
@@ -68,6 +68,16 @@ class Generate(ProgramTest):
         other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)
         self.refused(["300", "262"], "--draft", other)
         self.refused("absent.gguf", "--draft", FOLDER / "absent.gguf")
+
+    def test_switching(self):
+        ead = ("--scheme", "ead", "--draft", DRAFT)
+        self.refused(["'ead'", "--draft"], "--scheme", "ead")
+        self.refused(["'ead'", "2 times"], *ead, "--draft", DRAFT)
+        self.refused(["'exact'", "'ead'"], *ead, "--accept", "exact")
+        self.refused(["--thresholds", "2"], *ead, "--thresholds", "0.25,0.5")
+        self.refused(["-1"], *ead, "--thresholds", "-1")
+        self.refused(["window", "0"], *ead, "--window", 0)
+        self.refused(["dwell", "0"], *ead, "--dwell", 0)
 
     def test_hybrid(self):
         hybrid = ("--scheme", "hybrid")

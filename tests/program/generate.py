@@ -251,6 +251,30 @@ class Members(ProgramTest):
         self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*--heads[^\n]*\n\Z")
 
 
+class Switching(ProgramTest):
+    """EAD: the draft and the model take turns."""
+
+    def made(self, *more):
+        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", *more)
+
+    def test_thresholds_that_are_never_reached_leave_the_draft_alone(self):
+        for drawn in ((), ("--temperature", 0.8, "--seed", 3)):
+            alone = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain", *drawn, model=DRAFT)
+            made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 99, *drawn)
+            self.assertEqual(alone["ids"], made["ids"])
+            self.assertEqual([40, 0], [model["written"] for model in made["models"]])
+            self.assertEqual("none", made["guarantee"].split()[0].strip(":,"))
+
+    def test_the_model_writes_after_the_dwell_and_drafts_change_nothing(self):
+        made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7)
+        self.assertEqual([7, 33], [model["written"] for model in made["models"]])
+        self.assertEqual(len(made["prompt_ids"]) + 6, made["models"][1]["caught_up"])
+        drafted = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7, "--length", 3)
+        self.assertEqual(made["ids"], drafted["ids"])
+        self.assertGreater(drafted["models"][0]["drafted"], 0)
+        self.assertIn("window=5", made["settings"]["policy"])
+
+
 class Choices(ProgramTest):
     def test_auto(self):
         self.assertEqual("lookup", self.generated("--prompt", "a")["scheme"])

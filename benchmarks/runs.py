@@ -1,0 +1,73 @@
+"""Runs of the program `augur` that take turns, for the scripts that compare schemes."""
+
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peer"))
+import report  # noqa: E402
+
+PLAIN = ("--scheme", "plain")
+
+
+def add_options(parser):
+    add = parser.add_argument
+    add("--program", required=True, type=pathlib.Path, help="augur")
+    add("--model", required=True, type=pathlib.Path, help="the target")
+    add("--output", required=True, type=pathlib.Path)
+    add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")
+    add("--weights", default="keep", help="of all models (%(default)s)")
+    add("--max-tokens", type=int, default=128)
+    add("--repeat", type=int, default=3, help="runs of each (%(default)s)")
+
+
+def prompts_of(path, tasks=None, limit=None):
+    """Prompts by task: of these tasks, or of all; the first `limit` of each."""
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    tasks = tasks or dict.fromkeys(entry["task"] for entry in entries)
+    found = {task: [entry["prompt"] for entry in entries if entry["task"] == task][:limit] for task in tasks}
+    if missing := [task for task, prompts in found.items() if not prompts]:
+        sys.exit(f"{path} has no prompts of {', '.join(missing)}")
+    return found
+
+
+def decode(chosen, prompt, arguments):
+    command = [chosen.program, "generate", "--model", chosen.model, "--weights", chosen.weights, "--json", "--chat"]
+    command += ["--prompt", prompt, "--max-tokens", chosen.max_tokens, *arguments]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def in_turns(chosen, schemes, prompt):
+    """By scheme its runs: A B C A B C, so that a machine's other work slows all alike."""
+    runs = collections.defaultdict(list)
+    for _ in range(chosen.repeat):
+        for name, arguments in schemes.items():
+            runs[name].append(decode(chosen, prompt, arguments))
+    return runs
+
+
+def milliseconds(runs):
+    """A token's, without prefill."""
+    return statistics.median(1000 / run["tokens_per_second"] for run in runs)
+
+
+def cell(value, digits=2):
+    return "-" if value is None else report.number(value, digits)
+
+
+def drawing():
+    """matplotlib.pyplot for SVG whose bytes depend on the figures alone."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "augur"
+    from matplotlib import pyplot
+
+    return pyplot
