@@ -33,6 +33,9 @@ constexpr std::array<later_scheme, 6> later_schemes = {{{"fsd", "a fuzzy criteri
                                                         {"kangaroo", "a trained exit"},
                                                         {"dvi", "a trained exit"}}};
 
+/// Tokens that an n-gram of the table has matched at least, to be asked before a network.
+constexpr std::size_t surer_than_network = 3;
+
 using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 
 any_criterion criterion_of(const std::string& name) {
@@ -206,7 +209,9 @@ run_result run(const scheme_options& resolved, const llama::host_model& target, 
         if (drafters.ngrams) {
             // What the text itself repeats is the better guess, unless it rests on a single token.
             const draft::prompt_lookup lookup(std::max<std::size_t>(resolved.lookup_min, 2), resolved.lookup_max);
-            const draft::ngram_store store(*drafters.ngrams);
+            const std::size_t longest = drafters.ngrams->orders().longest;
+            const draft::ngram_store store(*drafters.ngrams,
+                                           drafters.eagle ? std::min(surer_than_network, longest) : 1);
             if (!drafters.eagle) return as_it_pays(draft::first_of(lookup, store));
             using drawing = typename augur::detail::drawing_for<decltype(criterion)>::type;
             return as_it_pays(draft::first_of(lookup, store, draft::eagle(*drafters.eagle, drawing{})));
