@@ -40,6 +40,31 @@ class fuzzy {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
+    /// The row that the token which stands was drawn from (draft/stage.hpp): beyond the threshold the target's, within it the
+    /// draft's; and where the target excludes some of that, the target's for that part.
+    const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
+                                   distribution& mixed) const {
+        const distribution& draft = *drafted.row;
+        if (!(measure::divergence<D>(target, drafted) <= promised_.bound)) return target;
+        double excluded = 0;
+        for (std::size_t i = 0; i < target.size(); ++i) excluded += target[i] > 0 ? 0 : draft[i];
+        if (!(excluded > 0)) return draft;
+        const double left = excluded / draft.total();
+        mixed.refill(target.size(), [&](std::span<float> weights) {
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                const double own = target[i] / target.total();
+                weights[i] = static_cast<float>(own > 0 ? draft[i] / draft.total() + left * own : 0);
+            }
+        });
+        return mixed;
+    }
+    const distribution& drawn_from(const distribution& target, const drafted_token<point_mass>& drafted,
+                                   distribution& certain) const {
+        if (!is_near(target, drafted)) return target;
+        certain.become_point(drafted.id, target.size());
+        return certain;
+    }
+
     /// Whether the drafted token may stand.
     template <class Claim>
     bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {

@@ -114,6 +114,12 @@ struct rejection_sampling {
     token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
+
+    /// The row that the token which stands was drawn from (draft/stage.hpp): always the target's.
+    template <class Claim>
+    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
+        return target;
+    }
 };
 
 static_assert(AcceptanceCriterionFor<rejection_sampling, point_mass> &&

@@ -33,6 +33,13 @@ class rejection_then_fuzzy {
 
     token draw(const auto& target, auto& draws) const { return second_.draw(target, draws); }
 
+    /// As fuzzy's.
+    template <class Claim>
+    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>& drafted,
+                                   distribution& mixed) const {
+        return second_.drawn_from(target, drafted, mixed);
+    }
+
  private:
     fuzzy<D> second_;
 };

@@ -32,6 +32,15 @@ struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> 
 template <class M, class G>
 using with_numerics_of = std::conditional_t<has_bitwise_rows<M>, G, guarantee::within_numerics<G>>;
 
+/// What a criterion promises, unless it would rest on rows that tokens were not drawn from (draft/stage.hpp).
+template <class D, class Criterion>
+struct promise_on : std::type_identity<typename Criterion::guarantee> {};
+template <class D, class Criterion>
+requires requires {
+    requires !D::claims_what_it_drew;
+}
+struct promise_on<D, Criterion> : std::type_identity<guarantee::none> {};
+
 /// The drafter for what a user names: a drafter is itself; a model, a layer on hidden states or heads become the drafter
 /// that decodes ahead with them, for the criterion.
 template <class Named, class Criterion>
@@ -60,7 +69,7 @@ class speculator {
     using target_type = typename detail::held<Target>::type;
     using policy_type = Policy;
     using criterion_type = Criterion;
-    using guarantee = detail::with_numerics_of<target_type, typename Criterion::guarantee>;
+    using guarantee = detail::with_numerics_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
 
     static_assert(Model<target_type>);
     static_assert(

@@ -75,6 +75,12 @@ class context {
     /// Randomness of the position after the prefix, suppositions included.
     position_draws<C> draws() { return {chooser_, before_.size(), seen_.round}; }
 
+    /// For a stage inside another: what its own context is made of.
+    const transform::pipeline& transform() const { return transform_; }
+    C& chooser() { return chooser_; }
+    /// Tokens that are wanted in all, as far as can be told so far.
+    std::size_t wanted() const { return length_; }
+
     /// What the policy saw last.
     const observation& seen() const { return seen_; }
 

@@ -1,0 +1,90 @@
+#pragma once
+// Any number of models, from cheapest to best, with a policy and a criterion on every link.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "augur/decode/speculator.hpp"
+#include "augur/draft/stage.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur {
+namespace cascade {
+
+/// Between two models: how many tokens the cheaper one hands up at a time, and which of them may stand.
+template <SpeculationPolicy Policy, AcceptanceCriterion Criterion>
+struct link {
+    Policy policy;
+    Criterion criterion;
+};
+template <class Policy, class Criterion>
+link(Policy, Criterion) -> link<Policy, Criterion>;
+
+}  // namespace cascade
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_link = false;
+template <class Policy, class Criterion>
+inline constexpr bool is_link<cascade::link<Policy, Criterion>> = true;
+
+/// Drafter, link, model, link, model, ...: each stage drafts for the next.
+template <draft::claims Claims, class Named, class Link, class Target>
+auto cascade_of(Named&& drafter, Link by, Target&& target) {
+    return speculate(std::forward<Named>(drafter), std::forward<Target>(target), std::move(by.policy),
+                     std::move(by.criterion));
+}
+template <draft::claims Claims, class Named, class Link, class Middle, class... Rest>
+requires(sizeof...(Rest) > 0) auto cascade_of(Named&& drafter, Link by, Middle&& middle, Rest&&... rest) {
+    using policy_type = decltype(by.policy);
+    using criterion_type = decltype(by.criterion);
+    using inner = typename drafter_for<Named, criterion_type>::type;
+    using stage = draft::stage<inner, Middle, policy_type, criterion_type, Claims>;
+    return cascade_of<Claims>(stage(inner(std::forward<Named>(drafter)), std::forward<Middle>(middle),
+                                    std::move(by.policy), std::move(by.criterion)),
+                              std::forward<Rest>(rest)...);
+}
+
+template <class... Parts>
+void check_each_once(const Parts&... parts) {
+    std::array<const void*, sizeof...(Parts)> seen{};
+    std::size_t models = 0;
+    const auto look = [&](const auto& part) {
+        if constexpr (!is_link<std::remove_cvref_t<decltype(part)>>) {
+            for (std::size_t i = 0; i < models; ++i) {
+                if (seen[i] == std::addressof(part)) {
+                    fail("cascade: model ", i, " and model ", models, " are one and the same");
+                }
+            }
+            seen[models++] = std::addressof(part);
+        }
+    };
+    (look(parts), ...);
+}
+
+}  // namespace detail
+
+/// cascaded(cheapest, link, next, link, ..., best): the cheapest drafts for the next, what that one lets stand is its draft for the
+/// one after it, and so on; the last verifies all. The cheapest is a model or any drafter. With two models it is speculate.
+/// Guarantee: the last link's, whatever the others do, because each token is judged by the row that it was drawn from.
+/// Models given as lvalues are referred to, rvalues are kept. Throws where two models differ in vocabulary or are one and the same.
+template <class... Parts>
+requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded(Parts&&... parts) {
+    detail::check_each_once(parts...);
+    return detail::cascade_of<draft::claims::what_it_drew>(std::forward<Parts>(parts)...);
+}
+
+/// The same with each token judged by the row of the model that handed it up, wherever it was drawn from: PyramidSD as published.
+/// Guarantee: none.
+template <class... Parts>
+requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded_as_published(Parts&&... parts) {
+    detail::check_each_once(parts...);
+    return detail::cascade_of<draft::claims::own_rows>(std::forward<Parts>(parts)...);
+}
+
+}  // namespace augur

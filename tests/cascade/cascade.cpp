@@ -1,0 +1,153 @@
+#include "augur/cascade/cascade.hpp"
+
+#include <augur/accept/exact.hpp>
+#include <augur/accept/fuzzy.hpp>
+#include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/scheme_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <set>
+#include <tuple>
+
+using namespace augur;
+using accept::fuzzy;
+using accept::rejection_sampling;
+using policy::fixed_length;
+
+BOOST_AUTO_TEST_SUITE(cascade_cascade)
+
+using cascade::link;
+
+namespace {
+
+const auto a = testing::hashed_model(2, 1, 1), b = testing::hashed_model(2, 2, 1), c = testing::hashed_model(2, 3, 1),
+           d = testing::hashed_model(2, 4, 1), e = testing::hashed_model(2, 5, 1);
+const fixed_length one{1}, two{2};
+const rejection_sampling sampled;
+const fuzzy<measure::total_variation> near{0.3}, anything{1};
+const std::vector<token> prompt{1, 0, 1};
+
+decode::options up_to(std::size_t tokens, float temperature = 1) {
+    decode::options chosen;
+    chosen.stop.max_tokens = tokens;
+    chosen.sampling.temperature.value = temperature;
+    return chosen;
+}
+
+/// Refuses to use a number twice, but for the noise that positions share.
+class each_once {
+ public:
+    explicit each_once(std::uint64_t seed) : chooser_(seed) {}
+    std::size_t choose(const Weights auto& weights, draw_key key) { return chooser_.choose(weights, noted(key)); }
+    bool flip(double probability, draw_key key) { return chooser_.flip(probability, noted(key)); }
+    std::size_t race(const Weights auto& weights, std::size_t position) { return chooser_.race(weights, position); }
+    std::size_t used() const { return used_->size(); }
+
+ private:
+    draw_key noted(draw_key key) {
+        const bool is_new = used_->emplace(key.position, static_cast<std::uint32_t>(key.why), key.round).second;
+        BOOST_REQUIRE_MESSAGE(is_new, "position " << key.position << ", purpose " << static_cast<unsigned>(key.why)
+                                                  << ", round " << key.round << " came twice");
+        return key;
+    }
+    random::philox_chooser chooser_;
+    std::shared_ptr<std::set<std::tuple<std::size_t, std::uint32_t, std::size_t>>> used_ =
+        std::make_shared<std::set<std::tuple<std::size_t, std::uint32_t, std::size_t>>>();
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(two_models_are_speculative_decoding) {
+    const auto law = [](const auto& scheme) { return testing::law_of(scheme, prompt, up_to(3)); };
+    BOOST_TEST(testing::total_variation(law(cascaded(a, link{two, near}, b)), law(speculate(a, b, two, near))) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_lossless_last_link_makes_all_lossless) {
+    const auto exact = [](const auto& scheme, std::size_t tokens) {
+        static_assert(Lossless<std::remove_cvref_t<decltype(scheme)>>);
+        BOOST_TEST(testing::broken_promise(scheme, prompt, up_to(tokens)) == "");
+    };
+    exact(cascaded(a, link{two, sampled}, b), 3);
+    exact(cascaded(a, link{two, sampled}, b, link{two, sampled}, c), 3);
+    exact(cascaded(a, link{two, near}, b, link{two, sampled}, c), 3);
+    exact(cascaded(a, link{one, anything}, b, link{two, sampled}, c), 3);
+    exact(cascaded(a, link{two, accept::rejection_then_fuzzy<measure::kl>{0.1}}, b, link{two, sampled}, c), 3);
+    exact(cascaded(a, link{one, sampled}, b, link{one, sampled}, c, link{one, sampled}, d), 2);
+    exact(cascaded(a, link{one, near}, b, link{one, anything}, c, link{two, sampled}, d), 2);
+}
+
+BOOST_AUTO_TEST_CASE(laws) {
+    const auto keeps = [](const auto& scheme, const decode::options& chosen) {
+        const auto r = testing::scheme_laws(scheme, chosen, {.cases = 8});
+        BOOST_TEST(r.kept(), r);
+    };
+    keeps(cascaded(a, link{two, near}, b, link{two, sampled}, c), up_to(2));
+    auto cut = up_to(2);
+    cut.sampling.top_p.p = 0.6f;  // models exclude what others draw
+    keeps(cascaded(a, link{two, anything}, b, link{two, sampled}, c), cut);
+    keeps(cascaded(a, link{two, near}, b, link{two, near}, c), up_to(2));
+}
+
+BOOST_AUTO_TEST_CASE(what_models_exclude_leaves_the_law_as_it_is) {
+    const auto x = testing::hashed_model(3, 6, 2), y = testing::hashed_model(3, 7, 2),
+               z = testing::hashed_model(3, 8, 2);
+    for (const float p : {0.4f, 0.7f}) {
+        auto cut = up_to(2);
+        cut.sampling.top_p.p = p;
+        BOOST_TEST(testing::broken_promise(cascaded(x, link{one, anything}, y, link{one, sampled}, z), prompt, cut) ==
+                   "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(judged_by_the_rows_of_who_handed_them_up_it_promises_nothing) {
+    const auto published = cascaded_as_published(a, link{two, anything}, b, link{two, sampled}, c);
+    static_assert(std::is_same_v<guarantee_of<decltype(published)>, guarantee::none>);
+    const auto law = [](const auto& scheme) { return testing::law_of(scheme, prompt, up_to(3)); };
+    const double off = testing::total_variation(law(published), law(testing::plain_sampling(c)));
+    BOOST_TEST_MESSAGE("total variation from the target's law: " << off);
+    BOOST_TEST(off > 0.01);
+    // Where every token is the handing model's own, both are the same.
+    const auto kept = cascaded_as_published(a, link{two, sampled}, b, link{two, sampled}, c);
+    BOOST_TEST(testing::total_variation(law(kept), law(testing::plain_sampling(c))) < 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(a_fuzzy_last_link_bounds_each_token) {
+    const auto scheme = cascaded(a, link{one, near}, b, link{two, near}, c);
+    static_assert(
+        std::is_same_v<guarantee_of<decltype(scheme)>, guarantee::bounded_divergence<measure::total_variation>>);
+    const auto first = [](const auto& of) { return testing::law_of(of, prompt, up_to(1)); };
+    BOOST_TEST(testing::total_variation(first(scheme), first(testing::plain_sampling(c))) <= 0.3 + 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(greedy_text_is_the_last_models_for_any_number_of_models) {
+    const auto chosen = up_to(40, 0);
+    const auto expected = decode::generate(plain(e), prompt, chosen).tokens;
+    const link by{fixed_length{3}, sampled};
+    const link loose{two, near};
+    const auto same = [&](const auto& scheme) {
+        BOOST_TEST(decode::generate<any_guarantee>(scheme, prompt, chosen).tokens == expected);
+    };
+    same(cascaded(d, by, e));
+    same(cascaded(c, by, d, by, e));
+    same(cascaded(b, loose, c, by, d, by, e));
+    same(cascaded(a, by, b, loose, c, by, d, loose, e));
+}
+
+BOOST_AUTO_TEST_CASE(no_number_is_used_twice) {
+    const each_once chooser(7);
+    const link by{fixed_length{3}, sampled};
+    const auto scheme = cascaded(a, by, b, by, c, by, d);
+    decode::generate_with<lossless>(chooser, scheme, prompt, up_to(60));
+    BOOST_TEST(chooser.used() > 200u);
+}
+
+BOOST_AUTO_TEST_CASE(one_model_twice_is_refused) {
+    const link by{two, sampled};
+    BOOST_CHECK_EXCEPTION(cascaded(a, by, b, by, a), error, [](const error& found) {
+        return std::string(found.what()).find("model 0 and model 2") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,124 @@
+#include "augur/draft/stage.hpp"
+
+#include <augur/accept/fuzzy.hpp>
+#include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/cascade/cascade.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+using policy::fixed_length;
+
+BOOST_AUTO_TEST_SUITE(draft_stage)
+
+namespace {
+
+const auto small = testing::hashed_model(3, 1, 1), middle = testing::hashed_model(3, 2, 1);
+
+using sampling = draft::draft_model<const testing::function_model&, draft::sampled>;
+
+template <class Criterion, class Policy = fixed_length>
+auto stage(Criterion criterion, Policy policy = Policy{2}) {
+    return draft::stage<sampling, const testing::function_model&, Policy, Criterion>(sampling(small), middle, policy,
+                                                                                     criterion);
+}
+
+template <class D>
+void keeps(const D& drafter) {
+    const auto r = testing::drafter_laws(drafter, {.cases = 40});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.checked.size() == 7u, r);
+}
+
+}  // namespace
+
+static_assert(Drafter<decltype(stage(accept::rejection_sampling{}))>);
+static_assert(shows_rows<decltype(stage(accept::rejection_sampling{}))>);
+
+BOOST_AUTO_TEST_CASE(laws) {
+    keeps(stage(accept::rejection_sampling{}));
+    keeps(stage(accept::rejection_sampling{}, policy::entropy_bins({0.8}, {2, 1})));
+    for (const double threshold : {0.0, 0.1, 0.5, std::numeric_limits<double>::infinity()}) {
+        keeps(stage(accept::fuzzy<measure::kl>{threshold}));
+        keeps(stage(accept::rejection_then_fuzzy<measure::total_variation>{threshold}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_that_is_certain_may_begin) {
+    const draft::prompt_lookup lookup(1, 2);
+    using on_lookup = draft::stage<draft::prompt_lookup, const testing::function_model&, fixed_length,
+                                   accept::fuzzy<measure::total_variation>>;
+    keeps(on_lookup(lookup, middle, fixed_length{2}, accept::fuzzy<measure::total_variation>{0.7}));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_model_excludes_is_claimed_as_it_is_drawn) {
+    // Within the threshold, but the verifier excludes what the drafter may draw: a part of each token is the verifier's.
+    const accept::fuzzy<measure::total_variation> rule{0.9};
+    const auto target = distribution::weighted({3, 1, 0});
+    const auto drawn = distribution::weighted({1, 1, 2});
+    distribution mixed;
+    const distribution& from = rule.drawn_from(target, drafted_token<distribution>{0, &drawn}, mixed);
+    BOOST_TEST(&from == &mixed);
+    BOOST_TEST(from.probability(0) == 0.625, boost::test_tools::tolerance(1e-7));
+    BOOST_TEST(from.probability(1) == 0.375, boost::test_tools::tolerance(1e-7));
+    BOOST_TEST(from.probability(2) == 0);
+    const accept::fuzzy<measure::total_variation> strict{0.4};
+    BOOST_TEST(&strict.drawn_from(target, drafted_token<distribution>{0, &drawn}, mixed) == &target);
+    const auto inside = distribution::weighted({1, 1, 0});
+    BOOST_TEST(&rule.drawn_from(target, drafted_token<distribution>{0, &inside}, mixed) == &inside);
+    BOOST_TEST(rule.drawn_from(target, drafted_token<point_mass>{1}, mixed).probability(1) == 1);
+    BOOST_TEST(&rule.drawn_from(target, drafted_token<point_mass>{2}, mixed) == &target);
+}
+
+BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
+    const testing::counting_model counted(middle);
+    const draft::stage<sampling, const decltype(counted)&, fixed_length, accept::rejection_sampling> two_at_a_time(
+        sampling(small), counted, fixed_length{2}, {});
+    auto state = two_at_a_time.make_state();
+    prefix before(std::vector<token>{1, 2, 0});
+    const transform::pipeline pipeline({}, 3);
+    random::philox_chooser chooser(5);
+    for (const std::size_t wanted : {1u, 2u, 7u}) {
+        const fixed_length above{wanted};
+        draft::context context(before, pipeline, chooser, above, {.round = wanted}, 20,
+                               shown_by<decltype(two_at_a_time)>);
+        state.counts = {};
+        counted.reset();
+        const auto proposed = two_at_a_time.propose(state, context);
+        BOOST_TEST(proposed.size() == wanted);
+        BOOST_TEST(state.counts.rounds == counted.counts().calls);
+        BOOST_TEST(state.counts.accepted <= state.counts.drafted);
+        BOOST_TEST(state.counts.drafted <= 2 * state.counts.rounds);
+        BOOST_TEST(state.counts.accepted + state.counts.rounds >= wanted);
+        BOOST_TEST(before.size() == 3u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {
+    const auto narrow = testing::hashed_model(3, 4, 1, 6);
+    const draft::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling> stage_of_six(
+        sampling(small), narrow, fixed_length{2}, {});
+    for (const std::size_t length : {4u, 6u, 7u}) {
+        auto state = stage_of_six.make_state();
+        prefix before(std::vector<token>(length, 1));
+        const transform::pipeline pipeline({}, 3);
+        random::philox_chooser chooser(1);
+        const fixed_length above{9};
+        draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<decltype(stage_of_six)>);
+        BOOST_TEST(stage_of_six.propose(state, context).size() == (length > 6 ? 0u : 7 - length));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(another_vocabulary_is_refused) {
+    const auto other = testing::hashed_model(4, 1);
+    using of = draft::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling>;
+    BOOST_CHECK_EXCEPTION(of(sampling(small), other, fixed_length{2}, {}), error, [](const error& e) {
+        return std::string(e.what()).find("3 tokens and the next 4") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
