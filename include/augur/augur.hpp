@@ -54,6 +54,7 @@
 #include "augur/transform/temperature.hpp"
 #include "augur/transform/top_k.hpp"
 #include "augur/transform/top_p.hpp"
+#include "augur/tune/throughput.hpp"
 #include "augur/tune/verify_curve.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
