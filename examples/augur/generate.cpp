@@ -69,7 +69,9 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
                     "(repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    command.add_option("--scheme", s.scheme, "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle or ead")
+    command
+        .add_option("--scheme", s.scheme,
+                    "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, psd_f or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
@@ -77,7 +79,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
     add_text(command, "--length", length,
-             "Tokens drafted per round: 4 with sd, none with ead, else what pays; with eaad the most", "K");
+             "Tokens drafted per round: 4 with sd and fsd, none with ead, else what pays; with eaad the most", "K");
     const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
@@ -85,13 +87,16 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
     add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
-    const auto thresholds = [&s](const std::string& text) {
-        s.switching.thresholds_bits = parse_list<double>("--thresholds", text);
-    };
-    add_text(command, "--thresholds", thresholds, "ead: bits of entropy above which the model writes, not the draft",
-             "LIST", "0.25");
-    add_number(command, "--window", s.switching.window, "ead: tokens whose mean entropy counts", "N", "5");
-    add_number(command, "--dwell", s.switching.dwell, "ead: tokens between two switches at least", "N", "10");
+    const auto thresholds = [&s](const std::string& text) { s.thresholds = parse_list<double>("--thresholds", text); };
+    add_text(
+        command, "--thresholds", thresholds,
+        "fsd, psd_a, psd_f: nats of KL within which a token may stand, the qualifier's first; ead: bits of entropy",
+        "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
+    const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list<std::size_t>("--lengths", text); };
+    add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
+             "3,8");
+    add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5");
+    add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10");
     add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");
 }
 
@@ -156,7 +161,7 @@ class generator {
  public:
     explicit generator(const generate_options& chosen)
         : chosen_(chosen),
-          named_(named_members(chosen.drafts, chosen.heads)),
+          named_(named_members(chosen.drafts, chosen.heads, chosen.scheme.scheme)),
           scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size(), named_)),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
@@ -219,7 +224,8 @@ class generator {
         for (const std::string& kind : used) {
             const auto named = named_.find(kind);
             const std::string path = named != named_.end() ? named->second : find_member(kind, *target_);
-            if (path.empty() && kind == used.front()) refuse_without(scheme_.scheme, kind, *target_);
+            const bool is_needed = kind == used.front() || kind == "qualifier";
+            if (path.empty() && is_needed) refuse_without(scheme_.scheme, kind, *target_);
             if (path.empty()) continue;
             load_member(drafters_, kind, path, *target_, load_options_of(options));
             drafter_paths_.push_back(path);

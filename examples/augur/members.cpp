@@ -43,8 +43,9 @@ bool is_for(const fs::path& path, const llama::host_model& target) {
 }
 
 /// What a member is used as.
-std::string use_of(const std::string& path) {
+std::string use_of(const std::string& path, bool qualifies) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
+    if (kind == "qualifier" && qualifies) return kind;
     if (kind == "exit" || kind == "qualifier") return "draft";
     for (const char* known : {"draft", "eagle", "medusa", "hydra", "ngram"}) {
         if (kind == known) return kind;
@@ -78,15 +79,19 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
 }  // namespace
 
 std::size_t members::memory_bytes() const {
-    return (draft ? draft->memory_bytes() : 0) + (eagle ? eagle->memory_bytes() : 0) +
-           (heads ? heads->memory_bytes() : 0);
+    return (draft ? draft->memory_bytes() : 0) + (qualifier ? qualifier->memory_bytes() : 0) +
+           (eagle ? eagle->memory_bytes() : 0) + (heads ? heads->memory_bytes() : 0);
 }
 
-member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads) {
+member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
+                           const std::string& scheme) {
+    const bool qualifies = scheme.starts_with("psd");
     member_files named;
     if (!drafts.empty()) named["draft"] = drafts.front();
+    if (drafts.size() > 1) named["qualifier"] = drafts[1];
+    if (drafts.size() > 1 && drafts[0] == drafts[1]) detail::fail("--draft names ", drafts[0], " twice");
     for (const std::string& path : heads) {
-        const auto [at, is_new] = named.emplace(use_of(path), path);
+        const auto [at, is_new] = named.emplace(use_of(path, qualifies), path);
         if (!is_new) {
             detail::fail("--heads ", path, ": it is used as ", io::quote(at->first), ", but so is ", at->second);
         }
@@ -107,9 +112,10 @@ std::string find_member(const std::string& kind, const llama::host_model& target
 void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target) {
     std::string looked;
     for (const std::string& folder : family_folders()) looked += (looked.empty() ? "" : ", ") + folder;
-    const char* const needed = kind == "draft"   ? "a draft model: give --draft"
-                               : kind == "ngram" ? "counted n-grams: give --heads"
-                                                 : "heads: give --heads";
+    const char* const needed = kind == "draft"       ? "a draft model: give --draft"
+                               : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
+                               : kind == "ngram"     ? "counted n-grams: give --heads"
+                                                     : "heads: give --heads";
     detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", looked.empty() ? "no folder" : looked,
                  " there is no ", kind, ".gguf for a target with the fingerprint ", target.fingerprint());
 }
@@ -122,6 +128,8 @@ void load_member(members& into, const std::string& kind, const std::string& path
         into.eagle.emplace(llama::eagle_model::load(path, target, options));
     } else if (kind == "draft") {
         into.draft.emplace(load_draft(path, target, options));
+    } else if (kind == "qualifier") {
+        into.qualifier.emplace(load_draft(path, target, options));
     } else {
         into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
     }

@@ -15,7 +15,7 @@ namespace augur::program {
 
 /// As far as the scheme uses them.
 struct members {
-    std::optional<llama::host_model> draft;
+    std::optional<llama::host_model> draft, qualifier;
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
     std::optional<draft::ngram_table> ngrams;
@@ -23,11 +23,13 @@ struct members {
     std::size_t memory_bytes() const;
 };
 
-/// Files by what they are used as: draft (which an exit and a qualifier are, too), eagle, medusa, hydra or ngram.
+/// Files by what they are used as: draft (which an exit is, too, and a qualifier where the scheme has no other use for it),
+/// qualifier, eagle, medusa, hydra or ngram.
 using member_files = std::map<std::string, std::string>;
 
-/// The files that the user names. Throws where one of `heads` says that it is nothing of the kind, or two are the same.
-member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads);
+/// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or two are the same.
+member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
+                           const std::string& scheme);
 
 /// The file of this kind that was made for the target, in a folder of a family; empty if there is none. Families are the
 /// folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own.

@@ -6,8 +6,6 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/switching.hpp>
-#include <augur/detail/stopwatch.hpp>
 #include <augur/draft/first_of.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/nothing.hpp>
@@ -15,10 +13,12 @@
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include "lossy.hpp"
+#include "run_scheme.hpp"
 
 namespace augur::program {
 namespace {
@@ -26,12 +26,8 @@ namespace {
 struct later_scheme {
     std::string_view name, needs;
 };
-constexpr std::array<later_scheme, 6> later_schemes = {{{"fsd", "a fuzzy criterion in the program"},
-                                                        {"psd_a", "cascades of models"},
-                                                        {"psd_f", "cascades of models"},
-                                                        {"entmtp", "draft trees"},
-                                                        {"kangaroo", "a trained exit"},
-                                                        {"dvi", "a trained exit"}}};
+constexpr std::array<later_scheme, 3> later_schemes = {
+    {{"entmtp", "draft trees"}, {"kangaroo", "a trained exit"}, {"dvi", "a trained exit"}}};
 
 /// Tokens that an n-gram of the table has matched at least, to be asked before a network.
 constexpr std::size_t surer_than_network = 3;
@@ -59,68 +55,13 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 9> valid = {"plain",  "lookup", "hybrid", "sd", "eaad",
-                                                       "medusa", "hydra",  "eagle",  "ead"};
+    constexpr std::array<std::string_view, 8> valid = {"plain", "lookup", "hybrid", "sd",
+                                                       "eaad",  "medusa", "hydra",  "eagle"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
-                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, ead");
+                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, "
+                     "psd_f, ead");
     }
-}
-
-std::size_t cache_bytes_of(auto& s) {
-    if constexpr (requires { s.caches; }) {
-        return std::apply([](auto&... each) { return (each.sequence().memory_bytes() + ...); }, s.caches);
-    } else {
-        std::size_t total = s.target.sequence().memory_bytes();
-        if constexpr (requires { s.drafter_state.sequence(); }) {
-            total += s.drafter_state.sequence().memory_bytes();
-        } else if constexpr (requires { s.drafter_state.sequence.memory_bytes(); }) {
-            total += s.drafter_state.sequence.memory_bytes();
-        }
-        return total;
-    }
-}
-
-/// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
-template <class Scheme>
-run_result run_scheme(const Scheme& scheme, const run_request& request) {
-    const decode::options& chosen = request.options;
-    double in_sink = 0;
-    const commit::token_sink sink = [&](const commit::committed_token& t) {
-        const detail::stopwatch watch;
-        const bool go_on = !chosen.on_token || chosen.on_token(t);
-        in_sink += watch.seconds();
-        return go_on;
-    };
-    decode::session<Scheme> s(scheme, request.prompt, chosen.sampling, chosen.stop,
-                              random::philox_chooser(chosen.seed));
-    run_result result;
-    result.guarantee = guarantee_of<Scheme>::name;
-    while (s.finished == finish_reason::running) {
-        const std::size_t position = s.committed.size();
-        const double before = in_sink;
-        auto record = decode::step(scheme, s, {.on_token = sink});
-        record.seconds.other -= in_sink - before;
-        for (const auto& t : record.committed) result.origins.push_back(t.from);
-        if (!request.on_round) continue;
-        const auto drafted = record.proposed.tokens();
-        request.on_round(
-            {position, {drafted.begin(), drafted.end()}, record.decided, record.committed, record.seconds});
-    }
-    if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
-    s.stops.text().finish();
-    s.counts.seconds.other -= in_sink;
-    result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
-    result.text = s.stops.text().text();
-    result.finish = s.finished;
-    result.detail = s.stops.text().matched();
-    result.counts = s.counts;
-    std::ostringstream policy;
-    policy << s.policy;
-    result.policy = policy.str();
-    if constexpr (std::is_same_v<typename Scheme::policy_type, policy::entropy_bins>) result.bins = s.policy;
-    result.cache_bytes = cache_bytes_of(s);
-    return result;
 }
 
 /// What `auto` is with these files.
@@ -130,19 +71,6 @@ std::string scheme_for(const member_files& named) {
         if (named.contains(kind)) return kind;
     }
     return named.contains("draft") ? "eaad" : "auto";
-}
-
-/// Models that take turns: nothing is verified.
-scheme_options checked_switching(scheme_options chosen, std::size_t drafts) {
-    if (!chosen.accept.empty()) {
-        detail::fail("--accept is ", io::quote(chosen.accept), ", but scheme 'ead' verifies nothing");
-    }
-    if (drafts > 1) detail::fail("scheme 'ead' takes one smaller model, but --draft was given ", drafts, " times");
-    if (const policy::rolling_entropy turns(chosen.switching); turns.models() != 2) {
-        detail::fail("--thresholds holds ", turns.models() - 1, " numbers; between two models there is one");
-    }
-    chosen.accept = "none";
-    return chosen;
 }
 
 policy::entropy_bins bins_of(const scheme_options& chosen) {
@@ -155,7 +83,8 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
 
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
-    if (scheme == "sd" || scheme == "eaad" || scheme == "ead") return {"draft"};
+    if (scheme == "psd_a" || scheme == "psd_f") return {"draft", "qualifier"};
+    if (scheme == "sd" || scheme == "eaad" || scheme == "fsd" || scheme == "ead") return {"draft"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
 }
@@ -163,7 +92,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
-    if (chosen.scheme == "ead") return checked_switching(std::move(chosen), drafts);
+    if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), drafts);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);
@@ -190,11 +119,7 @@ bool drafts_what_pays(const scheme_options& resolved) {
 
 run_result run(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                const run_request& request) {
-    if (resolved.scheme == "ead") {
-        const policy::rolling_entropy turns(resolved.switching);
-        const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
-        return run_scheme(switching(*drafters.draft, target, turns).with(options), request);
-    }
+    if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
     const auto compose = [&](auto criterion) {
         const auto as_it_pays = [&](const auto& drafter) {
             if (!resolved.length) {

@@ -4,7 +4,6 @@
 #include <augur/decode/generate.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/policy/rolling_entropy.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -20,12 +19,16 @@ namespace augur::program {
 struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
-    std::optional<std::size_t> length{};  ///< unset: 4 with sd, the bins' with eaad, none with ead, else what pays
+    std::optional<std::size_t>
+        length{};  ///< unset: 4 with sd and fsd, the bins' with eaad, none with ead, else what pays
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
-    policy::rolling_entropy_options switching{};
+    std::vector<double> thresholds{};           ///< unset: what the scheme starts with
+    std::size_t window = 5;                     ///< ead
+    std::size_t dwell = 10;                     ///< ead
+    std::vector<std::size_t> lengths = {3, 8};  ///< psd_a, psd_f: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
@@ -40,7 +43,7 @@ std::string auto_scheme(const scheme_options& chosen, bool has_ngrams);
 /// Whether the scheme drafts as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
-/// The members of a family that a scheme drafts with, in order; all but the first are used only where there are some.
+/// The members of a family that a scheme drafts with, in order; after an ngram the others are used only where there are some.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
 /// One finished round, whatever the scheme.

@@ -44,13 +44,13 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, psd_f, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):
-        for scheme in ("fsd", "psd_a", "psd_f", "entmtp", "kangaroo", "dvi"):
+        for scheme in ("entmtp", "kangaroo", "dvi"):
             self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
         for flag in ("--bank", "--adapter", "--calibration"):
             self.refused([flag, "not available in this version"], flag, "file")
@@ -64,7 +64,7 @@ class Generate(ProgramTest):
     def test_drafts(self):
         for scheme in ("sd", "eaad"):
             self.refused([f"'{scheme}'", "--draft"], "--scheme", scheme)
-            self.refused([f"'{scheme}'", "2"], "--scheme", scheme, "--draft", DRAFT, "--draft", DRAFT)
+            self.refused([f"'{scheme}'", "2"], "--scheme", scheme, "--draft", DRAFT, "--draft", TARGET)
         other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)
         self.refused(["300", "262"], "--draft", other)
         self.refused("absent.gguf", "--draft", FOLDER / "absent.gguf")
@@ -72,12 +72,29 @@ class Generate(ProgramTest):
     def test_switching(self):
         ead = ("--scheme", "ead", "--draft", DRAFT)
         self.refused(["'ead'", "--draft"], "--scheme", "ead")
-        self.refused(["'ead'", "2 times"], *ead, "--draft", DRAFT)
+        self.refused(["'ead'", "2 times"], *ead, "--draft", TARGET)
         self.refused(["'exact'", "'ead'"], *ead, "--accept", "exact")
         self.refused(["--thresholds", "2"], *ead, "--thresholds", "0.25,0.5")
         self.refused(["-1"], *ead, "--thresholds", "-1")
         self.refused(["window", "0"], *ead, "--window", 0)
         self.refused(["dwell", "0"], *ead, "--dwell", 0)
+
+    def test_fuzzy(self):
+        self.refused(["'fsd'", "--draft"], "--scheme", "fsd")
+        self.refused(["'coupled'", "'fsd'"], "--scheme", "fsd", "--draft", DRAFT, "--accept", "coupled")
+        self.refused(["'fsd'", "2 times"], "--scheme", "fsd", "--draft", DRAFT, "--draft", TARGET)
+        psd = ("--scheme", "psd_f", "--draft", DRAFT)
+        self.refused(["'psd_f'", "qualifier", "--draft"], *psd)
+        self.refused(["--draft", "twice"], *psd, "--draft", DRAFT)
+        self.refused(["'psd_f'", "3 times"], *psd, "--draft", TARGET, "--draft", TARGET)
+        self.refused(["--thresholds", "1", "2"], *psd, "--thresholds", "0.5")
+        self.refused(["--thresholds", "0.6", "0.5"], *psd, "--thresholds", "0.6,0.5")
+        self.refused(["-1"], *psd, "--thresholds", "-1,0.5")
+        self.refused(["nan"], *psd, "--thresholds", "nan,0.5")
+        self.refused(["--lengths", "1"], *psd, "--lengths", "3")
+        self.refused(["--lengths", "0"], *psd, "--lengths", "3,0")
+        other = tiny_model.write(FOLDER / "wide_qualifier.gguf", vocabulary=300)
+        self.refused(["262", "300"], *psd, "--draft", other)
 
     def test_hybrid(self):
         hybrid = ("--scheme", "hybrid")

@@ -275,6 +275,36 @@ class Switching(ProgramTest):
         self.assertIn("window=5", made["settings"]["policy"])
 
 
+class Fuzzy(ProgramTest):
+    """FSD and PyramidSD."""
+
+    QUALIFIER = tiny_model.write(FOLDER / "qualifier.gguf", seed=3, layers=1)
+
+    def made(self, scheme, *more, drafts=(DRAFT, QUALIFIER)):
+        models = [part for path in drafts[: 1 if scheme == "fsd" else 2] for part in ("--draft", path)]
+        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", scheme, *models, *more)
+
+    def test_greedy_text_is_the_models(self):
+        plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
+        for scheme in ("fsd", "psd_a", "psd_f"):
+            made = self.made(scheme)
+            self.assertEqual(plain, made["ids"], scheme)
+            self.assertEqual("bounded divergence per token", made["guarantee"])
+            self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in made["stages"]])
+
+    def test_with_every_divergence_allowed_all_that_is_drafted_stands(self):
+        drawn = ("--temperature", 0.8)
+        self.assertEqual(1.0, self.made("fsd", "--thresholds", "inf", *drawn)["acceptance"])
+        made = self.made("psd_f", "--thresholds", "inf,inf", "--lengths", "2,6", *drawn)
+        self.assertEqual([1.0, 1.0], [stage["acceptance"] for stage in made["stages"]])
+        self.assertLess(self.made("psd_f", "--thresholds", "0,0", *drawn)["acceptance"], 1)
+
+    def test_a_family_has_both(self):
+        found = family("pyramid", ["draft", "qualifier"])
+        made = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found)
+        self.assertEqual([str(found / "tiny" / f"{name}.gguf") for name in ("draft", "qualifier")], made["settings"]["drafters"])
+
+
 class Choices(ProgramTest):
     def test_auto(self):
         self.assertEqual("lookup", self.generated("--prompt", "a")["scheme"])

@@ -1,0 +1,98 @@
+#include "lossy.hpp"
+
+#include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/cascade/cascade.hpp>
+#include <augur/cascade/switching.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/policy/rolling_entropy.hpp>
+
+#include "run_scheme.hpp"
+
+namespace augur::program {
+namespace {
+
+using fuzzy = accept::rejection_then_fuzzy<measure::kl>;
+
+/// Where the user names none. The qualifier's before the target's.
+std::vector<double> first_thresholds(const std::string& scheme) {
+    if (scheme == "ead") return {0.25};
+    return scheme == "psd_f" ? std::vector{0.4, 0.5} : std::vector{0.5};
+}
+
+policy::rolling_entropy turns_of(const scheme_options& chosen) {
+    return policy::rolling_entropy(
+        {.thresholds_bits = chosen.thresholds, .window = chosen.window, .dwell = chosen.dwell});
+}
+
+void check_thresholds(const scheme_options& chosen) {
+    const std::size_t wanted = first_thresholds(chosen.scheme).size();
+    if (chosen.thresholds.size() != wanted) {
+        detail::fail("--thresholds holds ", chosen.thresholds.size(), " numbers; scheme '", chosen.scheme, "' takes ",
+                     wanted);
+    }
+    if (chosen.scheme == "ead") return static_cast<void>(turns_of(chosen));
+    for (const double threshold : chosen.thresholds) static_cast<void>(fuzzy(threshold));
+    if (wanted == 2 && chosen.thresholds[0] > chosen.thresholds[1]) {
+        detail::fail("--thresholds holds ", chosen.thresholds[0], " and ", chosen.thresholds[1],
+                     "; the qualifier's, which comes first, must not be above the target's");
+    }
+}
+
+void check_lengths(const scheme_options& chosen) {
+    if (chosen.lengths.size() != 2) {
+        detail::fail("--lengths holds ", chosen.lengths.size(), " numbers; there are two, of draft and qualifier");
+    }
+    for (const std::size_t length : chosen.lengths) {
+        if (length == 0) detail::fail("--lengths holds 0; a model hands up at least 1 token");
+    }
+}
+
+}  // namespace
+
+bool is_lossy(const std::string& scheme) {
+    return scheme == "fsd" || scheme == "psd_a" || scheme == "psd_f" || scheme == "ead";
+}
+
+scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts) {
+    if (!chosen.accept.empty()) {
+        detail::fail("--accept is ", io::quote(chosen.accept), ", but scheme '", chosen.scheme, "' ",
+                     chosen.scheme == "ead" ? "verifies nothing" : "has a rule of its own");
+    }
+    const std::size_t smaller = chosen.scheme.starts_with("psd") ? 2 : 1;
+    if (drafts > smaller) {
+        detail::fail("scheme '", chosen.scheme, "' takes ",
+                     smaller == 2 ? "a draft and a qualifier" : "one smaller model", ", but --draft was given ", drafts,
+                     " times");
+    }
+    if (chosen.thresholds.empty()) chosen.thresholds = first_thresholds(chosen.scheme);
+    check_thresholds(chosen);
+    check_lengths(chosen);
+    if (!chosen.length && chosen.scheme == "fsd") chosen.length = 4;
+    chosen.accept = chosen.scheme == "ead" ? "none" : "rejection_then_fuzzy";
+    return chosen;
+}
+
+run_result run_lossy(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
+                     const run_request& request) {
+    using cascade::link;
+    if (resolved.scheme == "ead") {
+        const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
+        return run_scheme(switching(*drafters.draft, target, turns_of(resolved)).with(options), request);
+    }
+    const fuzzy last(resolved.thresholds.back());
+    if (resolved.scheme == "fsd") {
+        return run_scheme(cascaded(*drafters.draft, link{policy::fixed_length{*resolved.length}, last}, target),
+                          request);
+    }
+    const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
+    const auto with = [&](auto inside) {
+        return run_scheme(
+            cascaded(*drafters.draft, link{by_draft, inside}, *drafters.qualifier, link{by_qualifier, last}, target),
+            request);
+    };
+    if (resolved.scheme == "psd_a") return with(accept::rejection_sampling{});
+    return with(fuzzy(resolved.thresholds.front()));
+}
+
+}  // namespace augur::program

@@ -1,0 +1,18 @@
+#pragma once
+// Schemes that do not promise the target's text or distribution: fuzzy acceptance, and models that take turns.
+
+#include "scheme.hpp"
+
+namespace augur::program {
+
+/// fsd, psd_a, psd_f or ead.
+bool is_lossy(const std::string& scheme);
+
+/// As resolve, for these.
+scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts);
+
+/// As run, for these.
+run_result run_lossy(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
+                     const run_request& request);
+
+}  // namespace augur::program

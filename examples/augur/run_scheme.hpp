@@ -1,0 +1,99 @@
+#pragma once
+// A decoding from its first round to what it leaves behind, for the sources that compose schemes.
+
+#include <augur/decode/generate.hpp>
+#include <augur/detail/stopwatch.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <cstddef>
+#include <sstream>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "scheme.hpp"
+
+namespace augur::program {
+
+/// Of a drafter's state, and of the stages inside it.
+std::size_t drafter_cache_bytes(const auto& state) {
+    if constexpr (requires {
+                      state.inner;
+                      state.cache;
+                  }) {
+        return state.cache.sequence().memory_bytes() + drafter_cache_bytes(state.inner);
+    } else if constexpr (requires { state.sequence(); }) {
+        return state.sequence().memory_bytes();
+    } else if constexpr (requires { state.sequence.memory_bytes(); }) {
+        return state.sequence.memory_bytes();
+    } else {
+        return 0;
+    }
+}
+
+std::size_t cache_bytes_of(const auto& session) {
+    if constexpr (requires { session.caches; }) {
+        return std::apply([](auto&... each) { return (each.sequence().memory_bytes() + ...); }, session.caches);
+    } else {
+        return session.target.sequence().memory_bytes() + drafter_cache_bytes(session.drafter_state);
+    }
+}
+
+/// The stages inside the target's, cheapest first.
+void add_inner_stages(const auto& state, std::vector<stage_statistics>& stages) {
+    if constexpr (requires {
+                      state.inner;
+                      state.counts;
+                  }) {
+        add_inner_stages(state.inner, stages);
+        stages.push_back(state.counts);
+    }
+}
+
+/// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
+template <class Scheme>
+run_result run_scheme(const Scheme& scheme, const run_request& request) {
+    const decode::options& chosen = request.options;
+    double in_sink = 0;
+    const commit::token_sink sink = [&](const commit::committed_token& t) {
+        const detail::stopwatch watch;
+        const bool go_on = !chosen.on_token || chosen.on_token(t);
+        in_sink += watch.seconds();
+        return go_on;
+    };
+    decode::session<Scheme> s(scheme, request.prompt, chosen.sampling, chosen.stop,
+                              random::philox_chooser(chosen.seed));
+    run_result result;
+    result.guarantee = guarantee_of<Scheme>::name;
+    while (s.finished == finish_reason::running) {
+        const std::size_t position = s.committed.size();
+        const double before = in_sink;
+        auto record = decode::step(scheme, s, {.on_token = sink});
+        record.seconds.other -= in_sink - before;
+        for (const auto& t : record.committed) result.origins.push_back(t.from);
+        if (!request.on_round) continue;
+        const auto drafted = record.proposed.tokens();
+        request.on_round(
+            {position, {drafted.begin(), drafted.end()}, record.decided, record.committed, record.seconds});
+    }
+    if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
+    s.stops.text().finish();
+    s.counts.seconds.other -= in_sink;
+    result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
+    result.text = s.stops.text().text();
+    result.finish = s.finished;
+    result.detail = s.stops.text().matched();
+    result.counts = s.counts;
+    if constexpr (requires { s.drafter_state; }) {
+        std::vector<stage_statistics> inner;
+        add_inner_stages(s.drafter_state, inner);
+        result.counts.stages.insert(result.counts.stages.begin(), inner.begin(), inner.end());
+    }
+    std::ostringstream policy;
+    policy << s.policy;
+    result.policy = policy.str();
+    if constexpr (std::is_same_v<typename Scheme::policy_type, policy::entropy_bins>) result.bins = s.policy;
+    result.cache_bytes = cache_bytes_of(s);
+    return result;
+}
+
+}  // namespace augur::program
