@@ -45,7 +45,7 @@ class fuzzy {
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
                                    distribution& mixed) const {
         const distribution& draft = *drafted.row;
-        if (!(measure::divergence<D>(target, drafted) <= promised_.bound)) return target;
+        if (!within(target, drafted)) return target;
         double excluded = 0;
         for (std::size_t i = 0; i < target.size(); ++i) excluded += target[i] > 0 ? 0 : draft[i];
         if (!(excluded > 0)) return draft;
@@ -68,10 +68,15 @@ class fuzzy {
     /// Whether the drafted token may stand.
     template <class Claim>
     bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {
-        return target.probability(drafted.id) > 0 && measure::divergence<D>(target, drafted) <= promised_.bound;
+        return target.probability(drafted.id) > 0 && within(target, drafted);
     }
 
  private:
+    template <class Claim>
+    bool within(const auto& target, const drafted_token<Claim>& drafted) const {
+        return measure::divergence<D>(target, drafted) <= promised_.bound;
+    }
+
     guarantee promised_;
 };
 
