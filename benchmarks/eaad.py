@@ -23,7 +23,10 @@ PASSES = 50  # of the target, after which texts are compared, as the published r
 GREEDY = {"plain": PLAIN}
 GREEDY |= {f"fixed {length}": ("--scheme", "sd", "--length", str(length)) for length in range(1, 7)}
 GREEDY["eaad"] = ("--scheme", "eaad")
-SAMPLED = {name: GREEDY[name] for name in ("plain", "fixed 4", "eaad")}
+# Of every round one token: what it tells about entropy is not mixed with how long a chain was.
+FIRST = "eaad, length 1"
+GREEDY[FIRST] = ("--scheme", "eaad", "--bin-lengths", "1,1,1,1")
+SAMPLED = {name: GREEDY[name] for name in ("plain", "fixed 4", "eaad", FIRST)}
 
 
 def options():
@@ -57,10 +60,10 @@ def distinct(ids):
 
 
 def bins_of(measured):
-    """Acceptance of what each entropy bin drafted, over several prompts."""
+    """Acceptance of a round's first token by the entropy of its row, over several prompts."""
     drafted, accepted, names = collections.Counter(), collections.Counter(), {}
     for of_prompt in measured:
-        for index, each in enumerate(of_prompt["eaad"]["bins"]):
+        for index, each in enumerate(of_prompt[FIRST]["bins"]):
             drafted[index] += each["drafted"]
             accepted[index] += each["accepted"]
             names[index] = "more" if each["below_nats"] is None else f"below {each['below_nats']:g}"
@@ -106,7 +109,7 @@ def draw(found, by_class, folder):
     for task, bins in by_class.items():
         shown = {name: rate for name, (rate, drafted) in bins.items() if drafted}
         axes.plot(shown.keys(), shown.values(), "o-", label=task, linewidth=3 if task == "all" else 1)
-    axes.set(xlabel="entropy of the draft's row, nats", ylabel="share of drafted tokens that stood", ylim=(0, 1))
+    axes.set(xlabel="entropy of the draft's row, nats", ylabel="share of first drafted tokens that stood", ylim=(0, 1))
     axes.legend()
     figure.savefig(folder / "eaad_bins.svg", metadata={"Date": None})
     figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
@@ -138,7 +141,7 @@ def main():
         if of[name]["ids"] != of["plain"]["ids"]
     ]
     bins, by_class = bins_table(found[0.0])
-    parts = [f"### Greedy\n{time_table(found[0.0], GREEDY)}", f"### Acceptance by entropy, greedy\n{bins}"]
+    parts = [f"### Greedy\n{time_table(found[0.0], GREEDY)}", f"### Acceptance of a first token by entropy, greedy\n{bins}"]
     parts.append(f"### After {PASSES} passes of the target, greedy\n{diversity_table(found[0.0])}")
     for temperature in chosen.temperatures:
         parts.append(f"### Temperature {temperature:g}, rejection sampling\n{time_table(found[temperature], SAMPLED)}")

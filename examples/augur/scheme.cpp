@@ -30,7 +30,7 @@ constexpr std::array<later_scheme, 3> later_schemes = {
     {{"entmtp", "draft trees"}, {"kangaroo", "a trained exit"}, {"dvi", "a trained exit"}}};
 
 /// Tokens that an n-gram of the table has matched at least, to be asked before a network.
-constexpr std::size_t surer_than_network = 3;
+constexpr std::size_t surer_than_network = 5;
 
 using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 

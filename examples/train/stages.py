@@ -32,7 +32,7 @@ NETWORKS = {
 }
 LLAMAS = ("eagle", "draft", "qualifier")  # files that describe layers of a llama
 FORMAT = "q8_0"
-LONG = 3  # tokens that an n-gram of the table has matched, to come before the network in a hybrid
+LONG = 5  # tokens that an n-gram of the table has matched, to come before the network in a hybrid
 
 
 def run(options):

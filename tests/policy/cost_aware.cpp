@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(plain_passes_are_measured_again_after_a_while) {
     world generous{.slope = 0, .odds = 1};
     std::size_t plain = 0;
     for (int i = 0; i < 650; ++i) plain += generous.round(policy) == 0 ? 1 : 0;
-    BOOST_TEST(plain == 1 + 649 / 64);
+    BOOST_TEST(plain == 1 + 649 / 32);
 }
 
 BOOST_AUTO_TEST_CASE(a_match_is_looked_for_and_a_row_only_where_it_may_pay) {

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/fuzzy.hpp>
+#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
 #include "augur/llama/draft_heads.hpp"
 #include "augur/llama/eagle_model.hpp"
+#include "augur/llama/early_exit.hpp"
 #include "augur/llama/member.hpp"
+#include "augur/llama/qualifier.hpp"
 #include "llama/family.hpp"
 
 // Drafters made for SmolLM2-135M-Instruct, random ones and those of its family: the text stays plain decoding's.
@@ -46,6 +50,8 @@ void keeps_the_text(const fs::path& path) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
     if (kind == "eagle") keeps_the_text(llama::eagle_model::load(path, target()), path.string());
     if (kind == "draft") keeps_the_text(llama::load_draft(path, target()), path.string());
+    if (kind == "exit") keeps_the_text(llama::load_exit(path, target()), path.string());
+    if (kind == "qualifier") keeps_the_text(llama::load_qualifier(path, target()), path.string());
     if (kind == "medusa" || kind == "hydra") {
         keeps_the_text(llama::draft_heads::load(path, kind, target()), path.string());
     }
@@ -64,15 +70,34 @@ BOOST_AUTO_TEST_CASE(random_members_change_nothing) {
     keeps_the_text(small_heads("medusa", target(), io::tensor_type::f32).write(folder / "medusa.gguf"));
 }
 
+const fs::path family = fs::path(AUGUR_TEST_DATA) / ".." / ".." / "examples" / "family" / "smollm2-135m";
+
 BOOST_AUTO_TEST_CASE(its_family_changes_nothing) {
-    const fs::path families = fs::path(AUGUR_TEST_DATA) / ".." / ".." / "examples" / "family";
-    if (!fs::exists(families)) return;
-    for (const auto& file : fs::recursive_directory_iterator(families)) {
+    std::size_t members = 0;
+    for (const auto& file : fs::directory_iterator(family)) {
         if (file.path().extension() != ".gguf") continue;
         const io::gguf_file member(file.path());
-        if (member.get_or<std::string>("augur.target.fingerprint", "") != target().fingerprint()) continue;
+        BOOST_TEST(member.get<std::string>("augur.target.fingerprint") == target().fingerprint());
         keeps_the_text(file.path());
+        ++members;
     }
+    BOOST_TEST(members > 3u);
+}
+
+BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {
+    using cascade::link;
+    const auto draft = llama::load_draft(family / "draft.gguf", target());
+    const auto exit = llama::load_exit(family / "exit.gguf", target(), 15);
+    const link loose{policy::fixed_length{3}, accept::fuzzy<measure::kl>{0.4}};
+    const link strict{policy::fixed_length{6}, accept::rejection_sampling{}};
+    decode::options chosen;
+    chosen.stop.max_tokens = 40;
+    chosen.sampling.temperature.value = 0;
+    const auto scheme = cascaded(draft, loose, exit, strict, target());
+    static_assert(Lossless<std::remove_cvref_t<decltype(scheme)>>);
+    const auto made = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(made.tokens == decode::generate(plain(target()), prompt, chosen).tokens);
+    BOOST_TEST(made.counts.accepted_length() > 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(a_curve_has_every_number_of_rows) {
         }
         for (const auto& [rows, times] : timed) {
             BOOST_TEST((rows == most || (rows & (rows - 1)) == 0));
-            BOOST_TEST(times == 2u);  // one warms up
+            if (rows > 1) BOOST_TEST(times == 2u);  // the first round warms up, passes over one row did before
+            if (rows == 1) BOOST_TEST(times >= 5u);
         }
         BOOST_TEST(timed.rbegin()->first == most);
     }

@@ -48,8 +48,9 @@ class pass_seconds {
 
     /// Returns what the seconds counted as.
     double learn(std::size_t rows, double seconds) {
-        for (std::size_t i = 2; i < figures_.size(); ++i) figures_[i].weight *= memory_;
-        if (rows == 1) figures_[1].weight *= memory_;  // the measure of all others stays
+        for (std::size_t i = 1; i < figures_.size(); ++i) figures_[i].weight *= memory_;
+        figures_[1].weight =
+            std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
         const double counted = figures_[rows].add(seconds, estimates_[rows]);
         if (known()) estimate();
         return counted;

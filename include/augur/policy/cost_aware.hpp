@@ -41,7 +41,7 @@ class cost_aware {
     /// Drafters that are told apart; later ones share the last's figures.
     static constexpr std::size_t most_sources = 4;
     /// Rounds after which plain decoding is measured again.
-    static constexpr std::size_t plain_after = 64;
+    static constexpr std::size_t plain_after = 32;
 
     explicit cost_aware(cost_aware_options options = {})
         : options_(checked(std::move(options))),
