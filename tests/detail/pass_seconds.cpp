@@ -84,4 +84,13 @@ BOOST_AUTO_TEST_CASE(a_curve_that_was_measured_before_is_a_start) {
     BOOST_TEST(longer.most_measured() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(the_measure_of_all_others_fades_but_stays) {
+    pass_seconds passes(4, 0.5);
+    passes.learn(1, 1.0);
+    for (int i = 0; i < 100; ++i) passes.learn(4, 9.0);
+    BOOST_TEST(passes(1) == 1.0);
+    passes.learn(1, 1.5);  // counts for four fifths: the first still has a weight of a quarter, now halved to no less
+    BOOST_TEST(passes(1) == 1.0 + 0.5 / 1.25, is);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,7 +19,7 @@ struct patience {
     double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins
 };
 
-/// Median seconds of a pass over each of these numbers of rows, behind `context` tokens. They take turns, so that a disturbance
+/// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context` tokens. They take turns, so that a disturbance
 /// meets all of them. Where patience ends with the first round, that one counts. Throws if there is a 0 among the rows, or more
 /// than the model's context holds. Cost: (repetitions + 1) passes of each, a prefill, one sequence.
 template <Model M>
@@ -58,7 +58,7 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
     }
     std::vector<double> medians;
     for (auto& of : times) {
-        const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+        const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
         std::nth_element(of.begin(), middle, of.end());
         medians.push_back(*middle);
     }

@@ -65,6 +65,16 @@ BOOST_AUTO_TEST_CASE(parts_make_up_the_whole) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(pools_come_and_go) {
+    // A helper that looks for work while its pool ends must not wait for more: it did once, and the pool never ended.
+    std::atomic<std::size_t> ran = 0;
+    for (std::size_t i = 0; i < 10000; ++i) {
+        thread_pool pool(4);
+        if (i % 2 == 0) pool.for_each(3, [&](std::size_t, std::size_t) { ++ran; });
+    }
+    BOOST_TEST(ran == 15000u);
+}
+
 BOOST_AUTO_TEST_CASE(one_to_sixty_four_threads) {
     for (const std::size_t threads : {0u, 65u}) {
         BOOST_CHECK_EXCEPTION(thread_pool{threads}, augur::error, [&](const augur::error& caught) {

@@ -109,8 +109,9 @@ class thread_pool {
     }
 
     void serve(std::size_t worker) {
-        while (!stopping_.load(std::memory_order_acquire)) {
+        while (true) {
             const std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+            if (stopping_.load(std::memory_order_acquire)) return;  // after the ticket: the last one says so
             if (!take(worker)) wait(ticket_, ticket);
         }
     }
