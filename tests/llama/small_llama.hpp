@@ -100,9 +100,9 @@ struct small_llama {
                 out.tensor(name, shape, values);
             } else {
                 auto stored = stored_numbers(type, count, random);
-                const auto in_name = [&name](const std::string& part) { return name.find(part) != name.npos; };
-                if (std::any_of(zeros.begin(), zeros.end(), in_name))
-                    std::fill(stored.begin(), stored.end(), std::byte{});
+                for (const std::string& part : zeros) {
+                    if (name.find(part) != name.npos) std::fill(stored.begin(), stored.end(), std::byte{});
+                }
                 out.tensor(name, shape, gguf_number(type), stored);
             }
         }
