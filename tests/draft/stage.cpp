@@ -93,7 +93,9 @@ BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
         BOOST_TEST(state.counts.rounds == counted.counts().calls);
         BOOST_TEST(state.counts.accepted <= state.counts.drafted);
         BOOST_TEST(state.counts.drafted <= 2 * state.counts.rounds);
-        BOOST_TEST(state.counts.accepted + state.counts.rounds >= wanted);
+        // Each round adds a token of the model's, unless the last one was cut before it.
+        const std::size_t made = state.counts.accepted + state.counts.rounds;
+        BOOST_TEST((made == wanted || made == wanted + 1));
         BOOST_TEST(before.size() == 3u);
     }
 }

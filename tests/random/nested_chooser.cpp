@@ -1,0 +1,31 @@
+#include "augur/random/nested_chooser.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(random_nested_chooser)
+
+using namespace augur;
+
+BOOST_AUTO_TEST_CASE(every_level_has_numbers_of_its_own_and_shares_the_races) {
+    random::philox_chooser outer(5);
+    nested_chooser<random::philox_chooser> inner(outer);
+    nested_chooser<nested_chooser<random::philox_chooser>> innermost(inner);
+    const auto row = distribution::weighted({3, 2, 4, 1, 5});
+    std::size_t outer_agrees = 0, inner_agrees = 0;
+    for (std::size_t position = 0; position < 200; ++position) {
+        BOOST_TEST(inner.race(row, position) == outer.race(row, position));
+        BOOST_TEST(innermost.race(row, position) == outer.race(row, position));
+        const draw_key key{position, purpose::draft, 3};
+        const bool flipped = inner.flip(0.5, key);
+        outer_agrees += outer.flip(0.5, key) == flipped ? 1 : 0;
+        inner_agrees += innermost.flip(0.5, key) == flipped ? 1 : 0;
+        BOOST_TEST(inner.choose(row, key) == inner.choose(row, key));
+    }
+    for (const std::size_t agrees : {outer_agrees, inner_agrees}) {  // half of 200, seven deviations either way
+        BOOST_TEST(agrees > 50u);
+        BOOST_TEST(agrees < 150u);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
