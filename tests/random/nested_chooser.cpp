@@ -28,4 +28,14 @@ BOOST_AUTO_TEST_CASE(every_level_has_numbers_of_its_own_and_shares_the_races) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(rounds_of_many_levels_do_not_wrap) {
+    // Five models: a round of the innermost stage is one of 64 in one of 64 in one of 64 of the target's.
+    const std::size_t far = std::size_t{1} << 32;
+    const auto words = [](std::size_t round, purpose why) { return random::counter_of({7, why, round}, 0); };
+    BOOST_TEST((words(3, purpose::draft) != words(3 + far, purpose::draft)));
+    BOOST_TEST((words(3, purpose::draft) != words(3 + 2 * far, purpose::draft)));
+    BOOST_TEST((words(far, purpose::race) != words(0, purpose::draft)));
+    BOOST_TEST((words(3, purpose::draft) == random::philox_counter{0, 1, 7, 3}));  // as before where they are few
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -116,7 +116,8 @@ class stage {
     }
 
  private:
-    static constexpr std::size_t most_rounds = 1024;  ///< inside one of the stage above
+    static constexpr std::size_t most_rounds =
+        64;  ///< inside one of the stage above; bits of a round's number, level by level
 
     /// Drafts, verifies, and adds what stands to the proposal. Whether there may be more.
     bool run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,

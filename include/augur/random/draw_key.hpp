@@ -22,10 +22,12 @@ struct draw_key {
 
 namespace random {
 
-/// Counts the words of that name, four to a block.
+/// Counts the words of that name, four to a block. Rounds of stages inside stages need more than 32 bits: their upper ones stand
+/// above the purpose, which needs few.
 AUGUR_HOST_DEVICE inline philox_counter counter_of(draw_key name, std::uint32_t block) {
-    return {block, static_cast<std::uint32_t>(name.why), static_cast<std::uint32_t>(name.position),
-            static_cast<std::uint32_t>(name.round)};
+    const std::uint64_t round = name.round;
+    const std::uint32_t why = static_cast<std::uint32_t>(name.why) ^ static_cast<std::uint32_t>(round >> 32 << 8);
+    return {block, why, static_cast<std::uint32_t>(name.position), static_cast<std::uint32_t>(round)};
 }
 
 /// The words of that name under a seed's key.
