@@ -58,7 +58,7 @@ struct family {
     costed target, qualifier, draft;
 };
 
-/// What a decoding yields: tokens a second, and how far each row that a token was drawn from is from the target's, on average.
+/// Tokens a second of a decoding.
 double yield(const family& of, const auto& scheme, const settings& chosen) {
     decode::options options;
     options.stop.max_tokens = chosen.tokens;

@@ -67,13 +67,13 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     while (s.finished == finish_reason::running) {
         const std::size_t position = s.committed.size();
         const double before = in_sink;
-        auto record = decode::step(scheme, s, {.on_token = sink});
-        record.seconds.other -= in_sink - before;
+        const auto& record = decode::step(scheme, s, {.on_token = sink});
         for (const auto& t : record.committed) result.origins.push_back(t.from);
         if (!request.on_round) continue;
         const auto drafted = record.proposed.tokens();
-        request.on_round(
-            {position, {drafted.begin(), drafted.end()}, record.decided, record.committed, record.seconds});
+        time_spent seconds = record.seconds;
+        seconds.other -= in_sink - before;
+        request.on_round({position, {drafted.begin(), drafted.end()}, record.decided, record.committed, seconds});
     }
     if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
     s.stops.text().finish();

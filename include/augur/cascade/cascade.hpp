@@ -4,13 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "augur/decode/speculator.hpp"
+#include "augur/detail/distinct.hpp"
 #include "augur/draft/stage.hpp"
-#include "augur/types/error.hpp"
 
 namespace augur {
 namespace cascade {
@@ -27,11 +25,6 @@ link(Policy, Criterion) -> link<Policy, Criterion>;
 }  // namespace cascade
 
 namespace detail {
-
-template <class T>
-inline constexpr bool is_link = false;
-template <class Policy, class Criterion>
-inline constexpr bool is_link<cascade::link<Policy, Criterion>> = true;
 
 /// Drafter, link, model, link, model, ...: each stage drafts for the next.
 template <draft::claims Claims, class Named, class Link, class Target>
@@ -50,21 +43,13 @@ requires(sizeof...(Rest) > 0) auto cascade_of(Named&& drafter, Link by, Middle&&
                               std::forward<Rest>(rest)...);
 }
 
+/// Of drafter, link, model, ...: every other part is no link.
 template <class... Parts>
 void check_each_once(const Parts&... parts) {
-    std::array<const void*, sizeof...(Parts)> seen{};
-    std::size_t models = 0;
-    const auto look = [&](const auto& part) {
-        if constexpr (!is_link<std::remove_cvref_t<decltype(part)>>) {
-            for (std::size_t i = 0; i < models; ++i) {
-                if (seen[i] == std::addressof(part)) {
-                    fail("cascade: model ", i, " and model ", models, " are one and the same");
-                }
-            }
-            seen[models++] = std::addressof(part);
-        }
-    };
-    (look(parts), ...);
+    const void* const all[] = {std::addressof(parts)...};
+    std::array<const void*, sizeof...(Parts) / 2 + 1> models;
+    for (std::size_t i = 0; i < models.size(); ++i) models[i] = all[2 * i];
+    check_distinct("cascade", models);
 }
 
 }  // namespace detail

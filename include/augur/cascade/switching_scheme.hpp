@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "augur/detail/distinct.hpp"
 #include "augur/detail/held.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
@@ -83,20 +84,16 @@ class switching_scheme {
  private:
     static void check(const auto& first, const auto&... others) {
         std::size_t index = 0;
-        const void* seen[] = {std::addressof(first), std::addressof(others)...};
+        const void* const seen[] = {std::addressof(first), std::addressof(others)...};
         const auto differs = [&](const auto& other) {
             ++index;
             if (other.vocabulary_size() != first.vocabulary_size()) {
                 detail::fail("switching: the models must share a vocabulary, but model 0 has ", first.vocabulary_size(),
                              " tokens and model ", index, " has ", other.vocabulary_size());
             }
-            for (std::size_t before = 0; before < index; ++before) {
-                if (seen[before] == seen[index]) {
-                    detail::fail("switching: model ", before, " and model ", index, " are one and the same");
-                }
-            }
         };
         (differs(others), ...);
+        detail::check_distinct("switching", seen);
     }
 
     models_type models_;

@@ -25,10 +25,9 @@ inline double expected_length(std::span<const double> acceptance) {
 
 /// A link of a cascade: one model verifies what is handed up, `length` tokens at a time.
 struct verification {
-    std::size_t length = 0;  ///< tokens handed up per round
-    double kept = 1;         ///< share of length + 1 tokens that a round yields, in (0, 1]
-    double pass_seconds =
-        0;  ///< of the verifying model's pass over length + 1 rows; 1 / V where that costs what one row does
+    std::size_t length = 0;   ///< tokens handed up per round
+    double kept = 1;          ///< share of length + 1 tokens that a round yields, in (0, 1]
+    double pass_seconds = 0;  ///< of the verifying model over length + 1 rows; 1 / V where they cost what one does
 };
 
 /// Tokens a second of a cascade whose cheapest model writes `drafter_speed` tokens a second: stage by stage

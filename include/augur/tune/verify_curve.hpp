@@ -19,8 +19,8 @@ struct patience {
     double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins
 };
 
-/// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context` tokens. They take turns, so that a disturbance
-/// meets all of them. Where patience ends with the first round, that one counts. Throws if there is a 0 among the rows, or more
+/// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context` tokens. They
+/// take turns, so that a disturbance meets all of them. Where patience ends with the first round, that one counts. Throws if there is a 0 among the rows, or more
 /// than the model's context holds. Cost: (repetitions + 1) passes of each, a prefill, one sequence.
 template <Model M>
 std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> rows, std::size_t context,
