@@ -41,9 +41,11 @@ def options():
 
 def measure(chosen, schemes, prompt, temperature):
     """What the runs of each scheme, which take turns, came to."""
-    more = ("--temperature", temperature, *(("--accept", "rejection_sampling") if temperature else ()))
-    draft = ("--draft", chosen.draft) if chosen.draft else ()
-    asked = {name: (*scheme, *more[: 2 if scheme == PLAIN else 4], *(() if scheme == PLAIN else draft)) for name, scheme in schemes.items()}
+    drawn = ("--temperature", temperature)
+    drafting = ("--draft", chosen.draft) if chosen.draft else ()
+    if temperature:
+        drafting += ("--accept", "rejection_sampling")
+    asked = {name: (*scheme, *drawn, *(() if scheme == PLAIN else drafting)) for name, scheme in schemes.items()}
     return {name: summary(several) for name, several in runs.in_turns(chosen, asked, prompt).items()}
 
 
@@ -112,14 +114,9 @@ def draw(found, by_class, folder):
     axes.set(xlabel="entropy of the draft's row, nats", ylabel="share of first drafted tokens that stood", ylim=(0, 1))
     axes.legend()
     figure.savefig(folder / "eaad_bins.svg", metadata={"Date": None})
-    figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
-    for place, (task, measured) in enumerate(found.items()):
-        speeds = [statistics.median(of["plain"]["ms_per_token"] / of[name]["ms_per_token"] for of in measured) for name in GREEDY]
-        axes.bar([i + 0.2 * (place - 1.5) for i in range(len(speeds))], speeds, 0.2, label=task)
-    axes.set(xticks=range(len(GREEDY)), xticklabels=GREEDY, ylabel="speed, plain = 1")
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.legend()
-    figure.savefig(folder / "eaad_speed.svg", metadata={"Date": None})
+    speed = lambda measured, name: statistics.median(of["plain"]["ms_per_token"] / of[name]["ms_per_token"] for of in measured)
+    by_class = {task: [speed(measured, name) for name in GREEDY] for task, measured in found.items()}
+    runs.draw_speeds(list(GREEDY), by_class, folder / "eaad_speed.svg")
 
 
 def main():

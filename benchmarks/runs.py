@@ -71,3 +71,15 @@ def drawing():
     from matplotlib import pyplot
 
     return pyplot
+
+
+def draw_speeds(groups, labels, path):
+    """Bars beside each other: by label the speeds, one for each of `groups`, as multiples of plain decoding's."""
+    figure, axes = drawing().subplots(figsize=(7, 3.5), layout="constrained")
+    width = 0.8 / len(labels)
+    for place, (label, speeds) in enumerate(labels.items()):
+        axes.bar([i + width * (place - (len(labels) - 1) / 2) for i in range(len(speeds))], speeds, width, label=label)
+    axes.set(xticks=range(len(groups)), xticklabels=groups, ylabel="speed, plain = 1")
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None})

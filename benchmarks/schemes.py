@@ -75,16 +75,9 @@ def tables(found, schemes):
 
 
 def draw(found, schemes, folder):
-    pyplot = runs.drawing()
-    figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
-    width = 0.8 / len(schemes)
-    for place, name in enumerate(schemes):
-        speeds = [statistics.median(of[name]["speedup"] for of in measured) for measured in found.values()]
-        axes.bar([i + width * (place - (len(schemes) - 1) / 2) for i in range(len(speeds))], speeds, width, label=name)
-    axes.set(xticks=range(len(found)), xticklabels=found, ylabel="speed, plain = 1")
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.legend()
-    figure.savefig(folder / "schemes.svg", metadata={"Date": None})
+    speed = lambda measured, name: statistics.median(of[name]["speedup"] for of in measured)
+    by_scheme = {name: [speed(measured, name) for measured in found.values()] for name in schemes}
+    runs.draw_speeds(list(found), by_scheme, folder / "schemes.svg")
 
 
 def main():
