@@ -9,5 +9,6 @@ void add_generate(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_logits(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_tune(CLI::App& program);
 
 }  // namespace augur::program

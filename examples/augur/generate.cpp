@@ -8,8 +8,10 @@
 #include <augur/tune/verify_curve.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "calibration.hpp"
 #include "commands.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -32,6 +34,9 @@ struct generate_options {
     std::vector<std::string> biases;
     std::string device = "cpu";
     std::optional<std::string> trace;
+    std::optional<std::string> calibration;
+    std::string task = "all";     ///< of the calibration
+    std::set<std::string> given;  ///< settings that the user named
     bool ignore_eos = false;
     bool compare = false;
     bool json = false;
@@ -88,10 +93,10 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
     add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
     const auto thresholds = [&s](const std::string& text) { s.thresholds = parse_list<double>("--thresholds", text); };
-    add_text(
-        command, "--thresholds", thresholds,
-        "fsd, psd_a, psd_f: nats of KL within which a token may stand, the qualifier's first; ead: bits of entropy",
-        "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
+    add_text(command, "--thresholds", thresholds,
+             "fsd, psd_a, psd_f: total variation within which a token may stand, the qualifier's first; ead: bits of "
+             "entropy",
+             "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list<std::size_t>("--lengths", text); };
     add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
              "3,8");
@@ -170,7 +175,12 @@ class generator {
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
         if (scheme_.scheme == "auto") scheme_.scheme = auto_scheme(scheme_, !find_member("ngram", *target_).empty());
-        load_drafters();
+        model_options of_drafters = chosen.model;
+        of_drafters.context = 0;
+        drafters_of_ = load_members(drafters_, scheme_.scheme, members_used_by(scheme_.scheme), named_, *target_,
+                                    load_options_of(of_drafters));
+        for (const auto& [kind, path] : drafters_of_) drafter_paths_.push_back(path);
+        if (chosen.calibration) calibrate();
         if (drafts_what_pays(scheme_)) {
             const std::size_t most = policy::cost_aware_options{}.max_length;
             verify_seconds_ = tune::verify_curve(*target_, most + 1);
@@ -216,20 +226,21 @@ class generator {
     }
 
  private:
-    /// What the user named, or the member of a family that was made for the target.
-    void load_drafters() {
-        model_options options = chosen_.model;
-        options.context = 0;
-        const auto used = members_used_by(scheme_.scheme);
-        for (const std::string& kind : used) {
-            const auto named = named_.find(kind);
-            const std::string path = named != named_.end() ? named->second : find_member(kind, *target_);
-            const bool is_needed = kind == used.front() || kind == "qualifier";
-            if (path.empty() && is_needed) refuse_without(scheme_.scheme, kind, *target_);
-            if (path.empty()) continue;
-            load_member(drafters_, kind, path, *target_, load_options_of(options));
-            drafter_paths_.push_back(path);
+    /// Settings from the calibration, but for those that were given. What does not fit is said.
+    void calibrate() {
+        const std::string& path = *chosen_.calibration;
+        const calibration read = read_calibration(path);
+        const auto here = identity_of(*target_, drafters_of_, chosen_.model, chosen_.sampling);
+        for (const std::string& line : compare_identity(read, here, path)) {
+            std::fprintf(stderr, "augur: note: calibration %s: %s\n", path.c_str(), line.c_str());
         }
+        const calibration_entry* entry = read.find(scheme_.scheme, chosen_.task);
+        if (entry == nullptr) {
+            detail::fail("calibration ", path, " holds nothing about scheme '", scheme_.scheme, "' and task ",
+                         io::quote(chosen_.task));
+        }
+        scheme_ = resolve(with_settings(scheme_, entry->settings, chosen_.given), chosen_.sampling,
+                          chosen_.drafts.size(), named_);
     }
 
     decode::options options() const {
@@ -259,6 +270,7 @@ class generator {
     std::vector<token> prompt_;
     std::optional<llama::host_model> target_;
     members drafters_;
+    member_files drafters_of_;
     std::vector<std::string> drafter_paths_;
     std::vector<double> verify_seconds_;  ///< where the length depends on it
     double load_seconds_ = 0;
@@ -318,8 +330,19 @@ void add_generate(CLI::App& program) {
     add_text(
         *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
         "Write one JSON object per round to FILE", "FILE");
-    add_reserved_options(*command, {"--bank", "--adapter", "--calibration"});
-    command->callback([chosen] { generate(*chosen); });
+    add_text(
+        *command, "--calibration", [chosen](const std::string& path) { chosen->calibration = path; },
+        "Settings of the scheme from a file of `augur tune`; what is given here goes before it", "FILE");
+    command->add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
+        ->type_name("NAME")
+        ->default_str("all");
+    add_reserved_options(*command, {"--bank", "--adapter"});
+    command->callback([command, chosen] {
+        for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
+            if (command->count(std::string("--") + name) > 0) chosen->given.insert(name);
+        }
+        generate(*chosen);
+    });
 }
 
 }  // namespace augur::program

@@ -6,13 +6,15 @@
 #include <augur/io/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/rolling_entropy.hpp>
+#include <augur/tune/turns.hpp>
 
 #include "run_scheme.hpp"
 
 namespace augur::program {
 namespace {
 
-using fuzzy = accept::rejection_then_fuzzy<measure::kl>;
+/// By total variation: finite, too, where a draft knows a part of the vocabulary only.
+using fuzzy = accept::rejection_then_fuzzy<measure::total_variation>;
 
 /// Where the user names none. The qualifier's before the target's.
 std::vector<double> first_thresholds(const std::string& scheme) {
@@ -48,6 +50,35 @@ void check_lengths(const scheme_options& chosen) {
     }
 }
 
+run_result run_turns(const scheme_options& resolved, const llama::host_model& target, const llama::host_model& small,
+                     const run_request& request) {
+    const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
+    const auto scheme = switching(small, target, turns_of(resolved)).with(options);
+    run_result made = run_scheme(scheme, request);
+    if (request.meter != nullptr) {
+        request.meter->divergence +=
+            tune::divergence_of_turns(scheme, request.prompt, made.ids, request.options.sampling);
+    }
+    return made;
+}
+
+run_result run_fuzzy(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
+                     const run_request& request, const auto& last) {
+    using cascade::link;
+    if (resolved.scheme == "fsd") {
+        return run_scheme(cascaded(*drafters.draft, link{policy::fixed_length{*resolved.length}, last}, target),
+                          request);
+    }
+    const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
+    const auto with = [&](auto inside) {
+        return run_scheme(
+            cascaded(*drafters.draft, link{by_draft, inside}, *drafters.qualifier, link{by_qualifier, last}, target),
+            request);
+    };
+    if (resolved.scheme == "psd_a") return with(accept::rejection_sampling{});
+    return with(fuzzy(resolved.thresholds.front()));
+}
+
 }  // namespace
 
 bool is_lossy(const std::string& scheme) {
@@ -75,24 +106,10 @@ scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts) {
 
 run_result run_lossy(const scheme_options& resolved, const llama::host_model& target, const members& drafters,
                      const run_request& request) {
-    using cascade::link;
-    if (resolved.scheme == "ead") {
-        const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
-        return run_scheme(switching(*drafters.draft, target, turns_of(resolved)).with(options), request);
-    }
+    if (resolved.scheme == "ead") return run_turns(resolved, target, *drafters.draft, request);
     const fuzzy last(resolved.thresholds.back());
-    if (resolved.scheme == "fsd") {
-        return run_scheme(cascaded(*drafters.draft, link{policy::fixed_length{*resolved.length}, last}, target),
-                          request);
-    }
-    const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
-    const auto with = [&](auto inside) {
-        return run_scheme(
-            cascaded(*drafters.draft, link{by_draft, inside}, *drafters.qualifier, link{by_qualifier, last}, target),
-            request);
-    };
-    if (resolved.scheme == "psd_a") return with(accept::rejection_sampling{});
-    return with(fuzzy(resolved.thresholds.front()));
+    if (request.meter == nullptr) return run_fuzzy(resolved, target, drafters, request, last);
+    return run_fuzzy(resolved, target, drafters, request, tune::metered(last, *request.meter));
 }
 
 }  // namespace augur::program

@@ -5,9 +5,6 @@
 
 namespace augur::program {
 
-/// fsd, psd_a, psd_f or ead.
-bool is_lossy(const std::string& scheme);
-
 /// As resolve, for these.
 scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts);
 

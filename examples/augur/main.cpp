@@ -15,7 +15,7 @@
 namespace {
 
 void add_reserved_commands(CLI::App& program) {
-    for (const std::string name : {"entropy", "tune", "grow", "learn"}) {
+    for (const std::string name : {"entropy", "grow", "learn"}) {
         auto* command = program.add_subcommand(name, "Not available in this version");
         command->allow_extras();
         command->set_help_flag();
@@ -39,6 +39,7 @@ int main(int count, char** values) {
     augur::program::add_tokenize(program);
     augur::program::add_logits(program);
     augur::program::add_bench(program);
+    augur::program::add_tune(program);
     add_reserved_commands(program);
     try {
         program.parse(count, values);

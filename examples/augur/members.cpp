@@ -1,6 +1,7 @@
 #include "members.hpp"
 
 #include <algorithm>
+#include <augur/io/fingerprint.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
@@ -133,6 +134,28 @@ void load_member(members& into, const std::string& kind, const std::string& path
     } else {
         into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
     }
+}
+
+std::string fingerprint_of(const std::string& path) {
+    std::error_code unknown;  // then opening the file says why
+    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
+    return io::fingerprint(io::gguf_file(path));
+}
+
+member_files load_members(members& into, const std::string& scheme, const std::vector<std::string>& kinds,
+                          const member_files& named, const llama::host_model& target,
+                          const llama::load_options& options) {
+    member_files loaded;
+    for (const std::string& kind : kinds) {
+        const auto given = named.find(kind);
+        const std::string path = given != named.end() ? given->second : find_member(kind, target);
+        const bool is_needed = kind == kinds.front() || kind == "qualifier";
+        if (path.empty() && is_needed) refuse_without(scheme, kind, target);
+        if (path.empty()) continue;
+        load_member(into, kind, path, target, options);
+        loaded[kind] = path;
+    }
+    return loaded;
 }
 
 }  // namespace augur::program

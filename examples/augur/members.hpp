@@ -42,4 +42,13 @@ std::string find_member(const std::string& kind, const llama::host_model& target
 void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
                  const llama::load_options& options);
 
+/// Loads those of `kinds` that are named or were made for the target; throws where the first, or a qualifier, is neither.
+/// Returns the files.
+member_files load_members(members& into, const std::string& scheme, const std::vector<std::string>& kinds,
+                          const member_files& named, const llama::host_model& target,
+                          const llama::load_options& options);
+
+/// Of a file (io/fingerprint.hpp): of a member, or of a model; empty for a folder of safetensors.
+std::string fingerprint_of(const std::string& path);
+
 }  // namespace augur::program

@@ -4,6 +4,7 @@
 #include <augur/decode/generate.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/tune/metered.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -37,6 +38,9 @@ struct scheme_options {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named);
 
+/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, ead.
+bool is_lossy(const std::string& scheme);
+
 /// What `auto` is for a target whose family has a table of n-grams, or has none.
 std::string auto_scheme(const scheme_options& chosen, bool has_ngrams);
 
@@ -60,6 +64,7 @@ struct run_request {
     decode::options options;
     std::function<void(const round_summary&)> on_round;  ///< may be empty
     std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
+    tune::meter* meter = nullptr;                        ///< filled by schemes that are not lossless
 };
 
 /// A finished decoding, whatever the scheme. The seconds leave out what the sink of the options took.

@@ -20,6 +20,7 @@ END = "\n"
 LIMIT = 80  # characters that a model writes
 SIZES = {"large": dict(width=192, inner=512, layers=6, heads=6), "small": dict(width=64, inner=192, layers=4, heads=4)}
 CHECKPOINT_SECONDS = 60
+SHAPES = 16  # texts are padded to multiples of so many characters: every length is compiled once
 
 
 def arguments():
@@ -33,6 +34,7 @@ def arguments():
     add("--rate", type=float, default=2e-3, help="the highest learning rate (%(default)s)")
     add("--tests", type=int, default=400, help="problems to be judged by (%(default)s)")
     add("--device", default="auto", help="auto, cpu, cuda, ...")
+    add("--compile", action="store_true", help="PyTorch's compiler: three times faster on a CPU, needs a C++ compiler")
     add("--threads", type=int, default=0, help="on the CPU; 0 for one per core")
     add("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -51,6 +53,7 @@ def batch(draw_from, count, device):
 
     texts = [tasks.text(next(draw_from)) for _ in range(count)]
     rows = pad([torch.tensor(encode(asked + said)) for asked, said in texts]).to(device)
+    rows = torch.nn.functional.pad(rows, (0, -(rows.shape[1] - 1) % SHAPES))  # without the last column: few shapes
     columns = torch.arange(rows.shape[1], device=device)
     bounds = torch.tensor([(len(asked), len(asked) + len(said)) for asked, said in texts], device=device)
     return rows, (columns >= bounds[:, :1]) & (columns < bounds[:, 1:])
@@ -93,14 +96,17 @@ def train(size, options, device):
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step, seconds, characters = state["step"], state["seconds"], state["characters"]
+    run = torch.compile(model, dynamic=False) if options.compile else model
     began = saved = time.monotonic()
-    with tqdm.tqdm(total=options.steps, initial=step, desc=size, unit="step", miniters=1, mininterval=5) as bar:
+    # The fused attention's gradient in BF16 is slow on CPUs: two thirds of a step.
+    attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    with attention, tqdm.tqdm(total=options.steps, initial=step, desc=size, unit="step", miniters=1, mininterval=5) as bar:
         while step < options.steps:
             draw_from = tasks.problems(random.Random(f"{options.seed} {step}"), tests=False)
             rows, learned = batch(draw_from, options.batch, device)
             optimizer.param_groups[0]["lr"] = options.rate * training.schedule(step, options.steps)
             with torch.autocast(torch.device(device).type, torch.bfloat16):
-                hidden, _ = model(rows[:, :-1])
+                hidden, _ = run(rows[:, :-1])
                 logits = (hidden @ model.head.T)[learned[:, 1:]].float()
             loss = torch.nn.functional.cross_entropy(logits, rows[:, 1:][learned[:, 1:]])
             optimizer.zero_grad()

@@ -1,0 +1,57 @@
+#pragma once
+// What `augur tune` found out about schemes, for one model on one machine, as a file.
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "members.hpp"
+#include "models.hpp"
+#include "scheme.hpp"
+
+namespace augur::program {
+
+/// The settings of a scheme that can be tuned, by their names in calibration files.
+nlohmann::ordered_json tunable_settings(const scheme_options& chosen);
+
+/// The same with these settings, but for those that are `given`. Throws where one is unknown or of another kind.
+scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json& settings,
+                             const std::set<std::string>& given = {});
+
+/// Schemes that can be tuned.
+const std::vector<std::string>& tunable_schemes();
+
+/// What figures hold for: the target and its drafters (fingerprints), and where and how they were measured.
+nlohmann::ordered_json identity_of(const llama::host_model& target, const member_files& drafters,
+                                   const model_options& options, const transform::settings& sampling);
+
+/// The best of a scheme's settings on prompts of one task, and the whole front.
+struct calibration_entry {
+    std::string scheme, task;
+    nlohmann::ordered_json settings;
+    double speedup = 0;     ///< over plain decoding
+    double divergence = 0;  ///< total variation per token from the target's distribution
+    std::size_t prompts = 0, tokens = 0;
+    nlohmann::ordered_json front = nlohmann::ordered_json::array();  ///< the same figures for other settings
+};
+
+struct calibration {
+    nlohmann::ordered_json identity;
+    std::vector<calibration_entry> entries;
+
+    /// nullptr if there is none.
+    const calibration_entry* find(const std::string& scheme, const std::string& task) const;
+    /// JSON with a checksum.
+    std::string text() const;
+};
+
+/// Throws where the file cannot be read, is damaged, or is none.
+calibration read_calibration(const std::string& path);
+
+/// Throws unless the models are those that were measured. Of what else differs it returns a line each.
+std::vector<std::string> compare_identity(const calibration& read, const nlohmann::ordered_json& here,
+                                          const std::string& path);
+
+}  // namespace augur::program

@@ -1,0 +1,368 @@
+// augur tune: which settings of a scheme are worth having, on this machine, for this model.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <augur/detail/stopwatch.hpp>
+#include <fstream>
+#include <memory>
+#include <random>
+
+#include "calibration.hpp"
+#include "commands.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "terminal.hpp"
+#include "tuning.hpp"
+
+namespace augur::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct tune_options {
+    model_options model;
+    std::vector<std::string> drafts, heads;
+    std::vector<std::string> schemes;
+    std::string prompts, work, output;
+    std::string shard = "1/1";
+    bool chat = false, per_task = false;
+    std::size_t candidates = 48, max_tokens = 64;
+    std::uint64_t seed = 0;
+    double max_divergence = 0.05;
+    transform::settings sampling{.temperature = {0}};
+    tune::halving_options halving;
+};
+
+struct prompt_entry {
+    std::string task;
+    std::vector<token> ids;
+};
+
+struct shard_of {
+    std::size_t index = 0, count = 1;
+
+    bool has(std::size_t candidate) const { return candidate % count == index; }
+    bool is_all() const { return count == 1; }
+};
+
+/// "2/8": the second of eight.
+shard_of parse_shard(const std::string& text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) detail::fail("--shard is ", io::quote(text), "; it must be like 2/8");
+    const auto index = parse_number<std::size_t>("--shard", std::string_view(text).substr(0, slash));
+    const auto count = parse_number<std::size_t>("--shard", std::string_view(text).substr(slash + 1));
+    if (index == 0 || index > count) detail::fail("--shard is ", text, "; the first number is from 1 to ", count);
+    return {index - 1, count};
+}
+
+void check(const tune_options& chosen) {
+    for (const std::string& scheme : chosen.schemes) {
+        const auto& known = tunable_schemes();
+        if (std::find(known.begin(), known.end(), scheme) != known.end()) continue;
+        detail::fail("--schemes: ", io::quote(scheme),
+                     " has nothing to tune; valid are sd, eaad, fsd, psd_a, psd_f, ead");
+    }
+    if (chosen.candidates == 0) detail::fail("--candidates is 0; there must be at least 1");
+    if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a run writes at least 1");
+    if (!(chosen.max_divergence >= 0)) {
+        detail::fail("--max-divergence is ", chosen.max_divergence, "; it must be 0 or more");
+    }
+    static_cast<void>(transform::pipeline(chosen.sampling, 1));
+    static_cast<void>(tune::rungs_of(1, 1, chosen.halving));
+}
+
+/// How far it is and how long it will take, on one line of a terminal, or as a line every half minute.
+class progress {
+ public:
+    void expect(std::size_t runs) { expected_ += runs; }
+    void skip() { --expected_; }
+    void done(const std::string& what) {
+        ++done_;
+        const double left = since_.seconds() / static_cast<double>(done_) * static_cast<double>(expected_ - done_);
+        const bool live = look_of(STDERR_FILENO).live;
+        if (!live && since_.seconds() < shown_ + 30 && done_ < expected_) return;
+        shown_ = since_.seconds();
+        const auto seconds = static_cast<std::size_t>(left);
+        std::fprintf(stderr, "%stune: %zu of %zu runs, %zu:%02zu left at most, %s%s", live ? "\r\033[K" : "", done_,
+                     expected_, seconds / 60, seconds % 60, what.c_str(), live && done_ < expected_ ? "" : "\n");
+    }
+
+ private:
+    detail::stopwatch since_;
+    std::size_t expected_ = 0, done_ = 0;
+    double shown_ = 0;
+};
+
+class tuner {
+ public:
+    explicit tuner(const tune_options& chosen)
+        : chosen_(chosen),
+          shard_(parse_shard(chosen.shard)),
+          words_(load_tokenizer(chosen.model.path)),
+          prompts_(read_prompts()),
+          target_(load_model(chosen.model.path, chosen.model)) {
+        const bool by_three = std::any_of(chosen.schemes.begin(), chosen.schemes.end(),
+                                          [](const std::string& scheme) { return scheme.starts_with("psd"); });
+        const std::string widest = by_three ? "psd_f" : chosen.schemes.front();
+        const auto named = named_members(chosen.drafts, chosen.heads, widest);
+        model_options of_drafters = chosen.model;
+        of_drafters.context = 0;
+        const auto drafters =
+            load_members(drafters_, widest, members_used_by(widest), named, target_, load_options_of(of_drafters));
+        identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
+        const std::string name =
+            shard_.is_all() ? "all" : std::to_string(shard_.index + 1) + "_of_" + std::to_string(shard_.count);
+        journal_.emplace(chosen.work, name, about());
+    }
+
+    /// Nothing where this is a shard: the process without --shard that comes after all of them writes the file.
+    std::optional<calibration> run() {
+        const interruption stop;
+        std::vector<std::string> tasks = {"all"};
+        if (chosen_.per_task) {
+            for (const prompt_entry& each : prompts_) {
+                if (std::find(tasks.begin(), tasks.end(), each.task) == tasks.end()) tasks.push_back(each.task);
+            }
+        }
+        for (const std::string& scheme : chosen_.schemes) {
+            for (const std::string& task : tasks) progress_.expect(runs_of(scheme, task));
+        }
+        calibration found{.identity = identity_, .entries = {}};
+        for (const std::string& scheme : chosen_.schemes) {
+            for (const std::string& task : tasks) found.entries.push_back(search(scheme, task));
+        }
+        if (!shard_.is_all()) return std::nullopt;
+        return found;
+    }
+
+ private:
+    std::vector<prompt_entry> read_prompts() const {
+        require(words_, chosen_.model.path, "tune");
+        std::ifstream file(chosen_.prompts);
+        if (!file) detail::fail("cannot read ", chosen_.prompts);
+        std::vector<prompt_entry> prompts;
+        std::size_t number = 0;
+        for (std::string line; std::getline(file, line);) {
+            ++number;
+            if (line.empty()) continue;
+            try {
+                const json entry = json::parse(line);
+                prompt_options prompt;
+                prompt.text = entry.at("prompt").get<std::string>();
+                prompt.chat = chosen_.chat;
+                prompts.push_back({entry.value("task", "all"), encode_prompt(prompt, words_, chosen_.model.path)});
+            } catch (const std::exception& problem) {
+                detail::fail(chosen_.prompts, ", line ", number, ": ", problem.what());
+            }
+        }
+        if (prompts.empty()) detail::fail(chosen_.prompts, " holds no prompts");
+        return prompts;
+    }
+
+    /// What every measurement in the journal was made with.
+    json about() const {
+        std::uint64_t digest = 0;
+        for (const prompt_entry& each : prompts_) {
+            for (const token id : each.ids) digest = digest * 0x100000001b3u + static_cast<std::uint64_t>(id) + 1;
+        }
+        json all = identity_;
+        all["prompts"] = prompts_.size();
+        all["prompt_digest"] = digest;
+        all["max_tokens"] = chosen_.max_tokens;
+        all["seed"] = chosen_.seed;
+        return all;
+    }
+
+    std::vector<std::size_t> problems_of(const std::string& task) const {
+        std::vector<std::size_t> problems;
+        for (std::size_t i = 0; i < prompts_.size(); ++i) {
+            if (task == "all" || prompts_[i].task == task) problems.push_back(i);
+        }
+        // Of every kind some in the first rung, whatever the order of the file.
+        std::mt19937_64 random(chosen_.seed);
+        for (std::size_t i = problems.size(); i > 1; --i) std::swap(problems[i - 1], problems[random() % i]);
+        return problems;
+    }
+
+    std::vector<std::size_t> candidates_here(std::size_t count) const {
+        std::vector<std::size_t> here;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (shard_.has(i)) here.push_back(i);
+        }
+        return here;
+    }
+
+    std::size_t runs_of(const std::string& scheme, const std::string& task) const {
+        const auto here = candidates_here(candidates_of(scheme, chosen_.candidates, chosen_.seed).size());
+        if (here.empty()) return 0;
+        return tune::samples_of(tune::rungs_of(here.size(), problems_of(task).size(), chosen_.halving));
+    }
+
+    calibration_entry search(const std::string& scheme, const std::string& task) {
+        const auto candidates = candidates_of(scheme, chosen_.candidates, chosen_.seed);
+        const auto problems = problems_of(task);
+        const auto here = candidates_here(candidates.size());
+        calibration_entry entry;
+        entry.scheme = scheme;
+        entry.task = task;
+        if (here.empty()) return entry;
+        auto standings = tune::halve(here, problems.size(), chosen_.halving, [&](std::size_t candidate, std::size_t i) {
+            return measured(scheme, candidates[candidate], problems[i]);
+        });
+        std::erase_if(standings, [&](const tune::standing& each) { return each.problems < problems.size(); });
+        const auto front = tune::pareto_front(standings);
+        const tune::standing* best = tune::fastest_within(front, chosen_.max_divergence);
+        if (best == nullptr) best = &front.front();
+        for (const tune::standing& each : front) {
+            entry.front.push_back({{"settings", candidates[each.candidate]},
+                                   {"speedup", each.measured.speedup()},
+                                   {"divergence", each.measured.divergence_per_token()}});
+        }
+        entry.settings = candidates[best->candidate];
+        entry.speedup = best->measured.speedup();
+        entry.divergence = best->measured.divergence_per_token();
+        entry.prompts = best->problems;
+        entry.tokens = best->measured.tokens;
+        return entry;
+    }
+
+    tune::sample measured(const std::string& scheme, const json& settings, std::size_t prompt) {
+        const std::string written = settings.dump();
+        if (const tune::sample* known = journal_->find(scheme, written, prompt)) {
+            progress_.skip();
+            return *known;
+        }
+        if (interruption::pressed()) {
+            detail::fail("interrupted; what was measured is in ", chosen_.work, ", and the same command goes on");
+        }
+        const tune::sample sample = measure(scheme, settings, prompt);
+        journal_->add(scheme, written, prompt, sample);
+        progress_.done(scheme);
+        return sample;
+    }
+
+    tune::sample measure(const std::string& scheme, const json& settings, std::size_t prompt) {
+        const scheme_options resolved =
+            resolve(with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings), chosen_.sampling, 0, {});
+        const double plain = plain_seconds_per_token(prompt);
+        tune::meter meter;
+        run_request request{prompts_[prompt].ids, options(prompt), {}, {}, &meter};
+        const run_result made = program::run(resolved, target_, drafters_, request);
+        return {.tokens = made.ids.size(),
+                .seconds = made.counts.seconds.decoding() - meter.seconds,
+                .plain_seconds = plain * static_cast<double>(made.ids.size()),
+                .divergence = meter.divergence};
+    }
+
+    /// Measured again after every eighth run: a machine does not stay as fast as it was.
+    double plain_seconds_per_token(std::size_t prompt) {
+        if (prompt != plain_prompt_ || ++plain_uses_ >= 8) {
+            const run_request request{prompts_[prompt].ids, options(prompt), {}, {}, nullptr};
+            const run_result plain = program::run({.scheme = "plain", .accept = "coupled"}, target_, {}, request);
+            plain_seconds_ =
+                plain.counts.seconds.decoding() / static_cast<double>(std::max<std::size_t>(1, plain.ids.size()));
+            plain_prompt_ = prompt;
+            plain_uses_ = 0;
+        }
+        return plain_seconds_;
+    }
+
+    /// Lossless schemes are compared on the same text.
+    static std::string accept_for(const std::string& scheme) { return is_lossy(scheme) ? "" : "coupled"; }
+
+    /// All settings meet a prompt with the same random numbers.
+    decode::options options(std::size_t prompt) const {
+        decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
+        options.stop.max_tokens = chosen_.max_tokens;
+        options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        return options;
+    }
+
+    const tune_options& chosen_;
+    shard_of shard_;
+    std::optional<io::tokenizer> words_;
+    std::vector<prompt_entry> prompts_;
+    llama::host_model target_;
+    members drafters_;
+    json identity_;
+    std::optional<journal> journal_;
+    progress progress_;
+    std::size_t plain_prompt_ = static_cast<std::size_t>(-1), plain_uses_ = 0;
+    double plain_seconds_ = 0;
+};
+
+void print_table(const calibration& found) {
+    std::string table = "  scheme  task            x plain  divergence  settings\n";
+    for (const calibration_entry& entry : found.entries) {
+        char line[128];
+        std::snprintf(line, sizeof line, "  %-7s %-14s %8.2f  %10.4f  ", entry.scheme.c_str(), entry.task.c_str(),
+                      entry.speedup, entry.divergence);
+        table += line + entry.settings.dump() + "\n";
+    }
+    print(table);
+}
+
+void tune_schemes(const tune_options& chosen) {
+    check(chosen);
+    tuner made(chosen);
+    const auto found = made.run();
+    if (!found) {
+        std::fprintf(stderr, "augur: note: shard %s is done; without --shard the same command writes the file\n",
+                     chosen.shard.c_str());
+        return;
+    }
+    output_file out(chosen.output);
+    out.write(found->text());
+    out.commit();
+    print_table(*found);
+}
+
+void add_search_options(CLI::App& command, tune_options& into) {
+    command.add_option("--schemes", into.schemes, "Of sd, eaad, fsd, psd_a, psd_f, ead")
+        ->type_name("LIST")
+        ->delimiter(',')
+        ->required();
+    command.add_option("--prompts", into.prompts, "JSON lines with prompt and, if it has one, task")
+        ->type_name("FILE")
+        ->required();
+    command.add_option("--output", into.output, "The calibration, for `augur generate --calibration`")
+        ->type_name("FILE")
+        ->required();
+    command.add_option("--work", into.work, "Where measurements are kept: the same command goes on from them")
+        ->type_name("DIR")
+        ->required();
+    command
+        .add_option("--shard", into.shard, "Measure a part of the settings only: 2/8 is the second of eight processes")
+        ->type_name("I/N")
+        ->default_str("1/1");
+    command.add_flag("--chat", into.chat, "Wrap the prompts in the model's chat template");
+    command.add_flag("--per-task", into.per_task, "Search for every task by itself, too");
+    add_number(command, "--candidates", into.candidates, "Settings of a scheme that are tried", "N", "48");
+    add_number(command, "--first", into.halving.first_problems, "Prompts that all settings meet", "N", "2");
+    add_number(command, "--factor", into.halving.factor, "One setting in so many goes on, to so many times the prompts",
+               "N", "2");
+    add_number(command, "--max-tokens", into.max_tokens, "Tokens of a run", "N", "64");
+    add_number(command, "--temperature", into.sampling.temperature.value, "0 is greedy", "T", "0");
+    add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
+    add_number(command, "--max-divergence", into.max_divergence,
+               "Total variation per token within which the fastest is chosen", "D", "0.05");
+}
+
+}  // namespace
+
+void add_tune(CLI::App& program) {
+    auto* command = program.add_subcommand("tune", "Find the settings of a scheme that are worth having");
+    const auto chosen = std::make_shared<tune_options>();
+    add_model_options(*command, chosen->model);
+    command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--heads", chosen->heads, "As for generate (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    add_search_options(*command, *chosen);
+    command->callback([chosen] { tune_schemes(*chosen); });
+}
+
+}  // namespace augur::program
