@@ -128,7 +128,8 @@ std::string calibration::text() const {
 calibration read_calibration(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) detail::fail("cannot read the calibration ", path);
+    if (!file) detail::fail("cannot read the calibration ", path);
+    text << file.rdbuf();
     try {
         json content = json::parse(text.str());
         if (content.at("augur.calibration") != version) {

@@ -91,6 +91,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
+    command.add_flag("--learn-bins", s.learn_bins,
+                     "eaad: the edges move to where acceptance and measured cost put them");
     add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
     const auto thresholds = [&s](const std::string& text) { s.thresholds = parse_list<double>("--thresholds", text); };
     add_text(command, "--thresholds", thresholds,
@@ -179,7 +181,9 @@ class generator {
         of_drafters.context = 0;
         drafters_of_ = load_members(drafters_, scheme_.scheme, members_used_by(scheme_.scheme), named_, *target_,
                                     load_options_of(of_drafters));
-        for (const auto& [kind, path] : drafters_of_) drafter_paths_.push_back(path);
+        for (const std::string& kind : members_used_by(scheme_.scheme)) {
+            if (drafters_of_.contains(kind)) drafter_paths_.push_back(drafters_of_.at(kind));
+        }
         if (chosen.calibration) calibrate();
         if (drafts_what_pays(scheme_)) {
             const std::size_t most = policy::cost_aware_options{}.max_length;
@@ -239,7 +243,9 @@ class generator {
             detail::fail("calibration ", path, " holds nothing about scheme '", scheme_.scheme, "' and task ",
                          io::quote(chosen_.task));
         }
-        scheme_ = resolve(with_settings(scheme_, entry->settings, chosen_.given), chosen_.sampling,
+        scheme_options asked = chosen_.scheme;
+        asked.scheme = scheme_.scheme;
+        scheme_ = resolve(with_settings(std::move(asked), entry->settings, chosen_.given), chosen_.sampling,
                           chosen_.drafts.size(), named_);
     }
 

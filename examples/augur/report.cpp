@@ -53,18 +53,18 @@ nlohmann::ordered_json models_as_json(const std::vector<model_statistics>& model
     return all;
 }
 
-nlohmann::ordered_json bins_as_json(const policy::entropy_bins& bins) {
+nlohmann::ordered_json bins_as_json(const bins_summary& summary) {
     auto all = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < bins.bins().size(); ++i) {
-        const policy::bin_statistics& bin = bins.bins()[i];
-        all.push_back({{"length", bins.lengths()[i]},
+    for (std::size_t i = 0; i < summary.bins.size(); ++i) {
+        const policy::bin_statistics& bin = summary.bins[i];
+        all.push_back({{"length", summary.lengths[i]},
                        {"rounds", bin.rounds},
                        {"drafted", bin.drafted},
                        {"accepted", bin.accepted},
                        {"rate", bin.rate()},
                        {"average", bin.average}});
         all.back()["below_nats"] =
-            i < bins.edges_nats().size() ? nlohmann::ordered_json(bins.edges_nats()[i]) : nullptr;
+            i < summary.edges_nats.size() ? nlohmann::ordered_json(summary.edges_nats[i]) : nullptr;
     }
     return all;
 }
@@ -104,14 +104,14 @@ std::vector<line> lines_of(const generation_report& report) {
             seconds("other", &time_spent::other)};
 }
 
-std::string bins_as_table(const policy::entropy_bins& bins) {
+std::string bins_as_table(const bins_summary& summary) {
     std::string out = "\n  entropy, nats     length    rounds  acceptance   average\n";
-    for (std::size_t i = 0; i < bins.bins().size(); ++i) {
-        const policy::bin_statistics& bin = bins.bins()[i];
-        const bool last = i == bins.edges_nats().size();
-        const std::string edge = last ? "above" : "below " + fixed(bins.edges_nats()[i], 2);
+    for (std::size_t i = 0; i < summary.bins.size(); ++i) {
+        const policy::bin_statistics& bin = summary.bins[i];
+        const bool last = i == summary.edges_nats.size();
+        const std::string edge = last ? "above" : "below " + fixed(summary.edges_nats[i], 2);
         out += "  " + edge + std::string(14 - std::min<std::size_t>(edge.size(), 14), ' ');
-        out += padded(std::to_string(bins.lengths()[i]), 10) + padded(std::to_string(bin.rounds), 10);
+        out += padded(std::to_string(summary.lengths[i]), 10) + padded(std::to_string(bin.rounds), 10);
         out += padded(bin.drafted == 0 ? "" : percent(bin.rate()), 12) + padded(percent(bin.average), 10) + "\n";
     }
     return out;

@@ -3,11 +3,9 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/policy/entropy_bins.hpp>
 #include <cstddef>
 #include <sstream>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 #include "scheme.hpp"
@@ -91,7 +89,10 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     std::ostringstream policy;
     policy << s.policy;
     result.policy = policy.str();
-    if constexpr (std::is_same_v<typename Scheme::policy_type, policy::entropy_bins>) result.bins = s.policy;
+    if constexpr (requires { s.policy.edges_nats(); }) {
+        const auto copied = [](const auto& of) { return std::vector(of.begin(), of.end()); };
+        result.bins = {copied(s.policy.edges_nats()), copied(s.policy.lengths()), copied(s.policy.bins())};
+    }
     result.cache_bytes = cache_bytes_of(s);
     return result;
 }

@@ -13,6 +13,7 @@
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/policy/learned_bins.hpp>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -73,6 +74,12 @@ std::string scheme_for(const member_files& named) {
     return named.contains("draft") ? "eaad" : "auto";
 }
 
+policy::learned_bins learned_bins_of(const scheme_options& chosen) {
+    if (chosen.length)
+        detail::fail("--length is ", *chosen.length, ", but with --learn-bins the lengths are --bin-lengths");
+    return {chosen.bin_edges_nats, chosen.bin_lengths};
+}
+
 policy::entropy_bins bins_of(const scheme_options& chosen) {
     policy::entropy_bins_options limits;
     if (chosen.length) limits.max_k = *chosen.length;
@@ -101,6 +108,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     }
     if (!chosen.length && chosen.scheme == "sd") chosen.length = 4;
     static_cast<void>(bins_of(chosen));
+    if (chosen.learn_bins) static_cast<void>(learned_bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
     if (chosen.scheme == "hybrid" && chosen.lookup_max < 2) {
         detail::fail("--lookup-max is ", chosen.lookup_max, ", but hybrid looks for n-grams of 2 tokens and more");
@@ -143,6 +151,9 @@ run_result run(const scheme_options& resolved, const llama::host_model& target, 
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
         if (drafters.heads) return as_it_pays(*drafters.heads);
+        if (resolved.scheme == "eaad" && resolved.learn_bins) {
+            return run_scheme(speculate(*drafters.draft, target, learned_bins_of(resolved), criterion), request);
+        }
         if (resolved.scheme == "eaad") {
             return run_scheme(speculate(*drafters.draft, target, bins_of(resolved), criterion), request);
         }

@@ -24,6 +24,7 @@ struct scheme_options {
         length{};  ///< unset: 4 with sd and fsd, the bins' with eaad, none with ead, else what pays
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
+    bool learn_bins = false;  ///< eaad: the edges move while it decodes
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
     std::vector<double> thresholds{};           ///< unset: what the scheme starts with
@@ -67,6 +68,13 @@ struct run_request {
     tune::meter* meter = nullptr;                        ///< filled by schemes that are not lossless
 };
 
+/// Entropy bins after a run: one edge less than the others have.
+struct bins_summary {
+    std::vector<double> edges_nats;
+    std::vector<std::size_t> lengths;
+    std::vector<policy::bin_statistics> bins;
+};
+
 /// A finished decoding, whatever the scheme. The seconds leave out what the sink of the options took.
 struct run_result {
     std::vector<token> ids;
@@ -77,7 +85,7 @@ struct run_result {
     statistics counts;
     std::string guarantee;
     std::string policy;
-    std::optional<policy::entropy_bins> bins;
+    std::optional<bins_summary> bins;
     std::size_t cache_bytes = 0;
 
     double tokens_per_second() const {

@@ -141,7 +141,8 @@ void journal::read(const fs::path& path, const json& about) {
             const json entry = json::parse(line);
             if (number == 1) {
                 if (entry.at("about") == about) continue;
-                detail::fail("it is about ", entry.at("about").dump(), ", not about ", about.dump());
+                detail::fail("it is about ", entry.at("about").dump(), ", not about ", about.dump(),
+                             "; give another --work");
             }
             const key where{key_of(entry.at("scheme"), entry.at("settings").dump()), entry.at("prompt")};
             measured_[where] = {.tokens = entry.at("tokens"),

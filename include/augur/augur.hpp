@@ -1,5 +1,5 @@
 #pragma once
-// Everything that needs only the standard library and Eigen. Made by cmake/umbrella.cmake.
+// Everything that needs only the standard library. Made by cmake/umbrella.cmake.
 
 #include "augur/accept/block.hpp"
 #include "augur/accept/concept.hpp"
@@ -9,6 +9,8 @@
 #include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
+#include "augur/cascade/bridge.hpp"
+#include "augur/cascade/bridged_switching.hpp"
 #include "augur/cascade/cascade.hpp"
 #include "augur/cascade/switching.hpp"
 #include "augur/cascade/switching_scheme.hpp"
@@ -41,6 +43,7 @@
 #include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
+#include "augur/policy/learned_bins.hpp"
 #include "augur/policy/rolling_entropy.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/random/draw_key.hpp"
@@ -54,7 +57,10 @@
 #include "augur/transform/temperature.hpp"
 #include "augur/transform/top_k.hpp"
 #include "augur/transform/top_p.hpp"
+#include "augur/tune/metered.hpp"
+#include "augur/tune/search.hpp"
 #include "augur/tune/throughput.hpp"
+#include "augur/tune/turns.hpp"
 #include "augur/tune/verify_curve.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"

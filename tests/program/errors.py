@@ -52,11 +52,16 @@ class Generate(ProgramTest):
     def test_what_later_versions_have(self):
         for scheme in ("entmtp", "kangaroo", "dvi"):
             self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
-        for flag in ("--bank", "--adapter", "--calibration"):
+        for flag in ("--bank", "--adapter"):
             self.refused([flag, "not available in this version"], flag, "file")
         self.refused(["'cuda'", "not available in this version"], "--device", "cuda")
-        for command in ("entropy", "tune", "grow", "learn"):
+        for command in ("entropy", "grow", "learn"):
             self.refuses([f"'augur {command}'", "not available"], command, "--model", TARGET)
+
+    def test_bins_that_learn(self):
+        eaad = ("--scheme", "eaad", "--draft", DRAFT, "--learn-bins")
+        self.refused(["--length is 3", "--learn-bins"], *eaad, "--length", 3)
+        self.refused(["must fall", "4", "5"], *eaad, "--bins", "1", "--bin-lengths", "4,5")
 
     def test_criterion_and_temperature(self):
         self.refused(["exact", "0.7"], "--accept", "exact", "--temperature", "0.7")

@@ -110,6 +110,18 @@ class Object(ProgramTest):
         for key in ("drafted", "accepted"):
             self.assertEqual(stage[key], sum(each[key] for each in made["bins"]))
 
+    def test_bins_that_learn_begin_where_they_are_told(self):
+        eaad = ("--prompt", "a", "--draft", DRAFT, "--scheme", "eaad", "--max-tokens", 60, "--ignore-eos", "--compare")
+        made = self.generated(*eaad, "--learn-bins", "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
+        self.assertTrue(made["identical"])
+        self.assertTrue(made["settings"]["policy"].startswith("learned_bins{"))
+        self.assertEqual([5, 4, 3, 2], [each["length"] for each in made["bins"]])
+        edges = [each["below_nats"] for each in made["bins"][:-1]]
+        self.assertEqual(sorted(edges), edges)
+        self.assertNotEqual([1, 3, 5.4], edges)
+        for begun, edge in zip((1, 3, 5.4), edges):
+            self.assertLessEqual(abs(edge - begun), 0.02 * made["rounds"] + 1e-9)
+
 
 class SameText(ProgramTest):
     def ids(self, *arguments):

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""What `augur tune` measures, keeps and finds, and what `augur generate --calibration` makes of it."""
+
+import fcntl
+import itertools
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, run  # noqa: E402
+
+TASKS = ("code", "talk")
+NAMES = map("tune{}".format, itertools.count())
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def keys_of(lines):
+    return [(line["scheme"], json.dumps(line["settings"]), line["prompt"]) for line in lines if "scheme" in line]
+
+
+class Tune(ProgramTest):
+    def setUp(self):
+        self.folder = FOLDER / next(NAMES)
+        self.folder.mkdir()
+        self.work = self.folder / "work"
+        self.output = self.folder / "calibration.json"
+        self.prompts = self.folder / "prompts.jsonl"
+        entries = [{"task": TASKS[i % 2], "prompt": f"one two {i} one two"} for i in range(4)]
+        self.prompts.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+
+    def command(self, *more, schemes="sd,fsd", candidates=4, first=1):
+        return (
+            "tune", "--model", TARGET, "--draft", DRAFT, "--schemes", schemes, "--prompts", self.prompts, "--work", self.work,
+            "--output", self.output, "--candidates", candidates, "--first", first, "--max-tokens", 6, "--threads", 1,
+            "--temperature", 1, *more,
+        )  # fmt: skip
+
+    def found(self, *more, **options):
+        self.works(*self.command(*more, **options))
+        return json.loads(self.output.read_text())
+
+    def test_every_scheme_and_task_has_an_entry(self):
+        found = self.found("--per-task", schemes="sd,eaad,fsd,ead")
+        self.assertEqual(FINGERPRINT, found["identity"]["target"])
+        expected = set(itertools.product(("sd", "eaad", "fsd", "ead"), ("all", *TASKS)))
+        self.assertEqual(expected, {(entry["scheme"], entry["task"]) for entry in found["entries"]})
+        for entry in found["entries"]:
+            self.assertEqual(4 if entry["task"] == "all" else 2, entry["prompts"])
+            front = [(each["divergence"], each["speedup"]) for each in entry["front"]]
+            self.assertEqual(sorted(set(front)), front)
+            self.assertIn((entry["divergence"], entry["speedup"]), front)
+            self.assertEqual(entry["scheme"] in ("sd", "eaad"), entry["divergence"] == 0 and len(front) == 1)
+        self.assertFalse(list(self.folder.glob("*.part")))
+
+    def test_the_fastest_within_the_distance_is_chosen(self):
+        found = self.found("--max-divergence", 1, schemes="fsd")["entries"][0]
+        self.assertEqual(max(each["speedup"] for each in found["front"]), found["speedup"])
+        strict = self.found("--max-divergence", 0, schemes="fsd")["entries"][0]  # from the same measurements
+        self.assertEqual(found["front"], strict["front"])
+        self.assertEqual(strict["front"][0]["settings"], strict["settings"])
+
+    def test_what_was_measured_is_not_measured_again(self):
+        first = self.found()
+        before = (self.work / "all.jsonl").read_bytes()
+        self.assertEqual(first, self.found())
+        self.assertEqual(before, (self.work / "all.jsonl").read_bytes())
+        keys = keys_of(lines_of(self.work / "all.jsonl"))
+        self.assertEqual(len(set(keys)), len(keys))
+
+    def test_it_goes_on_after_being_killed(self):
+        journal = self.work / "all.jsonl"
+        command = [PROGRAM, *map(str, self.command(candidates=8))]
+        for wanted in (3, 8, 14):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+            while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > wanted):
+                time.sleep(0.001)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kept = journal.read_bytes()
+            self.assertGreater(kept.count(b"\n"), wanted)
+            self.assertFalse(self.output.exists() and process.returncode != 0)
+            journal.write_bytes(kept + b'{"scheme":"sd","sett')  # a line that was being written
+        self.works(*command[1:])
+        self.assertTrue(journal.read_bytes().startswith(kept))
+        keys = keys_of(lines_of(journal))
+        self.assertEqual(len(set(keys)), len(keys))
+        self.assertTrue(self.output.exists())
+
+    def test_shards_measure_apart_and_what_they_have_is_enough(self):
+        for shard in ("1/2", "2/2"):
+            done = run(*self.command("--shard", shard))
+            self.assertEqual((0, b""), (done.returncode, done.stdout))
+            self.assertFalse(self.output.exists())
+        parts = [keys_of(lines_of(self.work / f"{i}_of_2.jsonl")) for i in (1, 2)]
+        self.assertTrue(parts[0] and parts[1])
+        self.assertFalse(set(parts[0]) & set(parts[1]))
+        self.assertEqual({"sd", "fsd"}, {entry["scheme"] for entry in self.found()["entries"]})
+        own = keys_of(lines_of(self.work / "all.jsonl"))
+        self.assertFalse(set(own) & set(parts[0] + parts[1]))
+
+    def test_a_journal_has_one_writer_and_one_subject(self):
+        self.found()
+        with open(self.work / "all.jsonl", "ab") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.refuses("another process", *self.command())
+        self.refuses(["line 1", '"seed":7', "--work"], *self.command("--seed", 7))
+        with open(self.work / "all.jsonl", "ab") as file:
+            file.write(b"what?\n")
+        self.refuses(["all.jsonl, line"], *self.command())
+
+    def test_generate_uses_what_was_found(self):
+        found = self.found(schemes="sd")["entries"][0]["settings"]["length"]
+        arguments = ("--prompt", "one two one two", "--scheme", "sd", "--draft", DRAFT, "--threads", 1, "--temperature", 1)
+        calibrated = (*arguments, "--calibration", self.output)
+        self.assertEqual(f"fixed_length{{.tokens={found}}}", self.generated(*calibrated)["settings"]["policy"])
+        given = self.generated(*calibrated, "--length", 7)
+        self.assertEqual("fixed_length{.tokens=7}", given["settings"]["policy"])
+
+    def test_generate_says_what_does_not_fit(self):
+        self.found(schemes="sd")
+        arguments = ("generate", "--model", TARGET, "--prompt", "one", "--draft", DRAFT, "--calibration", self.output)
+        done = run(*arguments, "--scheme", "sd", "--threads", 2)
+        self.assertEqual(0, done.returncode)
+        self.assertIn(b"threads was 1 and is 2", done.stderr)
+        self.assertIn(b"temperature was 1.0 and is 0.0", done.stderr)
+        same = ("--threads", 1, "--temperature", 1)
+        self.refuses(["'eaad'", "'all'"], *arguments, *same, "--scheme", "eaad")
+        self.refuses(["'sd'", "'poetry'"], *arguments, *same, "--scheme", "sd", "--task", "poetry")
+        other = tiny_model.write(FOLDER / "other.gguf", seed=3, layers=2)
+        self.refuses(["target", FINGERPRINT], "generate", "--model", other, *arguments[3:], *same, "--scheme", "sd")
+        self.refuses(["draft"], *arguments[:-4], "--draft", other, *arguments[-2:], *same, "--scheme", "sd")
+
+    def test_a_damaged_calibration_is_refused(self):
+        text = json.dumps(self.found(schemes="sd"))
+        arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--draft", DRAFT, "--threads", 1)
+        for damaged, message in (
+            (text.replace('"length": ', '"length": 1'), "checksum"),
+            (text[:-2], "parse error"),
+            (text.replace('"augur.calibration": 1', '"augur.calibration": 2'), "version"),
+            ("{}", "augur.calibration"),
+            ("", "parse error"),
+        ):
+            self.assertNotEqual(text, damaged)
+            self.output.write_text(damaged)
+            self.refuses([str(self.output), message], *arguments, "--calibration", self.output)
+        self.refuses("cannot read", *arguments, "--calibration", self.folder / "none.json")
+
+    def test_bad_options(self):
+        for more, expected in (
+            (("--shard", "3/2"), "3/2"),
+            (("--shard", "0/2"), "0/2"),
+            (("--shard", "2"), "'2'"),
+            (("--factor", "1"), "factor is 1"),
+            (("--first", "0"), "0 problems"),
+            (("--candidates", "0"), "--candidates is 0"),
+            (("--max-tokens", "0"), "--max-tokens is 0"),
+            (("--max-divergence", "-1"), "-1"),
+            (("--temperature", "-1"), "-1"),
+        ):
+            command = self.command()
+            if more[0] in command:
+                place = command.index(more[0])
+                command = command[:place] + command[place + 2 :]
+            self.refuses(expected, *command, *more)
+        self.refuses("'plain'", *self.command(schemes="plain"))
+        self.prompts.write_text('{"prompt": "one"}\n{"text": "two"}\n')
+        self.refuses(["line 2", "prompt"], *self.command())
+        self.prompts.write_text("")
+        self.refuses("no prompts", *self.command())
+        self.assertFalse(self.work.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
