@@ -19,6 +19,7 @@ import arithmetic_problems as tasks
 END = "\n"
 LIMIT = 80  # characters that a model writes
 SIZES = {"large": dict(width=192, inner=512, layers=6, heads=6), "small": dict(width=64, inner=192, layers=4, heads=4)}
+STEPS = {"large": 2500, "small": 1350}  # the small one shall be good, but not good enough
 CHECKPOINT_SECONDS = 60
 SHAPES = 16  # texts are padded to multiples of so many characters: every length is compiled once
 
@@ -29,7 +30,7 @@ def arguments():
     add("--out", required=True, type=pathlib.Path, help="where the two files go")
     add("--work", type=pathlib.Path, help="where checkpoints are kept (OUT/work)")
     add("--sizes", nargs="+", default=list(SIZES), choices=SIZES, help="which to train (both)")
-    add("--steps", type=int, default=6000, help="of training (%(default)s)")
+    add("--steps", type=int, help="of training (2500 for the large one, 1350 for the small one)")
     add("--batch", type=int, default=64, help="problems in a step (%(default)s)")
     add("--rate", type=float, default=2e-3, help="the highest learning rate (%(default)s)")
     add("--tests", type=int, default=400, help="problems to be judged by (%(default)s)")
@@ -81,7 +82,7 @@ def make(size, device):
     return model.to(device)
 
 
-def train(size, options, device):
+def train(size, steps, options, device):
     import store
     import torch
     import tqdm
@@ -100,11 +101,11 @@ def train(size, options, device):
     began = saved = time.monotonic()
     # The fused attention's gradient in BF16 is slow on CPUs: two thirds of a step.
     attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-    with attention, tqdm.tqdm(total=options.steps, initial=step, desc=size, unit="step", miniters=1, mininterval=5) as bar:
-        while step < options.steps:
+    with attention, tqdm.tqdm(total=steps, initial=step, desc=size, unit="step", miniters=1, mininterval=5) as bar:
+        while step < steps:
             draw_from = tasks.problems(random.Random(f"{options.seed} {step}"), tests=False)
             rows, learned = batch(draw_from, options.batch, device)
-            optimizer.param_groups[0]["lr"] = options.rate * training.schedule(step, options.steps)
+            optimizer.param_groups[0]["lr"] = options.rate * training.schedule(step, steps)
             with torch.autocast(torch.device(device).type, torch.bfloat16):
                 hidden, _ = run(rows[:, :-1])
                 logits = (hidden @ model.head.T)[learned[:, 1:]].float()
@@ -117,7 +118,7 @@ def train(size, options, device):
             characters += int(learned.sum())
             bar.set_postfix(loss=f"{loss.item():.4f}", refresh=False)
             bar.update()
-            if time.monotonic() - saved > CHECKPOINT_SECONDS or step == options.steps:
+            if time.monotonic() - saved > CHECKPOINT_SECONDS or step == steps:
                 saved = time.monotonic()
                 progress = dict(step=step, seconds=seconds + saved - began, characters=characters)
                 store.save_state(path, model=model.state_dict(), optimizer=optimizer.state_dict(), **progress)
@@ -168,9 +169,10 @@ def main():
     torch.manual_seed(options.seed)
     device = options.device if options.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     for size in options.sizes:
-        model, trained = train(size, options, device)
+        steps = options.steps or STEPS[size]
+        model, trained = train(size, steps, options, device)
         parameters = sum(p.numel() for p in model.parameters())
-        figures = dict(parameters=parameters, problems=options.steps * options.batch, **trained)
+        figures = dict(parameters=parameters, problems=steps * options.batch, **trained)
         figures["right"] = judge(model, options, device)
         figures["bytes"] = save(model, size, options, figures)
         with store.whole(options.out / f"arithmetic-{size}.json") as out:

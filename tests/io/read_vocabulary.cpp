@@ -79,6 +79,17 @@ BOOST_AUTO_TEST_CASE(byte_level_with_no_more_than_needed) {
     BOOST_TEST(words.chat_template.empty());
 }
 
+BOOST_AUTO_TEST_CASE(letters_need_no_merges) {
+    gguf_writer letters;
+    letters.set("tokenizer.ggml.model", std::string("gpt2"));
+    letters.set("tokenizer.ggml.tokens", strings{"a", "\xC4\xA0", "<end>"});
+    gguf_writer words = letters;
+    letters.set("tokenizer.ggml.token_type", numbers{1, 1, 3});
+    BOOST_TEST(read(letters).merges.empty());
+    words.set("tokenizer.ggml.token_type", numbers{1, 1, 1});
+    BOOST_CHECK_EXCEPTION(read(words), augur::error, says({"tokenizer.ggml.merges"}));
+}
+
 BOOST_AUTO_TEST_CASE(sentencepiece_and_its_defaults) {
     auto file = sentencepiece();
     file.set("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, 0, -1.5f});

@@ -3,6 +3,7 @@
 
 #include <augur/io/quote.hpp>
 #include <augur/io/split_rules.hpp>
+#include <augur/io/utf8.hpp>
 #include <augur/io/vocabulary.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
@@ -40,6 +41,15 @@ std::vector<token_kind> read_kinds(const File& file, std::size_t count, bool req
     return kinds;
 }
 
+/// Whether merges could make nothing: every normal token is one letter. Writers leave empty lists out.
+inline bool is_alphabet(const vocabulary& words) {
+    for (std::size_t i = 0; i < words.texts.size(); ++i) {
+        const std::string_view text = words.texts[i];
+        if (words.kinds[i] == token_kind::normal && first_code_point(text).length != text.size()) return false;
+    }
+    return true;
+}
+
 template <class File>
 void read_byte_level(const File& file, vocabulary& words) {
     const auto& rules = find_split_rules(file.template get_or<std::string>("tokenizer.ggml.pre", "default"));
@@ -47,6 +57,7 @@ void read_byte_level(const File& file, vocabulary& words) {
     words.pre_tokenizer = rules.names[0];
     words.ignore_merges = rules.ignore_merges;
     words.add_bos = rules.add_bos;
+    if (!file.contains("tokenizer.ggml.merges") && is_alphabet(words)) return;
     const auto index = index_texts(words.texts);
     for (const auto& both : file.template array<std::string>("tokenizer.ggml.merges")) {
         words.merges.push_back(make_merge(index, words.merges.size(), both));
@@ -66,7 +77,7 @@ void read_sentencepiece(const File& file, vocabulary& words) {
 
 /// Reads and checks what a GGUF file says about its tokenizer; the file is untrusted. `File` answers contains(key),
 /// get<T>(key), get_or<T>(key, fallback) and array<T>(key), as gguf_file and gguf_view do. Throws augur::error for keys
-/// that are missing or of the wrong type, a tokenizer model or pre-tokenizer that is not supported (listing those that
+/// that are missing or of the wrong type (merges may be missing where every token is one letter), a tokenizer model or pre-tokenizer that is not supported (listing those that
 /// are), merges of texts that are no tokens, and everything that check() refuses.
 template <class File>
 vocabulary read_vocabulary(const File& file) {

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Charts of what bench_pyramid and bench_switching wrote.
+
+    benchmarks/charts.py entropies pyramid.json chart.svg    how uncertain draft, qualifier and target are about the same text
+    benchmarks/charts.py switching switching.json chart.svg  score against the large model's share, coloured by threshold
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+
+import runs
+
+
+def entropies(figures, axes):
+    edges = [0.25 * i for i in range(29)]
+    for name in ("draft", "qualifier", "target"):
+        of = figures["entropies"][name]
+        axes.hist(of, edges, histtype="step", linewidth=1.5, density=True, label=f"{name}, mean {statistics.mean(of):.2f}")
+    axes.set(xlabel="entropy of a row, nats", ylabel="share of positions per nat")
+    axes.legend()
+
+
+def switching(figures, axes):
+    usage = [100 * row["large_usage"] for row in figures]
+    score = [100 * row["score"] for row in figures]
+    places = range(len(figures))
+    axes.plot(usage, score, color="lightgrey", zorder=1)
+    axes.scatter(usage, score, c=list(places), cmap="viridis", zorder=2)
+    for place in places:
+        axes.annotate(f"{figures[place]['threshold_bits']:g}", (usage[place], score[place]), textcoords="offset points", xytext=(5, -10))
+    axes.set(xlabel="tokens by the large model, %", ylabel="right answers, %")
+    axes.set_title("thresholds in bits", fontsize="medium")
+
+
+CHARTS = {"entropies": entropies, "switching": switching}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("chart", choices=CHARTS)
+    parser.add_argument("figures", type=pathlib.Path)
+    parser.add_argument("output", type=pathlib.Path)
+    chosen = parser.parse_args()
+    figure, axes = runs.drawing().subplots(figsize=(6, 3.5), layout="constrained")
+    CHARTS[chosen.chart](json.loads(chosen.figures.read_text(encoding="utf-8")), axes)
+    figure.savefig(chosen.output, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+// PyramidSD on a real family: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts at a temperature.
+//
+//   bench_pyramid --target FILE --draft FILE --qualifier FILE --prompts FILE.jsonl --json OUT [--seeds 3] [--each 1]
+//
+// All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
+// tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written; divergence is the
+// total variation per token between what a token was drawn from and the target's row (tune/metered.hpp).
+
+#include <CLI/CLI.hpp>
+#include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/augur.hpp>
+#include <augur/io/gguf.hpp>
+#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/tokenizer.hpp>
+#include <augur/llama/member.hpp>
+#include <augur/llama/qualifier.hpp>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "prompts.hpp"
+
+namespace {
+
+using namespace augur;
+using nlohmann::json;
+using fuzzy = accept::rejection_then_fuzzy<measure::total_variation>;
+using llama::host_model;
+
+struct settings {
+    std::string target, draft, qualifier, prompts, json_file, weights = "keep";
+    std::size_t seeds = 3, each = 1, max_tokens = 64, threads = 2;
+    float temperature = 1;
+};
+
+struct configuration {
+    std::string table, scheme;
+    double qualifier_threshold = 0, target_threshold = 0;
+    std::size_t draft_length = 3, qualifier_length = 8;
+};
+
+/// Sums over the prompts of one seed.
+struct outcome {
+    std::size_t tokens = 0;
+    double seconds = 0, surprise = 0, divergence = 0;
+};
+
+struct family {
+    host_model target, draft, qualifier;
+};
+
+std::vector<configuration> configurations() {
+    std::vector<configuration> all{{"thresholds", "plain"}, {"thresholds", "SD"}};
+    for (const double t : {0.2, 0.3, 0.4, 0.5}) {
+        for (const char* scheme : {"FSD", "PSD_A", "PSD_F"}) all.push_back({"thresholds", scheme, t, t});
+    }
+    all.push_back({"thresholds", "PSD_F", 0.3, 0.5});
+    all.push_back({"thresholds", "PSD_F", 0.4, 0.5});
+    constexpr std::size_t lengths[][2] = {{1, 2}, {1, 4}, {2, 4}, {2, 6}, {3, 8}, {5, 15}, {15, 25}};
+    for (const auto& [draft, qualifier] : lengths) all.push_back({"lengths", "PSD_F", 0.4, 0.5, draft, qualifier});
+    return all;
+}
+
+void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options,
+         const host_model& target, const tune::meter& meter) {
+    const double before = meter.divergence, measuring = meter.seconds;
+    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
+    into.tokens += made.tokens.size();
+    into.seconds += made.counts.seconds.decoding() - (meter.seconds - measuring);
+    into.divergence += meter.divergence - before;
+    std::vector<token> all = asked.tokens;
+    all.insert(all.end(), made.tokens.begin(), made.tokens.end());
+    auto sequence = target.make_sequence();
+    const auto rows = target.extend(sequence, std::span<const token>(all).first(all.size() - 1), made.tokens.size());
+    for (std::size_t i = 0; i < made.tokens.size(); ++i) {
+        into.surprise -= measure::log_probability(rows[i], made.tokens[i]);
+    }
+}
+
+void run(outcome& into, const configuration& chosen, const family& of, const prompt& asked,
+         const decode::options& options) {
+    using cascade::link;
+    using policy::fixed_length;
+    tune::meter meter;
+    const tune::metered last(fuzzy(chosen.target_threshold), meter);
+    const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length}, alone{4};
+    const auto decoded = [&](const auto& scheme) { add(into, scheme, asked, options, of.target, meter); };
+    const auto pyramid = [&](auto inside) {
+        decoded(cascaded(of.draft, link{by_draft, inside}, of.qualifier, link{by_qualifier, last}, of.target));
+    };
+    if (chosen.scheme == "plain")
+        return decoded(speculate(draft::nothing{}, of.target, fixed_length{0}, accept::coupled{}));
+    if (chosen.scheme == "SD") return decoded(cascaded(of.draft, link{alone, accept::rejection_sampling{}}, of.target));
+    if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, link{alone, last}, of.target));
+    if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{});
+    pyramid(fuzzy(chosen.qualifier_threshold));
+}
+
+/// Entropies in nats of a model's rows over a text that the target drew.
+std::vector<double> entropies(const host_model& model, const std::vector<token>& text, std::size_t prompt) {
+    auto sequence = model.make_sequence();
+    const std::size_t count = text.size() - prompt;
+    const auto rows = model.extend(sequence, std::span<const token>(text).first(text.size() - 1), count);
+    std::vector<double> found;
+    for (std::size_t i = 0; i < count; ++i) found.push_back(measure::entropy_nats(rows[i]));
+    return found;
+}
+
+json gradient(const family& of, const std::vector<prompt>& prompts, const decode::options& options) {
+    std::map<std::string, std::vector<double>> found;
+    for (const prompt& asked : prompts) {
+        std::vector<token> text = asked.tokens;
+        const auto made = decode::generate<any_guarantee>(
+            speculate(draft::nothing{}, of.target, policy::fixed_length{0}, accept::coupled{}), asked.tokens, options);
+        text.insert(text.end(), made.tokens.begin(), made.tokens.end());
+        for (const auto& [name, model] :
+             {std::pair("draft", &of.draft), {"qualifier", &of.qualifier}, {"target", &of.target}}) {
+            const auto more = entropies(*model, text, asked.tokens.size());
+            found[name].insert(found[name].end(), more.begin(), more.end());
+        }
+    }
+    std::printf("\n|model|mean entropy, nats|positions|\n|-|-|-|\n");
+    for (const auto& [name, all] : found) {
+        double sum = 0;
+        for (const double each : all) sum += each;
+        std::printf("|%s|%.3f|%zu|\n", name.c_str(), sum / static_cast<double>(all.size()), all.size());
+    }
+    return found;
+}
+
+struct spread {
+    double mean = 0, deviation = 0;
+};
+
+spread over_seeds(const std::vector<outcome>& seeds, const auto& figure) {
+    spread found;
+    const auto count = static_cast<double>(seeds.size());
+    for (const outcome& each : seeds) found.mean += figure(each) / count;
+    for (const outcome& each : seeds) found.deviation += std::pow(figure(each) - found.mean, 2);
+    if (seeds.size() > 1) found.deviation = std::sqrt(found.deviation / (count - 1));
+    return found;
+}
+
+double per_token(double sum, const outcome& of) {
+    return sum / static_cast<double>(of.tokens);
+}
+
+json report(const std::vector<configuration>& all, const std::vector<std::vector<outcome>>& found) {
+    const auto speed = [](const outcome& of) { return static_cast<double>(of.tokens) / of.seconds; };
+    const double of_sd = over_seeds(found[1], speed).mean;
+    std::printf(
+        "|table|scheme|t_Q|t_T|l_D|l_Q|tokens/s|times SD|perplexity|total variation per "
+        "token|\n|-|-|-|-|-|-|-|-|-|-|\n");
+    json rows = json::array();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const configuration& at = all[i];
+        const spread fast = over_seeds(found[i], speed);
+        const spread odd = over_seeds(found[i], [](const outcome& of) { return std::exp(per_token(of.surprise, of)); });
+        const spread far = over_seeds(found[i], [](const outcome& of) { return per_token(of.divergence, of); });
+        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.2f|%.2f ± %.2f|%.4f ± %.4f|\n", at.table.c_str(),
+                    at.scheme.c_str(), at.qualifier_threshold, at.target_threshold, at.draft_length,
+                    at.qualifier_length, fast.mean, fast.deviation, fast.mean / of_sd, odd.mean, odd.deviation,
+                    far.mean, far.deviation);
+        rows.push_back({{"table", at.table},
+                        {"scheme", at.scheme},
+                        {"t_Q", at.qualifier_threshold},
+                        {"t_T", at.target_threshold},
+                        {"l_D", at.draft_length},
+                        {"l_Q", at.qualifier_length},
+                        {"tokens_per_second", {fast.mean, fast.deviation}},
+                        {"perplexity", {odd.mean, odd.deviation}},
+                        {"total_variation", {far.mean, far.deviation}}});
+    }
+    return rows;
+}
+
+llama::weight_format format_of(const std::string& name) {
+    for (const auto format : llama::all_weight_formats) {
+        if (llama::name_of(format) == name) return format;
+    }
+    detail::fail("--weights ", name, " is unknown");
+}
+
+void measure_all(const settings& chosen) {
+    const llama::load_options load{.weights = format_of(chosen.weights), .threads = chosen.threads};
+    host_model target = host_model::load(chosen.target, load);
+    host_model draft = llama::load_draft(chosen.draft, target, load);
+    host_model qualifier = llama::load_qualifier(chosen.qualifier, target, load);
+    const family of{std::move(target), std::move(draft), std::move(qualifier)};
+    const auto vocabulary = io::read_vocabulary(io::gguf_file(chosen.target));
+    const io::tokenizer words(vocabulary);
+    std::map<std::string, std::size_t> seen;
+    std::vector<prompt> prompts;
+    for (prompt& each : read_prompts(chosen.prompts, 0, true, words, vocabulary)) {
+        if (seen[each.task]++ < chosen.each) prompts.push_back(std::move(each));
+    }
+    decode::options options;
+    options.sampling.temperature.value = chosen.temperature;
+    options.stop.max_tokens = chosen.max_tokens;
+    options.stop.stop_tokens.assign(words.end_tokens().begin(), words.end_tokens().end());
+    const auto all = configurations();
+    std::vector<std::vector<outcome>> found(all.size(), std::vector<outcome>(chosen.seeds));
+    for (options.seed = 0; options.seed < chosen.seeds; ++options.seed) {
+        for (const prompt& asked : prompts) {
+            for (std::size_t i = 0; i < all.size(); ++i) run(found[i][options.seed], all[i], of, asked, options);
+            std::fprintf(stderr, "pyramid: seed %zu, %s\n", static_cast<std::size_t>(options.seed), asked.task.c_str());
+        }
+    }
+    json out = {{"rows", report(all, found)}, {"entropies", gradient(of, prompts, options)}};
+    std::ofstream file(chosen.json_file);
+    file << out.dump() << '\n';
+    if (!file.flush()) detail::fail("cannot write ", chosen.json_file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    settings chosen;
+    CLI::App app("PyramidSD's ablations and its gradient of entropy, on a real family");
+    app.add_option("--target", chosen.target, "a GGUF file")->required();
+    app.add_option("--draft", chosen.draft, "the member of its family")->required();
+    app.add_option("--qualifier", chosen.qualifier, "the member of its family")->required();
+    app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt")->required();
+    app.add_option("--json", chosen.json_file, "where the figures go, with all entropies")->required();
+    app.add_option("--weights", chosen.weights, "of all models")->capture_default_str();
+    app.add_option("--seeds", chosen.seeds)->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--each", chosen.each, "prompts of a task")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--max-tokens", chosen.max_tokens)->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--threads", chosen.threads)->capture_default_str();
+    app.add_option("--temperature", chosen.temperature)->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+    try {
+        measure_all(chosen);
+        return 0;
+    } catch (const std::exception& caught) {
+        std::cerr << "bench_pyramid: " << caught.what() << '\n';
+        return 1;
+    }
+}
