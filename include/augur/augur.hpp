@@ -12,6 +12,7 @@
 #include "augur/cascade/bridge.hpp"
 #include "augur/cascade/bridged_switching.hpp"
 #include "augur/cascade/cascade.hpp"
+#include "augur/cascade/pyramid.hpp"
 #include "augur/cascade/switching.hpp"
 #include "augur/cascade/switching_scheme.hpp"
 #include "augur/commit/apply.hpp"

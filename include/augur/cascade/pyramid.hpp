@@ -1,0 +1,85 @@
+#pragma once
+// PyramidSD's schemes by their names.
+
+#include <cstddef>
+#include <utility>
+
+#include "augur/accept/fuzzy.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/cascade/cascade.hpp"
+#include "augur/measure/divergence.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::cascade {
+
+/// The paper's best on an RTX 4090: lengths 15 and 25, thresholds 0.4 and 0.5. With two models the draft's length and the target's
+/// threshold count.
+struct pyramid_options {
+    std::size_t draft_length = 15;      ///< tokens that the draft hands up at a time, at least 1
+    std::size_t qualifier_length = 25;  ///< tokens that the qualifier hands up, at least 1
+    double qualifier_threshold = 0.4;   ///< in the divergence's unit, at most the target's
+    double target_threshold = 0.5;      ///< in the divergence's unit, 0 or more
+};
+
+namespace pyramid_parts {
+
+inline const pyramid_options& checked(const pyramid_options& chosen) {
+    if (chosen.draft_length == 0 || chosen.qualifier_length == 0) {
+        detail::fail("pyramid: the lengths are ", chosen.draft_length, " and ", chosen.qualifier_length,
+                     "; a model hands up at least 1 token");
+    }
+    if (!(chosen.qualifier_threshold <= chosen.target_threshold)) {
+        detail::fail("pyramid: the qualifier's threshold is ", chosen.qualifier_threshold,
+                     "; it must not be above the target's, ", chosen.target_threshold);
+    }
+    return chosen;
+}
+
+template <measure::Divergence D>
+auto fuzzy_link(std::size_t length, double threshold) {
+    return cascade::link{policy::fixed_length{length}, accept::fuzzy<D>(threshold)};
+}
+
+inline auto sampling_link(std::size_t length) {
+    return cascade::link{policy::fixed_length{length}, accept::rejection_sampling{}};
+}
+
+}  // namespace pyramid_parts
+
+/// Speculative decoding by two models. Lossless.
+template <class Draft, class Target>
+auto sd(Draft&& draft, Target&& target, const pyramid_options& chosen = {}) {
+    using namespace pyramid_parts;
+    return cascaded(std::forward<Draft>(draft), sampling_link(checked(chosen).draft_length),
+                    std::forward<Target>(target));
+}
+
+/// Fuzzy speculative decoding by two models: each token within the target's threshold of its row.
+template <measure::Divergence D = measure::total_variation, class Draft, class Target>
+auto fsd(Draft&& draft, Target&& target, const pyramid_options& chosen = {}) {
+    using namespace pyramid_parts;
+    return cascaded(std::forward<Draft>(draft), fuzzy_link<D>(checked(chosen).draft_length, chosen.target_threshold),
+                    std::forward<Target>(target));
+}
+
+/// Assisted: the qualifier samples for itself, with the draft's help; the target is fuzzy.
+template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
+auto psd_a(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
+    using namespace pyramid_parts;
+    return cascaded(std::forward<Draft>(draft), sampling_link(checked(chosen).draft_length),
+                    std::forward<Qualifier>(qualifier), fuzzy_link<D>(chosen.qualifier_length, chosen.target_threshold),
+                    std::forward<Target>(target));
+}
+
+/// Fuzzy at both. A token is judged by the row that it was drawn from (cascaded), so the target's threshold bounds each token; for
+/// the paper's comparison of the models' own rows see cascaded_as_published.
+template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
+auto psd_f(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
+    using namespace pyramid_parts;
+    return cascaded(std::forward<Draft>(draft), fuzzy_link<D>(checked(chosen).draft_length, chosen.qualifier_threshold),
+                    std::forward<Qualifier>(qualifier), fuzzy_link<D>(chosen.qualifier_length, chosen.target_threshold),
+                    std::forward<Target>(target));
+}
+
+}  // namespace augur::cascade

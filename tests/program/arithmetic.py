@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The arithmetic pair that ships: what it gets right, and schemes over it."""
+
+import itertools
+import pathlib
+import random
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+sys.path.insert(0, str(ROOT / "examples" / "train"))
+import arithmetic_problems as tasks  # noqa: E402
+from program import ProgramTest  # noqa: E402
+
+PAIR = ROOT / "examples" / "family" / "arithmetic"
+LARGE, SMALL = PAIR / "arithmetic-large.gguf", PAIR / "arithmetic-small.gguf"
+PROBLEMS = list(itertools.islice(tasks.problems(random.Random("program"), tests=True), 40))
+
+
+class Pair(ProgramTest):
+    def solved(self, problem, model, *arguments):
+        asked = tasks.text(problem)[0]
+        return self.generated("--prompt", asked, "--threads", 1, *(arguments or ("--scheme", "plain")), model=model)
+
+    def right(self, model):
+        return sum(tasks.answer_of(self.solved(each, model)["text"]) == each[2] for each in PROBLEMS) / len(PROBLEMS)
+
+    def test_how_often_each_is_right(self):
+        self.assertGreater(self.right(LARGE), 0.85)
+        self.assertTrue(0.3 < self.right(SMALL) < 0.85)
+
+    def test_the_ends_of_switching_are_the_models(self):
+        for problem in PROBLEMS[:10]:
+            alone = {model: self.solved(problem, model)["ids"] for model in (SMALL, LARGE)}
+            ead = ("--draft", SMALL, "--scheme", "ead")
+            never = self.solved(problem, LARGE, *ead, "--thresholds", 99)
+            self.assertEqual(alone[SMALL], never["ids"])
+            self.assertEqual(0, never["models"][1]["written"])
+            soon = self.solved(problem, LARGE, *ead, "--thresholds", 0, "--dwell", 1)
+            self.assertEqual(1, soon["models"][0]["written"])  # the small one begins
+
+    def test_drafts_of_the_small_one_change_nothing(self):
+        for problem in PROBLEMS[:10]:
+            alone = self.solved(problem, LARGE)["ids"]
+            drafted = self.solved(problem, LARGE, "--draft", SMALL, "--scheme", "sd")
+            self.assertEqual(alone, drafted["ids"])
+            self.assertGreater(drafted["acceptance"], 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
