@@ -55,11 +55,12 @@ std::string use_of(const std::string& path, bool qualifies) {
                  "; valid are draft, eagle, medusa, hydra, ngram, exit, qualifier");
 }
 
-/// The member that it says it is; empty if it is no member of a family.
+/// The member that it says it is; empty if it is a model of its own.
 std::string member_in(const std::string& path) {
     std::error_code unknown;  // then opening the file says why
     if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
-    return llama::member_kind(io::gguf_file(path));
+    const std::string kind = llama::member_kind(io::gguf_file(path));
+    return kind.starts_with("arithmetic-") ? "" : kind;
 }
 
 llama::host_model load_draft(const std::string& path, const llama::host_model& target,
