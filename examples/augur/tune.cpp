@@ -362,7 +362,10 @@ void add_tune(CLI::App& program) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     add_search_options(*command, *chosen);
-    command->callback([chosen] { tune_schemes(*chosen); });
+    command->callback([chosen] {
+        chosen->halving.within = chosen->max_divergence;
+        tune_schemes(*chosen);
+    });
 }
 
 }  // namespace augur::program

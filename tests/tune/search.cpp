@@ -136,6 +136,23 @@ BOOST_AUTO_TEST_CASE(what_is_dominated_stops_first) {
     BOOST_TEST(found[2].problems == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_next_to_the_wanted_distance_goes_on_first) {
+    std::vector<std::size_t> candidates{0, 1, 2, 3, 4, 5};
+    const auto on_a_front = [](std::size_t candidate, std::size_t) {
+        const auto i = static_cast<double>(candidate);
+        return at(candidate, 1 + i, 0.1 * i).measured;
+    };
+    const auto order = [&](double within) {
+        return names(tune::halve(candidates, 1, {.first_problems = 1, .within = within}, on_a_front));
+    };
+    BOOST_TEST(order(0.25) == (std::vector<std::size_t>{2, 3, 1, 4, 0, 5}), tt::per_element());
+    BOOST_TEST(order(9) == (std::vector<std::size_t>{5, 4, 3, 2, 1, 0}), tt::per_element());
+    BOOST_TEST(order(0) == (std::vector<std::size_t>{0, 1, 2, 3, 4, 5}), tt::per_element());
+    candidates = {4, 2};  // none is so near
+    BOOST_TEST(order(0.1) == (std::vector<std::size_t>{2, 4}), tt::per_element());
+    BOOST_CHECK_THROW(order(-1), error);
+}
+
 BOOST_AUTO_TEST_CASE(samples_that_are_none_and_searches_for_nothing_are_refused) {
     const std::vector<std::size_t> one{5};
     for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {

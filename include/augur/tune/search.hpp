@@ -79,6 +79,8 @@ inline const standing* fastest_within(std::span<const standing> all, double dive
 struct halving_options {
     std::size_t first_problems = 2;  ///< of the first rung, at least 1
     std::size_t factor = 2;          ///< of a rung this part goes on, on so many times the problems; at least 2
+    /// Divergence per token within which the fastest is wanted: of a front, what is next to that goes on first.
+    double within = std::numeric_limits<double>::infinity();
 };
 
 /// A rung: so many settings, each measured on the first so many problems.
@@ -95,6 +97,10 @@ inline std::vector<rung> rungs_of(std::size_t candidates, std::size_t problems, 
                             problems);
     }
     if (options.first_problems == 0) augur::detail::fail("the first rung has 0 problems; it must have at least 1");
+    if (!(options.within >= 0)) {
+        augur::detail::fail("the divergence within which the fastest is wanted is ", options.within,
+                            "; it must be 0 or more");
+    }
     if (options.factor < 2) augur::detail::fail("the factor is ", options.factor, "; it must be at least 2");
     std::vector<rung> rungs{{candidates, std::min(problems, options.first_problems)}};
     while (rungs.back().problems < problems) {
@@ -128,8 +134,8 @@ inline const sample& checked(const sample& measured, std::size_t candidate, std:
     return measured;
 }
 
-/// The best first: fronts one after the other, each from its fastest on.
-inline std::vector<standing> ranked(std::vector<standing> left) {
+/// The best first: fronts one after the other, each from the fastest within the distance on, to both sides.
+inline std::vector<standing> ranked(std::vector<standing> left, double within) {
     std::vector<standing> order;
     while (!left.empty()) {
         std::vector<standing> front = pareto_front(left);
@@ -137,7 +143,12 @@ inline std::vector<standing> ranked(std::vector<standing> left) {
             return std::any_of(front.begin(), front.end(),
                                [&](const standing& of) { return of.candidate == each.candidate; });
         });
-        order.insert(order.end(), front.rbegin(), front.rend());
+        const standing* aim = fastest_within(front, within);
+        auto below = aim == nullptr ? front.begin() : front.begin() + (aim - front.data()) + 1;
+        for (auto above = below; below != front.begin() || above != front.end();) {
+            if (below != front.begin()) order.push_back(*--below);
+            if (above != front.end()) order.push_back(*above++);
+        }
     }
     return order;
 }
@@ -154,7 +165,7 @@ std::vector<standing> halve(std::span<const std::size_t> candidates, std::size_t
     std::vector<standing> going, stopped;
     for (const std::size_t each : candidates) going.push_back({.candidate = each});
     for (const rung& at : rungs_of(candidates.size(), problems, options)) {
-        going = detail::ranked(std::move(going));
+        going = detail::ranked(std::move(going), options.within);
         stopped.insert(stopped.begin(), going.begin() + static_cast<std::ptrdiff_t>(at.candidates), going.end());
         going.resize(at.candidates);
         for (std::size_t problem = going.front().problems; problem < at.problems; ++problem) {
@@ -164,7 +175,7 @@ std::vector<standing> halve(std::span<const std::size_t> candidates, std::size_t
             }
         }
     }
-    going = detail::ranked(std::move(going));
+    going = detail::ranked(std::move(going), options.within);
     going.insert(going.end(), stopped.begin(), stopped.end());
     return going;
 }
