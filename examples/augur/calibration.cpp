@@ -64,7 +64,7 @@ const std::vector<std::string>& tunable_schemes() {
 json tunable_settings(const scheme_options& chosen) {
     const std::string& scheme = chosen.scheme;
     json settings;
-    if (scheme == "sd" || scheme == "fsd") settings["length"] = chosen.length.value_or(4);
+    if (scheme == "sd" || scheme == "fsd") settings["length"] = chosen.length.value();
     if (scheme == "eaad") settings = {{"bins", chosen.bin_edges_nats}, {"bin-lengths", chosen.bin_lengths}};
     if (scheme.starts_with("psd")) settings["lengths"] = chosen.lengths;
     if (is_lossy(scheme)) settings["thresholds"] = chosen.thresholds;

@@ -84,7 +84,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
     add_text(command, "--length", length,
-             "Tokens drafted per round: 4 with sd and fsd, none with ead, else what pays; with eaad the most", "K");
+             "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most", "K");
     const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
@@ -101,7 +101,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list<std::size_t>("--lengths", text); };
     add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
-             "3,8");
+             "1,1");
     add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5");
     add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10");
     add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");

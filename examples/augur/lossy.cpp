@@ -99,7 +99,7 @@ scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts) {
     if (chosen.thresholds.empty()) chosen.thresholds = first_thresholds(chosen.scheme);
     check_thresholds(chosen);
     check_lengths(chosen);
-    if (!chosen.length && chosen.scheme == "fsd") chosen.length = 4;
+    if (!chosen.length && chosen.scheme == "fsd") chosen.length = 2;
     chosen.accept = chosen.scheme == "ead" ? "none" : "rejection_then_fuzzy";
     return chosen;
 }

@@ -21,7 +21,7 @@ struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
     std::optional<std::size_t>
-        length{};  ///< unset: 4 with sd and fsd, the bins' with eaad, none with ead, else what pays
+        length{};  ///< unset: 4 with sd, 2 with fsd, the bins' with eaad, none with ead, else what pays
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
     bool learn_bins = false;  ///< eaad: the edges move while it decodes
@@ -30,7 +30,7 @@ struct scheme_options {
     std::vector<double> thresholds{};           ///< unset: what the scheme starts with
     std::size_t window = 5;                     ///< ead
     std::size_t dwell = 10;                     ///< ead
-    std::vector<std::size_t> lengths = {3, 8};  ///< psd_a, psd_f: of draft and qualifier
+    std::vector<std::size_t> lengths = {1, 1};  ///< psd_a, psd_f: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
