@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(rungs_end_with_all_problems) {
     const auto rungs = tune::rungs_of(20, 10, {.first_problems = 2, .factor = 2});
     BOOST_TEST((rungs == std::vector<rung>{{20, 2}, {10, 4}, {5, 8}, {3, 10}}));
     BOOST_TEST(tune::samples_of(rungs) == 20 * 2 + 10 * 2 + 5 * 4 + 3 * 2u);
+    BOOST_TEST((tune::rungs_of(8, 9, {}) == std::vector<rung>{{8, 2}, {4, 4}, {2, 8}, {1, 9}}));
     BOOST_TEST((tune::rungs_of(1, 1, {}) == std::vector<rung>{{1, 1}}));
     BOOST_TEST((tune::rungs_of(9, 9, {.first_problems = 1, .factor = 3}) == std::vector<rung>{{9, 1}, {3, 3}, {1, 9}}));
 }
