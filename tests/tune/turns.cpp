@@ -6,6 +6,8 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <set>
+#include <utility>
 #include <vector>
 
 using namespace augur;
@@ -26,9 +28,12 @@ policy::rolling_entropy turns(double threshold) {
 }
 
 /// softmax(row / temperature), or certainty in the mode.
-std::vector<double> law(const testing::function_model& model, std::span<const token> before, double temperature) {
+std::vector<double> law(const testing::function_model& model, std::span<const token> before, double temperature,
+                        float presence = 0) {
     std::vector<float> row(model.vocabulary_size());
     model.fill_row(before, row);
+    const std::set<token> generated(before.begin() + static_cast<std::ptrdiff_t>(prompt.size()), before.end());
+    for (const token t : generated) row[static_cast<std::size_t>(t)] -= presence;
     std::vector<double> p(row.size(), 0);
     const auto mode = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
     if (temperature == 0) return p[mode] = 1, p;
@@ -43,14 +48,14 @@ BOOST_AUTO_TEST_SUITE(tune_turns)
 
 /// Token by token from the definition.
 double by_definition(const testing::function_model& small, const testing::function_model& large, double threshold,
-                     std::span<const token> text, double temperature) {
+                     std::span<const token> text, double temperature, float presence) {
     auto policy = turns(threshold);
     std::vector<token> before = prompt;
     std::size_t writer = 0;
     double sum = 0;
     for (const token t : text) {
         const auto& model = writer == 0 ? small : large;
-        const auto own = law(model, before, temperature), best = law(large, before, temperature);
+        const auto own = law(model, before, temperature, presence), best = law(large, before, temperature, presence);
         for (std::size_t i = 0; i < own.size(); ++i) sum += std::abs(own[i] - best[i]) / 2;
         double bits = 0;
         for (const double p : law(model, before, 1)) bits -= p > 0 ? p * std::log2(p) : 0;
@@ -63,11 +68,12 @@ double by_definition(const testing::function_model& small, const testing::functi
 BOOST_AUTO_TEST_CASE(the_distance_is_the_writers_from_the_best) {
     const auto small = testing::hashed_model(6, 1, 2), large = testing::hashed_model(6, 2, 2);
     for (const double threshold : {0.0, 1.2, 1.6, 2.0, 99.0}) {
-        for (const float temperature : {0.0f, 0.7f, 1.0f}) {
-            const auto chosen = drawn(temperature, 7);
+        for (const auto& [temperature, presence] : {std::pair(0.0f, 0.0f), {0.7f, 0.0f}, {1.0f, 0.0f}, {1.0f, 0.8f}}) {
+            auto chosen = drawn(temperature, 7);
+            chosen.sampling.penalties.presence = presence;
             const auto scheme = switching(small, large, turns(threshold));
             const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
-            const double expected = by_definition(small, large, threshold, made.tokens, temperature);
+            const double expected = by_definition(small, large, threshold, made.tokens, temperature, presence);
             const double found = tune::divergence_of_turns(scheme, prompt, made.tokens, chosen.sampling);
             BOOST_TEST(found == expected, tt::tolerance(1e-6));
             if (threshold == 99.0) BOOST_TEST(found > 0);
