@@ -48,6 +48,7 @@ struct configuration {
 struct outcome {
     std::size_t tokens = 0;
     double seconds = 0, surprise = 0, divergence = 0;
+    stage_statistics qualifier{}, target{};
 };
 
 struct family {
@@ -66,20 +67,29 @@ std::vector<configuration> configurations() {
     return all;
 }
 
+void add(stage_statistics& into, const stage_statistics& more) {
+    into.rounds += more.rounds;
+    into.drafted += more.drafted;
+    into.accepted += more.accepted;
+}
+
 void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options,
          const host_model& target, const tune::meter& meter) {
     const double before = meter.divergence, measuring = meter.seconds;
-    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
-    into.tokens += made.tokens.size();
-    into.seconds += made.counts.seconds.decoding() - (meter.seconds - measuring);
+    decode::session<std::remove_cvref_t<decltype(scheme)>> s(scheme, asked.tokens, options.sampling, options.stop,
+                                                             random::philox_chooser(options.seed));
+    while (s.finished == finish_reason::running) decode::step(scheme, s);
+    const auto text = s.committed.generated();
+    into.tokens += text.size();
+    into.seconds += s.counts.seconds.decoding() - (meter.seconds - measuring);
     into.divergence += meter.divergence - before;
+    add(into.target, s.counts.stages.back());
+    if constexpr (requires { s.drafter_state.inner; }) add(into.qualifier, s.drafter_state.counts);
     std::vector<token> all = asked.tokens;
-    all.insert(all.end(), made.tokens.begin(), made.tokens.end());
+    all.insert(all.end(), text.begin(), text.end());
     auto sequence = target.make_sequence();
-    const auto rows = target.extend(sequence, std::span<const token>(all).first(all.size() - 1), made.tokens.size());
-    for (std::size_t i = 0; i < made.tokens.size(); ++i) {
-        into.surprise -= measure::log_probability(rows[i], made.tokens[i]);
-    }
+    const auto rows = target.extend(sequence, std::span<const token>(all).first(all.size() - 1), text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) into.surprise -= measure::log_probability(rows[i], text[i]);
 }
 
 void run(outcome& into, const configuration& chosen, const family& of, const prompt& asked,
@@ -150,22 +160,50 @@ double per_token(double sum, const outcome& of) {
     return sum / static_cast<double>(of.tokens);
 }
 
-json report(const std::vector<configuration>& all, const std::vector<std::vector<outcome>>& found) {
+/// A link as the throughput model sees it: the share that a round yields of one token more than it is handed.
+tune::verification link_of(const host_model& verifier, std::size_t length, const stage_statistics& of) {
+    const std::size_t rows[] = {length + 1};
+    const auto rounds = static_cast<double>(of.rounds);
+    const double yielded = static_cast<double>(of.accepted) + rounds;
+    return {.length = length,
+            .kept = std::min(1.0, yielded / (rounds * static_cast<double>(length + 1))),
+            .pass_seconds = tune::pass_seconds(verifier, rows, 64, {.repetitions = 5}).front()};
+}
+
+/// Tokens per second by PyramidSD's formulas, from passes timed one by one and what the runs kept.
+double predicted(const configuration& at, const family& of, const std::vector<outcome>& seeds) {
+    outcome sum;
+    for (const outcome& each : seeds) {
+        add(sum.qualifier, each.qualifier);
+        add(sum.target, each.target);
+    }
+    if (at.scheme == "plain") return 1 / link_of(of.target, 0, sum.target).pass_seconds;
+    const double draft_speed = 1 / link_of(of.draft, 0, sum.target).pass_seconds;
+    if (sum.qualifier.rounds == 0) {
+        return tune::throughput(draft_speed, std::vector{link_of(of.target, 4, sum.target)});
+    }
+    return tune::throughput(draft_speed, std::vector{link_of(of.qualifier, at.draft_length, sum.qualifier),
+                                                     link_of(of.target, at.qualifier_length, sum.target)});
+}
+
+json report(const family& models, const std::vector<configuration>& all,
+            const std::vector<std::vector<outcome>>& found) {
     const auto speed = [](const outcome& of) { return static_cast<double>(of.tokens) / of.seconds; };
     const double of_sd = over_seeds(found[1], speed).mean;
     std::printf(
-        "|table|scheme|t_Q|t_T|l_D|l_Q|tokens/s|times SD|perplexity|total variation per "
-        "token|\n|-|-|-|-|-|-|-|-|-|-|\n");
+        "|table|scheme|t_Q|t_T|l_D|l_Q|tokens/s|predicted|times SD|perplexity|total variation per "
+        "token|\n|-|-|-|-|-|-|-|-|-|-|-|\n");
     json rows = json::array();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const configuration& at = all[i];
         const spread fast = over_seeds(found[i], speed);
+        const double foreseen = predicted(at, models, found[i]);
         const spread odd = over_seeds(found[i], [](const outcome& of) { return std::exp(per_token(of.surprise, of)); });
         const spread far = over_seeds(found[i], [](const outcome& of) { return per_token(of.divergence, of); });
-        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.2f|%.2f ± %.2f|%.4f ± %.4f|\n", at.table.c_str(),
+        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.1f|%.2f|%.2f ± %.2f|%.4f ± %.4f|\n", at.table.c_str(),
                     at.scheme.c_str(), at.qualifier_threshold, at.target_threshold, at.draft_length,
-                    at.qualifier_length, fast.mean, fast.deviation, fast.mean / of_sd, odd.mean, odd.deviation,
-                    far.mean, far.deviation);
+                    at.qualifier_length, fast.mean, fast.deviation, foreseen, fast.mean / of_sd, odd.mean,
+                    odd.deviation, far.mean, far.deviation);
         rows.push_back({{"table", at.table},
                         {"scheme", at.scheme},
                         {"t_Q", at.qualifier_threshold},
@@ -173,6 +211,7 @@ json report(const std::vector<configuration>& all, const std::vector<std::vector
                         {"l_D", at.draft_length},
                         {"l_Q", at.qualifier_length},
                         {"tokens_per_second", {fast.mean, fast.deviation}},
+                        {"predicted", foreseen},
                         {"perplexity", {odd.mean, odd.deviation}},
                         {"total_variation", {far.mean, far.deviation}}});
     }
@@ -211,7 +250,7 @@ void measure_all(const settings& chosen) {
             std::fprintf(stderr, "pyramid: seed %zu, %s\n", static_cast<std::size_t>(options.seed), asked.task.c_str());
         }
     }
-    json out = {{"rows", report(all, found)}, {"entropies", gradient(of, prompts, options)}};
+    json out = {{"rows", report(of, all, found)}, {"entropies", gradient(of, prompts, options)}};
     std::ofstream file(chosen.json_file);
     file << out.dump() << '\n';
     if (!file.flush()) detail::fail("cannot write ", chosen.json_file);
