@@ -36,6 +36,15 @@ struct bin_statistics {
     double average = 0;  ///< exponential average of accepted/drafted per round
 
     double rate() const { return drafted == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(drafted); }
+
+    /// A round that drafted, with its weight in the average.
+    void add(const outcome& happened, double alpha) {
+        ++rounds;
+        drafted += happened.drafted;
+        accepted += happened.accepted;
+        const double of_round = static_cast<double>(happened.accepted) / static_cast<double>(happened.drafted);
+        average += alpha * (of_round - average);
+    }
     friend bool operator==(const bin_statistics&, const bin_statistics&) = default;
 };
 
@@ -44,6 +53,21 @@ struct entropy_bins_options {
     double acceptance_alpha = 0.1;  ///< weight of the newest round in the exponential average, in [0, 1]
     double acceptance_init = 0.5;   ///< where the average starts, in [0, 1]
 };
+
+/// Which bin an entropy falls into, by upper edges that are exclusive; what is not finite falls into the last.
+inline std::size_t bin_of(std::span<const double> edges_nats, double entropy_nats) {
+    if (!std::isfinite(entropy_nats)) return edges_nats.size();
+    return static_cast<std::size_t>(std::ranges::upper_bound(edges_nats, entropy_nats) - edges_nats.begin());
+}
+
+/// "{.edges_nats={0.5, 1}, .lengths={3, 2, 1}", left open for more.
+inline void write_bins(std::ostream& out, std::span<const double> edges_nats, std::span<const std::size_t> lengths) {
+    out << "{.edges_nats={";
+    for (std::size_t i = 0; i < edges_nats.size(); ++i) out << (i ? ", " : "") << edges_nats[i];
+    out << "}, .lengths={";
+    for (std::size_t i = 0; i < lengths.size(); ++i) out << (i ? ", " : "") << lengths[i];
+    out << '}';
+}
 
 /// The first bin whose upper edge (nats, exclusive) exceeds the entropy chooses the length; the last length is for
 /// everything above. NaN and infinity count as maximum entropy and give length 1 (or less, where max_k is less).
@@ -78,30 +102,19 @@ class basic_entropy_bins {
 
     void learn(const outcome& happened) {
         if (happened.drafted == 0) return;
-        bin_statistics& bin = bins_[bin_of(entropy_seen(happened.decided_on))];
-        ++bin.rounds;
-        bin.drafted += happened.drafted;
-        bin.accepted += happened.accepted;
-        const double rate = static_cast<double>(happened.accepted) / static_cast<double>(happened.drafted);
-        bin.average += options_.acceptance_alpha * (rate - bin.average);
+        bins_[bin_of(entropy_seen(happened.decided_on))].add(happened, options_.acceptance_alpha);
     }
 
     /// Which bin an entropy falls into; what is not finite falls into the last.
-    std::size_t bin_of(double entropy_nats) const {
-        if (!std::isfinite(entropy_nats)) return lengths_.size() - 1;
-        return static_cast<std::size_t>(std::upper_bound(edges_.begin(), edges_.end(), entropy_nats) - edges_.begin());
-    }
+    std::size_t bin_of(double entropy_nats) const { return policy::bin_of(edges_, entropy_nats); }
 
     std::span<const double> edges_nats() const { return edges_; }
     std::span<const std::size_t> lengths() const { return lengths_; }
     std::span<const bin_statistics> bins() const { return bins_; }
 
     friend std::ostream& operator<<(std::ostream& out, const basic_entropy_bins& p) {
-        out << "entropy_bins{.edges_nats={";
-        for (std::size_t i = 0; i < p.edges_.size(); ++i) out << (i ? ", " : "") << p.edges_[i];
-        out << "}, .lengths={";
-        for (std::size_t i = 0; i < p.lengths_.size(); ++i) out << (i ? ", " : "") << p.lengths_[i];
-        return out << "}}";
+        write_bins(out << "entropy_bins", p.edges_, p.lengths_);
+        return out << '}';
     }
 
  private:

@@ -63,7 +63,7 @@ class learned_bins {
 
     void learn(const outcome& happened) {
         const double entropy = happened.decided_on.first_draft_entropy_nats;
-        if (happened.drafted > 0) count(bins_[bin_of(entropy)], happened);
+        if (happened.drafted > 0) bins_[bin_of(entropy)].add(happened, entropy_bins_options{}.acceptance_alpha);
         if (std::isfinite(entropy)) {
             learn_acceptance(cell_of(entropy), happened);
             learn_seconds(happened);
@@ -73,10 +73,7 @@ class learned_bins {
     }
 
     /// Which bin an entropy falls into; what is not finite falls into the last.
-    std::size_t bin_of(double entropy_nats) const {
-        if (!std::isfinite(entropy_nats)) return lengths_.size() - 1;
-        return static_cast<std::size_t>(std::upper_bound(edges_.begin(), edges_.end(), entropy_nats) - edges_.begin());
-    }
+    std::size_t bin_of(double entropy_nats) const { return policy::bin_of(edges_, entropy_nats); }
 
     std::span<const double> edges_nats() const { return edges_; }
     std::span<const std::size_t> lengths() const { return lengths_; }
@@ -89,11 +86,8 @@ class learned_bins {
     }
 
     friend std::ostream& operator<<(std::ostream& out, const learned_bins& p) {
-        out << "learned_bins{.edges_nats={";
-        for (std::size_t i = 0; i < p.edges_.size(); ++i) out << (i ? ", " : "") << p.edges_[i];
-        out << "}, .lengths={";
-        for (std::size_t i = 0; i < p.lengths_.size(); ++i) out << (i ? ", " : "") << p.lengths_[i];
-        return out << "}, .memory=" << p.options_.memory << ", .rate=" << p.options_.rate
+        write_bins(out << "learned_bins", p.edges_, p.lengths_);
+        return out << ", .memory=" << p.options_.memory << ", .rate=" << p.options_.rate
                    << ", .probe_every=" << p.options_.probe_every << '}';
     }
 
@@ -162,14 +156,6 @@ class learned_bins {
         if (!passes_.known()) return last;
         const bool longer = rounds_ / options_.probe_every % 2 == 0;
         return longer ? bin - std::min<std::size_t>(bin, 1) : std::min(bin + 1, last);
-    }
-
-    static void count(bin_statistics& bin, const outcome& happened) {
-        ++bin.rounds;
-        bin.drafted += happened.drafted;
-        bin.accepted += happened.accepted;
-        const double rate = static_cast<double>(happened.accepted) / static_cast<double>(happened.drafted);
-        bin.average += entropy_bins_options{}.acceptance_alpha * (rate - bin.average);
     }
 
     void learn_acceptance(std::size_t cell, const outcome& happened) {
