@@ -73,10 +73,7 @@ def main():
         found[task] = [measure(chosen, task, prompt) for prompt in prompts]
     (chosen.output / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (chosen.output / "results.md").write_text(table(found), encoding="utf-8")
-    different = [(task, name) for task, measured in found.items() for of in measured for name in BINS if not of[name]["identical"]]
-    for task, name in different:
-        print(f"bins.py: error: a text of {task} with bins {name} is not plain decoding's", file=sys.stderr)
-    return 1 if different else 0
+    return runs.refuse_other_texts("bins.py", found)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,14 @@ def milliseconds(runs):
     return statistics.median(1000 / run["tokens_per_second"] for run in runs)
 
 
+def refuse_other_texts(script, found):
+    """The exit code: 1, and a line each, where a greedy text of a task is not plain decoding's."""
+    different = [(task, name) for task, measured in found.items() for of in measured for name in of if not of[name]["identical"]]
+    for task, name in different:
+        print(f"{script}: error: a text of {task} by {name} is not plain decoding's", file=sys.stderr)
+    return 1 if different else 0
+
+
 def cell(value, digits=2):
     return "-" if value is None else report.number(value, digits)
 

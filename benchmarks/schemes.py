@@ -90,10 +90,7 @@ def main():
     (chosen.output / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (chosen.output / "results.md").write_text(tables(found, chosen.schemes), encoding="utf-8")
     draw(found, chosen.schemes, chosen.output)
-    different = [(task, name) for task, measured in found.items() for of in measured for name in of if not of[name]["identical"]]
-    for task, name in different:
-        print(f"schemes.py: error: a text of {task} by {name} is not plain decoding's", file=sys.stderr)
-    return 1 if different else 0
+    return runs.refuse_other_texts("schemes.py", found)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #include "calibration.hpp"
 
 #include <algorithm>
+#include <augur/io/fingerprint.hpp>
 #include <augur/io/quote.hpp>
-#include <cinttypes>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -15,13 +14,11 @@ using json = nlohmann::ordered_json;
 
 constexpr int version = 1;
 
-/// 64 bits of FNV-1a: tells a damaged file, not a forged one.
+/// Tells a damaged file, not a forged one.
 std::string checksum(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016" PRIx64, hash);
-    return digits;
+    io::fnv_hash hash;
+    hash.add(text);
+    return hash.text();
 }
 
 std::string processor() {

@@ -55,12 +55,12 @@ std::string use_of(const std::string& path, bool qualifies) {
                  "; valid are draft, eagle, medusa, hydra, ngram, exit, qualifier");
 }
 
-/// The member that it says it is; empty if it is a model of its own.
+/// The member that it says it is; empty if it was made for no other model.
 std::string member_in(const std::string& path) {
     std::error_code unknown;  // then opening the file says why
     if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
-    const std::string kind = llama::member_kind(io::gguf_file(path));
-    return kind.starts_with("arithmetic-") ? "" : kind;
+    const io::gguf_file file(path);
+    return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
 
 llama::host_model load_draft(const std::string& path, const llama::host_model& target,

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/io/fingerprint.hpp>
 #include <fstream>
 #include <memory>
-#include <random>
 
 #include "calibration.hpp"
 #include "commands.hpp"
@@ -162,13 +162,14 @@ class tuner {
 
     /// What every measurement in the journal was made with.
     json about() const {
-        std::uint64_t digest = 0;
+        io::fnv_hash digest;
         for (const prompt_entry& each : prompts_) {
-            for (const token id : each.ids) digest = digest * 0x100000001b3u + static_cast<std::uint64_t>(id) + 1;
+            digest.add(each.ids.size(), 8);
+            for (const token id : each.ids) digest.add(static_cast<std::uint64_t>(id), 4);
         }
         json all = identity_;
         all["prompts"] = prompts_.size();
-        all["prompt_digest"] = digest;
+        all["prompt_digest"] = digest.text();
         all["max_tokens"] = chosen_.max_tokens;
         all["seed"] = chosen_.seed;
         return all;
@@ -180,9 +181,7 @@ class tuner {
             if (task == "all" || prompts_[i].task == task) problems.push_back(i);
         }
         // Of every kind some in the first rung, whatever the order of the file.
-        std::mt19937_64 random(chosen_.seed);
-        for (std::size_t i = problems.size(); i > 1; --i) std::swap(problems[i - 1], problems[random() % i]);
-        return problems;
+        return shuffled(std::move(problems), chosen_.seed);
     }
 
     std::vector<std::size_t> candidates_here(std::size_t count) const {

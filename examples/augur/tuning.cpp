@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "calibration.hpp"
@@ -98,8 +97,7 @@ std::vector<json> candidates_of(const std::string& scheme, std::size_t most, std
     const json first = tunable_settings(resolve({.scheme = scheme}, {}, 0, {}));
     std::vector<json> all = space_of(scheme);
     std::erase(all, first);
-    std::mt19937_64 random(seed);
-    for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
+    all = shuffled(std::move(all), seed);
     all.insert(all.begin(), first);
     if (all.size() > most) all.resize(most);
     return all;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,14 @@
 #include "scheme.hpp"
 
 namespace augur::program {
+
+/// In another order, the same for the same seed on every machine.
+template <class T>
+std::vector<T> shuffled(std::vector<T> all, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
+    return all;
+}
 
 /// The settings of a scheme that are tried: all, or a random `most` of them, the same for the same seed; what it starts with is
 /// the first.
