@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "formats.hpp"
 #include "prompts.hpp"
 
 namespace {
@@ -36,13 +37,6 @@ struct settings {
     float temperature = 1;
     bool mocks = false;
 };
-
-llama::weight_format format_named(const std::string& name) {
-    for (const auto format : llama::all_weight_formats) {
-        if (llama::name_of(format) == name) return format;
-    }
-    detail::fail("there are no weights called ", name);
-}
 
 /// "0-9,12" names layers 0 to 9 and 12.
 std::vector<std::size_t> layers_named(const std::string& text) {

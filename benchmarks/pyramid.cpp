@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "formats.hpp"
 #include "prompts.hpp"
 
 namespace {
@@ -218,15 +219,8 @@ json report(const family& models, const std::vector<configuration>& all,
     return rows;
 }
 
-llama::weight_format format_of(const std::string& name) {
-    for (const auto format : llama::all_weight_formats) {
-        if (llama::name_of(format) == name) return format;
-    }
-    detail::fail("--weights ", name, " is unknown");
-}
-
 void measure_all(const settings& chosen) {
-    const llama::load_options load{.weights = format_of(chosen.weights), .threads = chosen.threads};
+    const llama::load_options load{.weights = format_named(chosen.weights), .threads = chosen.threads};
     host_model target = host_model::load(chosen.target, load);
     host_model draft = llama::load_draft(chosen.draft, target, load);
     host_model qualifier = llama::load_qualifier(chosen.qualifier, target, load);
