@@ -22,19 +22,6 @@ constexpr float bfloat16_to_float(std::uint16_t bits) {
 }
 
 using backend::host::float_to_bfloat16;
-
-/// binary32 to binary16, rounded to nearest even, infinite from 65520 on; NaNs stay NaNs.
-constexpr std::uint16_t float_to_half(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
-    if (magnitude < 0x38800000u) {  // subnormal: adding 0.5 leaves the units of 2^-24 in the low bits, rounded
-        const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-        return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
-    }
-    const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u);
-    return static_cast<std::uint16_t>(sign | rounded >> 13);
-}
+using backend::host::float_to_half;
 
 }  // namespace augur::io

@@ -1,0 +1,173 @@
+#pragma once
+// How kernels are written: once, for the threads of a GPU's block and for a processor that plays them one after the other.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+/// Marks functions that run inside kernels.
+#define AUGUR_KERNEL __device__
+/// Before a loop whose steps are to be spelled out.
+#define AUGUR_UNROLL _Pragma("unroll")
+#else
+#define AUGUR_KERNEL
+#define AUGUR_UNROLL
+#endif
+
+namespace augur::backend::device {
+
+/// Threads of a warp, which move together.
+inline constexpr unsigned warp_size = 32;
+/// The most threads that a kernel may ask for.
+inline constexpr unsigned most_threads = 256;
+
+/// A value of each thread: an index says which where one processor plays them all.
+template <class T, unsigned Threads>
+class played_values {
+ public:
+    T& operator[](unsigned thread) { return values_[thread]; }
+    const T& operator[](unsigned thread) const { return values_[thread]; }
+
+ private:
+    std::array<T, Threads> values_{};
+};
+
+/// What one instruction of tensor cores reads and makes: sixteen rows by sixteen k of weights, sixteen k by eight columns of
+/// inputs, sixteen rows by eight columns of sums. A lane holds its part of each: with g = lane / 4 and q = lane % 4
+///   weights  rows g and g + 8, k of 2q, 2q + 1, 2q + 8, 2q + 9: as {g: two, g + 8: two, g: two, g + 8: two}
+///   inputs   column g, the same k: as {two, two}
+///   sums     rows g and g + 8, columns 2q and 2q + 1: as {g: two, g + 8: two}
+/// (PTX ISA, mma.m16n8k16.) Two 16-bit numbers lie in a word, the first in its lower half.
+struct alignas(16) weight_fragment {
+    std::uint32_t words[4]{};
+};
+struct alignas(8) input_fragment {
+    std::uint32_t words[2]{};
+};
+struct sum_fragment {
+    float values[4]{};
+};
+
+/// One warp, played lane after lane.
+class played_warp {
+ public:
+    template <class T>
+    using own = played_values<T, warp_size>;
+
+    played_warp(unsigned index, bool backwards) : index_(index), backwards_(backwards) {}
+
+    /// Of the block's warps.
+    unsigned index() const { return index_; }
+
+    /// body(lane); what one lane has written to shared memory, the others see in the next phase.
+    template <class Body>
+    void each(const Body& body) const {
+        for (unsigned i = 0; i < warp_size; ++i) body(backwards_ ? warp_size - 1 - i : i);
+    }
+
+    /// The same where nothing that is written is seen by others: no lane waits.
+    template <class Body>
+    void each_apart(const Body& body) const {
+        each(body);
+    }
+
+    /// Every lane gets join(its own, ...) over all lanes, pair by pair: lanes 16 apart, then 8, 4, 2 and 1.
+    template <class T, class Join>
+    void combine(own<T>& values, const Join& join) const {
+        for (unsigned apart = warp_size / 2; apart > 0; apart /= 2) {
+            const own<T> before = values;
+            for (unsigned lane = 0; lane < warp_size; ++lane) {
+                const unsigned low = lane & ~apart, high = lane | apart;
+                values[lane] = join(before[low], before[high]);
+            }
+        }
+    }
+
+    /// sums += weights * inputs. `Element` is what the 16-bit numbers are.
+    template <class Element>
+    void multiply_add(own<sum_fragment>& sums, const own<weight_fragment>& weights,
+                      const own<input_fragment>& inputs) const {
+        for (unsigned lane = 0; lane < warp_size; ++lane) {
+            const unsigned group = lane / 4, pair = lane % 4;
+            for (unsigned i = 0; i < 4; ++i) {
+                float sum = sums[lane].values[i];
+                for (unsigned q = 0; q < 4; ++q) {  // who holds the k of this row and column
+                    const auto& w = weights[4 * group + q].words;
+                    const auto& x = inputs[4 * (2 * pair + i % 2) + q].words;
+                    sum = add_pair<Element>(w[i / 2], x[0], sum);
+                    sum = add_pair<Element>(w[i / 2 + 2], x[1], sum);
+                }
+                sums[lane].values[i] = sum;
+            }
+        }
+    }
+
+ private:
+    template <class Element>
+    static float add_pair(std::uint32_t weights, std::uint32_t inputs, float sum) {
+        const auto product = [&](unsigned shift) {
+            return Element::from_bits(static_cast<std::uint16_t>(weights >> shift)).value() *
+                   Element::from_bits(static_cast<std::uint16_t>(inputs >> shift)).value();
+        };
+        sum += product(0);
+        return sum + product(16);
+    }
+
+    unsigned index_;
+    bool backwards_;
+};
+
+/// One block, played thread after thread. A kernel is a sequence of phases: `each` (or `each_warp`) runs its body for all threads
+/// and then lets every thread see what all have written. Between phases every thread does the same with the same values:
+/// nothing is written there, and nothing that the next phase writes is read. A phase must not depend on the order of its
+/// threads: `backwards` turns it round, so that a test can see whether it does.
+class played_team {
+ public:
+    template <class T>
+    using own = played_values<T, most_threads>;
+
+    played_team(std::size_t block, unsigned threads, std::byte* shared, bool backwards)
+        : block_(block), threads_(threads), shared_(shared), backwards_(backwards) {}
+
+    /// Which of the grid's blocks this is.
+    std::size_t block() const { return block_; }
+    unsigned threads() const { return threads_; }
+    unsigned warps() const { return threads_ / warp_size; }
+
+    /// The block's memory, from this byte on. Undefined at first.
+    template <class T>
+    T* shared(std::size_t offset = 0) const {
+        return reinterpret_cast<T*>(shared_ + offset);
+    }
+
+    /// body(thread)
+    template <class Body>
+    void each(const Body& body) const {
+        for (unsigned i = 0; i < threads_; ++i) body(backwards_ ? threads_ - 1 - i : i);
+    }
+    /// body(warp)
+    template <class Body>
+    void each_warp(const Body& body) const {
+        for (unsigned i = 0; i < warps(); ++i) body(played_warp(backwards_ ? warps() - 1 - i : i, backwards_));
+    }
+
+ private:
+    std::size_t block_;
+    unsigned threads_;
+    std::byte* shared_;
+    bool backwards_;
+};
+
+/// Everything of `count` numbers in shared memory joined into the first, pair by pair: the same bits whoever runs it.
+/// Leaves the numbers undefined. `count` is a power of two.
+template <class Team, class T, class Join>
+AUGUR_KERNEL void combine_shared(const Team& team, T* values, unsigned count, const Join& join) {
+    for (unsigned apart = count / 2; apart > 0; apart /= 2) {
+        team.each([&](unsigned thread) {
+            for (unsigned i = thread; i < apart; i += team.threads()) values[i] = join(values[i], values[i + apart]);
+        });
+    }
+}
+
+}  // namespace augur::backend::device

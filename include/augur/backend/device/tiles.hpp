@@ -1,0 +1,87 @@
+#pragma once
+// A weight matrix in the order in which warps read it.
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "augur/backend/device/element.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/backend/device/team.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::backend::device {
+
+/// Tiles of 16 rows by 32 k, those of the same rows after one another: 1024 bytes each, two fragments for every lane. Lane
+/// 4g + q has rows g and g + 8, k from 8q to 8q + 7: four of them in either fragment. So a warp reads 512 bytes in a row at a time,
+/// and a lane's inputs are the 16 bytes at 8q of a column as it is.
+struct tile_layout {
+    static constexpr std::size_t rows = 16, depth = 32, fragments = 2 * warp_size, elements = rows * depth;
+
+    static constexpr std::size_t padded(std::size_t depth_of_matrix) {
+        return (depth_of_matrix + depth - 1) / depth * depth;
+    }
+    /// Where in its tile the weight of this row and k lies, in Elements.
+    static constexpr std::size_t place(std::size_t row, std::size_t k) {
+        const std::size_t lane = row % 8 * 4 + k / 8, half = k % 8 / 4, word = k % 4 / 2 * 2 + row / 8;
+        return ((half * warp_size + lane) * 4 + word) * 2 + k % 2;
+    }
+};
+
+/// What kernels see of a matrix.
+template <class Element>
+struct tiled_view {
+    const weight_fragment* fragments = nullptr;
+    std::size_t rows = 0;    ///< outputs
+    std::size_t panels = 0;  ///< of 16 rows
+    std::size_t blocks = 0;  ///< of 32 k
+
+    /// The Elements that inputs of one column take.
+    AUGUR_HOST_DEVICE std::size_t padded_depth() const { return blocks * tile_layout::depth; }
+};
+
+/// `rows` outputs by `depth` inputs in a system's memory. Rows that fill up the last panel, and k that fill up the last block, are
+/// zero. Numbers are rounded to Elements.
+template <class Element, System S>
+class tiled_matrix {
+ public:
+    tiled_matrix() = default;
+
+    /// `read(row, floats)` writes the row's `depth` numbers.
+    template <class Read>
+    tiled_matrix(const S& on, std::size_t rows, std::size_t depth, const Read& read) {
+        if (rows == 0 || depth == 0) augur::detail::fail("a matrix of ", rows, " rows by ", depth, " has no weights");
+        view_.rows = rows;
+        view_.panels = (rows + tile_layout::rows - 1) / tile_layout::rows;
+        view_.blocks = tile_layout::padded(depth) / tile_layout::depth;
+        memory_ = buffer<weight_fragment, S>(on, view_.panels * view_.blocks * tile_layout::fragments);
+        view_.fragments = memory_.data();
+        std::vector<float> row(depth);
+        std::vector<Element> panel(view_.blocks * tile_layout::elements);
+        for (std::size_t first = 0; first < rows; first += tile_layout::rows) {
+            std::fill(panel.begin(), panel.end(), Element{});
+            for (std::size_t i = 0; i < std::min(tile_layout::rows, rows - first); ++i) {
+                read(first + i, std::span<float>(row));
+                for (std::size_t k = 0; k < depth; ++k) {
+                    const std::size_t block = k / tile_layout::depth;
+                    panel[block * tile_layout::elements + tile_layout::place(i, k % tile_layout::depth)] =
+                        Element::of(row[k]);
+                }
+            }
+            weight_fragment* const to =
+                memory_.data() + first / tile_layout::rows * view_.blocks * tile_layout::fragments;
+            on.upload(to, panel.data(), panel.size() * sizeof(Element));
+        }
+        on.wait();
+    }
+
+    const tiled_view<Element>& view() const { return view_; }
+    std::size_t memory_bytes() const { return memory_.memory_bytes(); }
+
+ private:
+    tiled_view<Element> view_;
+    buffer<weight_fragment, S> memory_;
+};
+
+}  // namespace augur::backend::device

@@ -1,0 +1,176 @@
+#include "augur/backend/device/skinny_product.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/device/tiles.hpp"
+#include "augur/types/error.hpp"
+
+namespace device = augur::backend::device;
+using device::bfloat16, device::binary16, device::played_system;
+
+namespace {
+
+std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> out(count);
+    for (float& x : out) x = normal(bits);
+    return out;
+}
+
+/// A random matrix, and columns of which the first `columns` are multiplied.
+template <class Element>
+struct product {
+    std::size_t rows, depth;
+    std::vector<float> weights = random_numbers(rows * depth, 1);
+    std::vector<float> x = random_numbers(device::most_columns * depth, 2);
+
+    device::tiled_matrix<Element, played_system> matrix(const played_system& on) const {
+        return {on, rows, depth, [&](std::size_t row, std::span<float> out) {
+                    std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(row * depth), depth, out.begin());
+                }};
+    }
+
+    /// The first `columns` columns, and NaN in those after them.
+    std::vector<Element> inputs(std::size_t columns) const {
+        const std::size_t padded = device::tile_layout::padded(depth);
+        std::vector<Element> out(device::most_columns * padded, Element::of(std::numeric_limits<float>::quiet_NaN()));
+        for (std::size_t column = 0; column < columns; ++column) {
+            for (std::size_t k = 0; k < padded; ++k) {
+                out[column * padded + k] = k < depth ? Element::of(x[column * depth + k]) : Element{};
+            }
+        }
+        return out;
+    }
+
+    std::vector<float> multiplied(const played_system& on, std::size_t columns) const {
+        const auto made = matrix(on);
+        const device::buffer<Element, played_system> in(on, std::span<const Element>(inputs(columns)));
+        const device::buffer<float, played_system> out(on, columns * rows);
+        device::multiply(on, made.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
+        return out.on_host();
+    }
+
+    double expected(std::size_t row, std::size_t column) const {
+        double sum = 0;
+        for (std::size_t k = 0; k < depth; ++k) {
+            sum += static_cast<double>(Element::of(weights[row * depth + k]).value()) *
+                   static_cast<double>(Element::of(x[column * depth + k]).value());
+        }
+        return sum;
+    }
+};
+
+template <class Element>
+void check_shape(std::size_t rows, std::size_t depth) {
+    const product<Element> of{rows, depth};
+    const auto all = of.multiplied({}, device::most_columns);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        // float32 sums of at most `depth` exact products of numbers about 1
+        BOOST_TEST(std::abs(static_cast<double>(all[i]) - of.expected(i % rows, i / rows)) <
+                   1e-6 * static_cast<double>(depth));
+    }
+    for (const std::size_t columns : {1u, 2u, 7u, 8u, 9u, 16u, 17u, 33u, 63u}) {
+        const auto some = of.multiplied({}, columns);
+        BOOST_TEST((some == std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(columns * rows))));
+    }
+    BOOST_TEST((of.multiplied({.backwards = true}, 9) == of.multiplied({}, 9)));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(backend_skinny_product)
+
+BOOST_AUTO_TEST_CASE(sums_are_right_and_belong_to_their_column) {
+    for (const auto& [rows, depth] :
+         {std::pair<std::size_t, std::size_t>{1, 1}, {16, 32}, {17, 33}, {40, 300}, {5, 1100}}) {
+        BOOST_TEST_CONTEXT(rows << " x " << depth) {
+            check_shape<bfloat16>(rows, depth);
+            check_shape<binary16>(rows, depth);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_rounded_to_elements) {
+    BOOST_TEST(bfloat16::of(1 + 1.0f / 256).value() == 1.0f);
+    BOOST_TEST(bfloat16::of(1 + 3.0f / 256).value() == 1 + 4.0f / 256);
+    BOOST_TEST(binary16::of(1 + 1.0f / 2048).value() == 1.0f);
+    BOOST_TEST(binary16::of(1 + 3.0f / 2048).value() == 1 + 4.0f / 2048);
+    BOOST_TEST(std::isinf(binary16::of(65520).value()));
+    BOOST_TEST(std::isnan(bfloat16::of(std::numeric_limits<float>::quiet_NaN()).value()));
+    BOOST_TEST(pair_of(bfloat16::from_bits(1), bfloat16::from_bits(2)) == 0x20001u);
+}
+
+BOOST_AUTO_TEST_CASE(every_weight_has_a_place_of_its_own) {
+    std::vector<int> taken(device::tile_layout::elements);
+    for (std::size_t row = 0; row < device::tile_layout::rows; ++row) {
+        for (std::size_t k = 0; k < device::tile_layout::depth; ++k) ++taken[device::tile_layout::place(row, k)];
+    }
+    BOOST_TEST((taken == std::vector(device::tile_layout::elements, 1)));
+}
+
+BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
+    const product<bfloat16> of{20, 40};
+    const auto made = of.matrix({});
+    const device::buffer<bfloat16, played_system> in({}, std::span<const bfloat16>(of.inputs(3)));
+    const auto start = random_numbers(3 * of.rows, 5);
+    const device::buffer<float, played_system> state({}, std::span<const float>(start));
+    device::multiply(played_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
+    const auto alone = of.multiplied({}, 3), got = state.on_host();
+    for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(got[i] == start[i] + alone[i]);
+}
+
+BOOST_AUTO_TEST_CASE(gates_are_paired_with_their_factors) {
+    const std::size_t size = 11, columns = 2,
+                      stride = 32;  // two panels: rows 0-7 gate, 8-15 other, 16-18 gate, 24-26 other
+    const product<binary16> of{32, 40};
+    const auto made = of.matrix({});
+    const device::buffer<binary16, played_system> in({}, std::span<const binary16>(of.inputs(columns)));
+    const device::buffer<binary16, played_system> out({}, columns * stride);
+    played_system{}.clear(out.data(), out.memory_bytes());
+    device::multiply(played_system{}, made.view(), in.data(), columns,
+                     device::gate_sums<binary16>{out.data(), size, stride});
+    const auto sums = of.multiplied({}, columns);
+    const auto got = out.on_host();
+    for (std::size_t column = 0; column < columns; ++column) {
+        for (std::size_t i = 0; i < stride; ++i) {
+            const float* panel = sums.data() + column * of.rows + i / 8 * 16;
+            const double gate = i < size ? static_cast<double>(panel[i % 8]) : 0;
+            const double expected = i < size ? gate / (1 + std::exp(-gate)) * static_cast<double>(panel[8 + i % 8]) : 0;
+            BOOST_TEST(std::abs(static_cast<double>(got[column * stride + i].value()) - expected) <=
+                       1e-3 * std::abs(expected) + 1e-7);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
+    const auto nothing = [](std::size_t, std::span<float>) {};
+    const auto matrix = [&](std::size_t rows, std::size_t depth) {
+        return device::tiled_matrix<bfloat16, played_system>({}, rows, depth, nothing);
+    };
+    BOOST_CHECK_EXCEPTION(matrix(0, 5), augur::error, [](const augur::error& e) {
+        return std::string(e.what()) == "a matrix of 0 rows by 5 has no weights";
+    });
+    BOOST_CHECK_THROW(matrix(5, 0), augur::error);
+    const auto made = matrix(1, 1);
+    for (const std::size_t columns : {0u, 65u}) {
+        BOOST_CHECK_EXCEPTION(device::multiply(played_system{}, made.view(), static_cast<const bfloat16*>(nullptr),
+                                               columns, device::store_sums{}),
+                              augur::error, [&](const augur::error& e) {
+                                  return std::string(e.what()) ==
+                                         "a skinny product takes 1 to 64 columns, not " + std::to_string(columns);
+                              });
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
