@@ -8,7 +8,7 @@ file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/inc
      ${PROJECT_SOURCE_DIR}/include/augur/*.inc)
 set(augur_llama_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
-list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama)/")
+list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|backend/device)/") # the device's for llama/device
 list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/backend/device/")
 list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama|backend/device)/")
 

@@ -37,6 +37,7 @@
 #include "augur/draft/stage.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/model/any_model.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"

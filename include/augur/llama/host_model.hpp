@@ -17,6 +17,7 @@
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/safetensors.hpp"
+#include "augur/llama/checks.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/forward.hpp"
 #include "augur/llama/gguf_config.hpp"
@@ -62,12 +63,7 @@ class host_model {
     /// layers and head tokens there are is theirs to say, not the options'.
     host_model(config c, weights w, const load_options& options)
         : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)), format_(options.weights) {
-        const std::size_t own = parts_->settings.context;
-        if (options.context_length > own) {
-            augur::detail::fail("a context of ", options.context_length, " tokens was asked for, but the model's is ",
-                                own);
-        }
-        context_ = options.context_length == 0 ? own : options.context_length;
+        context_ = checked_context(options.context_length, parts_->settings.context);
     }
 
     const config& configuration() const { return parts_->settings; }
@@ -104,9 +100,7 @@ class host_model {
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence& s, std::size_t length) const {
         check(s);
-        if (length > s.length_) {
-            augur::detail::fail("cannot truncate a sequence of ", s.length_, " tokens to ", length);
-        }
+        check_truncation(s.length_, length);
         s.length_ = length;
     }
 
@@ -187,18 +181,7 @@ class host_model {
         if (s.cache_.layout() != layout()) augur::detail::fail("the sequence belongs to a model of another shape");
     }
     void check(const sequence& s, std::span<const token> tokens, std::size_t last) const {
-        if (last > tokens.size()) {
-            augur::detail::fail("the last ", last, " rows were asked for, but only ", tokens.size(), " tokens are new");
-        }
-        if (tokens.size() > context_ - s.length_) {
-            augur::detail::fail("the context is full: ", s.length_, " tokens and ", tokens.size(),
-                                " new ones exceed its length of ", context_);
-        }
-        for (const token id : tokens) {
-            if (id < 0 || static_cast<std::size_t>(id) >= vocabulary_size()) {
-                augur::detail::fail("the token ", id, " is outside the vocabulary of ", vocabulary_size());
-            }
-        }
+        check_extension(tokens, last, s.length_, context_, vocabulary_size());
     }
 
     std::unique_ptr<parts> parts_;

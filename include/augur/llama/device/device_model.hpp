@@ -1,0 +1,294 @@
+#pragma once
+// The bundled Llama on a device. See docs/llama/device.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/device/element.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/llama/checks.hpp"
+#include "augur/llama/device/forward.hpp"
+#include "augur/llama/device/sequence.hpp"
+#include "augur/llama/device/weights.hpp"
+#include "augur/llama/host_model.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::llama::device {
+
+/// Rows that belong to nobody else.
+class owned_rows {
+ public:
+    owned_rows(std::vector<float> values, std::size_t width) : values_(std::move(values)), width_(width) {}
+
+    std::size_t size() const { return values_.size() / width_; }
+    logit_row operator[](std::size_t i) const { return logit_row(values_).subspan(i * width_, width_); }
+
+ private:
+    std::vector<float> values_;
+    std::size_t width_;
+};
+
+/// A Llama with weights, activations and caches in `Element` (bfloat16 or binary16), sums in float32, on a System. Models
+/// every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
+/// computed with it, in which sequences, trees, parts or batches. Rows come to the host; logits() are where they were made.
+/// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
+template <class Element, kernels::System S>
+class device_model {
+ public:
+    using sequence_type = sequence<Element, S>;
+
+    /// `context_length`: to allow less than the model's own; 0 means the model's own. The weights are copied.
+    device_model(const S& on, config c, const weights& from, std::size_t context_length = 0)
+        : parts_(std::make_unique<parts>(on, std::move(c), from)),
+          context_(checked_context(context_length, parts_->settings.context)) {}
+
+    /// A copy of a model that was loaded on the host.
+    device_model(const S& on, const host_model& from)
+        : device_model(on, from.configuration(), from.parameters(), from.context_length()) {}
+
+    const config& configuration() const { return parts_->settings; }
+    std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    std::size_t context_length() const { return context_; }
+    std::size_t hidden_size() const { return parts_->settings.width; }
+    std::size_t layer_count() const { return parts_->settings.layers; }
+    std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
+    const S& system() const { return parts_->on; }
+
+    sequence_type make_sequence() const { return {parts_->on, parts_->forward.layout()}; }
+    std::size_t length(const sequence_type& s) const { return s.length_; }
+
+    /// See host_model::extend.
+    scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
+        run(s, tokens, last, true);
+        return s.logits_.on_host(parts_->on);
+    }
+    scores extend(sequence_type& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
+
+    /// See host_model::extend_states.
+    scores extend_states(sequence_type& s, std::span<const token> tokens) const {
+        run(s, tokens, tokens.size(), false);
+        return hidden(s);
+    }
+
+    /// Appends the tokens, and leaves the rows of the last `last` on the device: logits(). Launches kernels and waits for none.
+    void extend_there(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
+        run(s, tokens, last, true);
+    }
+    /// Rows x vocabulary, in the system's memory.
+    const float* logits(const sequence_type& s) const { return s.logits_.data(); }
+
+    /// The normalised hidden states that the rows of the last extend were computed from.
+    scores hidden(const sequence_type& s) const { return s.hidden_.on_host(parts_->on); }
+
+    /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
+    void truncate(sequence_type& s, std::size_t length) const {
+        check_truncation(s.length_, length);
+        const std::size_t finished = s.length_ - s.waiting_.size();
+        s.waiting_.shrink(std::min(s.waiting_.size(), length - std::min(length, finished)));
+        s.length_ = length;
+    }
+
+    /// Scores a tree in one pass: parents[i] < i, or -1 for the sequence's last token. Nothing is appended before keep.
+    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t> parents) const {
+        check_tree(tokens, parents);
+        check(s, tokens, tokens.size());
+        const std::lock_guard lock(parts_->busy);
+        const auto base = static_cast<std::int32_t>(s.length_);
+        std::vector<std::vector<std::int32_t>> paths(tokens.size());  // slots, from the root to the node
+        std::vector<std::int32_t> slots;
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            if (parents[i] >= 0) paths[i] = paths[static_cast<std::size_t>(parents[i])];
+            paths[i].push_back(base + static_cast<std::int32_t>(i));
+            slots.insert(slots.end(), paths[i].begin(), paths[i].end());
+        }
+        const kernels::buffer<std::int32_t, S> uploaded(parts_->on, std::span<const std::int32_t>(slots));
+        s.cache_.reserve(s.length_ + tokens.size());
+        std::vector<row_place> rows = chain(s, tokens, s.length_);
+        const std::int32_t* path = uploaded.data();
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            rows[i].base = base;
+            rows[i].path = path;
+            rows[i].position = base + static_cast<std::int32_t>(paths[i].size()) - 1;
+            path += paths[i].size();
+        }
+        score(s, rows, rows.size(), true);
+        s.tree_.assign(parents.begin(), parents.end());
+        s.tree_at_ = s.length_;
+        return s.logits_.on_host(parts_->on);  // all is done before the paths go
+    }
+
+    /// Appends one root-to-node path of the tree scored last, and forgets its other nodes.
+    void keep(sequence_type& s, std::span<const std::size_t> path) const {
+        if (s.tree_at_ != s.length_) {
+            augur::detail::fail("keep: the tree was scored after ", s.tree_at_, " tokens, but the sequence has ",
+                                s.length_);
+        }
+        check_path(path, s.tree_);
+        std::vector<std::int32_t> slots;
+        for (const std::size_t node : path) slots.push_back(static_cast<std::int32_t>(s.length_ + node));
+        const std::lock_guard lock(parts_->busy);
+        const kernels::buffer<std::int32_t, S> uploaded(parts_->on, std::span<const std::int32_t>(slots));
+        s.cache_.keep(s.length_, uploaded.data(), slots.size());
+        parts_->on.wait();  // before the slots go
+        s.length_ += path.size();
+        s.tree_.clear();
+    }
+
+    /// Layers [0, split) of these tokens; returns the states after them.
+    scores extend_shallow(sequence_type& s, std::span<const token> tokens, std::size_t split) const {
+        check_split(s, split);
+        check_extension(tokens, tokens.size(), s.length_, context_, vocabulary_size());
+        const std::lock_guard lock(parts_->busy);
+        s.cache_.reserve(s.length_ + tokens.size());
+        s.split_ = split;
+        const std::vector<row_place> rows = chain(s, tokens, s.length_);
+        float* const states = s.waiting_.append(parts_->on, tokens.size(), hidden_size());
+        in_passes(rows, [&](std::size_t first, std::size_t) {
+            float* const own = states + first * hidden_size();
+            parts_->forward.embed(own);
+            parts_->forward.run_layers(0, split, own);
+        });
+        float* const shown = s.hidden_.require(parts_->on, tokens.size(), hidden_size());
+        parts_->on.copy(shown, states, tokens.size() * hidden_size() * sizeof(float));
+        s.length_ += tokens.size();
+        return s.hidden_.on_host(parts_->on);
+    }
+
+    /// Layers [split, layer_count()) of all positions that lack them; returns their rows of logits.
+    scores extend_deep(sequence_type& s, std::size_t split) const {
+        check_split(s, split);
+        const std::lock_guard lock(parts_->busy);
+        const std::size_t count = s.waiting_.size();
+        const std::vector<token> unread(count);  // embeddings were looked up before
+        const std::vector<row_place> rows = chain(s, unread, s.length_ - count);
+        float* const logits = s.logits_.require(parts_->on, count, vocabulary_size());
+        float* const hidden = s.hidden_.require(parts_->on, count, hidden_size());
+        in_passes(rows, [&](std::size_t first, std::size_t size) {
+            float* const own = s.waiting_.data() + first * hidden_size();
+            parts_->forward.run_layers(split, layer_count(), own);
+            parts_->forward.run_head(own, size, hidden + first * hidden_size(), logits + first * vocabulary_size());
+        });
+        s.waiting_.shrink(0);
+        return s.logits_.on_host(parts_->on);
+    }
+
+    /// Extends several sequences, each of them once, in as few passes as their rows fill.
+    owned_rows extend_batch(std::span<const batch_item<sequence_type>> items) const {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            check(*items[i].sequence, items[i].tokens, items[i].tokens.size());
+            for (std::size_t j = 0; j < i; ++j) {
+                if (items[j].sequence != items[i].sequence) continue;
+                augur::detail::fail("extend_batch: sequence ", i, " of the batch is sequence ", j);
+            }
+        }
+        const std::lock_guard lock(parts_->busy);
+        std::vector<row_place> rows;
+        for (const auto& item : items) {
+            item.sequence->cache_.reserve(item.sequence->length_ + item.tokens.size());
+            const auto own = chain(*item.sequence, item.tokens, item.sequence->length_);
+            rows.insert(rows.end(), own.begin(), own.end());
+        }
+        float_rows<S> logits, hidden;
+        score(logits, hidden, rows, rows.size(), true);
+        const float* from = hidden.data();
+        for (const auto& item : items) {
+            const std::size_t size = item.tokens.size();
+            float* const own = item.sequence->hidden_.require(parts_->on, size, hidden_size());
+            parts_->on.copy(own, from, size * hidden_size() * sizeof(float));
+            from += size * hidden_size();
+            item.sequence->length_ += size;
+        }
+        const scores all = logits.on_host(parts_->on);
+        const std::size_t numbers = all.size() * vocabulary_size();
+        return {numbers == 0 ? std::vector<float>() : std::vector<float>(all[0].data(), all[0].data() + numbers),
+                vocabulary_size()};
+    }
+
+ private:
+    /// On the heap, for its addresses must not change when the model is moved.
+    struct parts {
+        parts(const S& system, config c, const weights& from)
+            : on(system), settings(std::move(c)), weight(on, settings, from), forward(on, settings, weight) {}
+
+        S on;
+        config settings;
+        weights_on_device<Element, S> weight;
+        std::mutex busy;
+        forward_pass<Element, S> forward;
+    };
+
+    void run(sequence_type& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
+        check(s, tokens, last);
+        const std::lock_guard lock(parts_->busy);
+        s.cache_.reserve(s.length_ + tokens.size());
+        score(s, chain(s, tokens, s.length_), last, with_logits);
+        s.length_ += tokens.size();
+    }
+
+    /// The rows of tokens that follow the first `length` of a sequence.
+    std::vector<row_place> chain(const sequence_type& s, std::span<const token> tokens, std::size_t length) const {
+        std::vector<row_place> rows(tokens.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto position = static_cast<std::int32_t>(length + i);
+            rows[i] = {.blocks = s.cache_.blocks(), .position = position, .slot = position, .id = tokens[i]};
+        }
+        return rows;
+    }
+
+    /// `use(first, size)` for passes of as many rows as one takes.
+    template <class Use>
+    void in_passes(const std::vector<row_place>& rows, const Use& use) const {
+        constexpr std::size_t most = forward_pass<Element, S>::most_rows;
+        for (std::size_t first = 0; first < rows.size(); first += most) {
+            const auto now = std::span(rows).subspan(first, std::min(most, rows.size() - first));
+            std::int32_t longest = 0;
+            for (const row_place& row : now) longest = std::max(longest, row.position + 1);
+            parts_->forward.begin(now, static_cast<std::size_t>(longest));
+            use(first, now.size());
+        }
+    }
+
+    void score(sequence_type& s, const std::vector<row_place>& rows, std::size_t last, bool with_logits) const {
+        score(s.logits_, s.hidden_, rows, last, with_logits);
+    }
+    void score(float_rows<S>& logits, float_rows<S>& hidden, const std::vector<row_place>& rows, std::size_t last,
+               bool with_logits) const {
+        float* const scored = logits.require(parts_->on, with_logits ? last : 0, vocabulary_size());
+        float* const states = hidden.require(parts_->on, last, hidden_size());
+        const std::size_t unwanted = rows.size() - last;  // rows before the first wanted one
+        in_passes(rows, [&](std::size_t first, std::size_t size) {
+            parts_->forward.embed(parts_->forward.state());
+            parts_->forward.run_layers(0, layer_count(), parts_->forward.state());
+            const std::size_t from = std::clamp(unwanted, first, first + size), at = from - std::min(from, unwanted);
+            parts_->forward.run_head(parts_->forward.state(), first + size - from, states + at * hidden_size(),
+                                     with_logits ? scored + at * vocabulary_size() : nullptr);
+        });
+    }
+
+    void check(const sequence_type& s, std::span<const token> tokens, std::size_t last) const {
+        if (s.waiting_.size() > 0) {
+            augur::detail::fail("extend: ", s.waiting_.size(), " positions wait for the layers after ", s.split_);
+        }
+        check_extension(tokens, last, s.length_, context_, vocabulary_size());
+    }
+    void check_split(const sequence_type& s, std::size_t split) const {
+        if (split > layer_count()) augur::detail::fail("split after layer ", split, " of ", layer_count());
+        if (s.waiting_.size() > 0 && s.split_ != split) {
+            augur::detail::fail("split after layer ", split, ", but positions wait after layer ", s.split_);
+        }
+    }
+
+    std::unique_ptr<parts> parts_;
+    std::size_t context_ = 0;
+};
+
+}  // namespace augur::llama::device

@@ -1,0 +1,155 @@
+#pragma once
+// The forward pass on a device: new rows of any sequences through some layers, as launches of kernels.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "augur/backend/device/skinny_product.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/llama/config.hpp"
+#include "augur/llama/device/attention.hpp"
+#include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/rows.hpp"
+#include "augur/llama/device/weights.hpp"
+
+namespace augur::llama::device {
+
+/// What becomes of the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values cached.
+template <class Element>
+struct place_sums {
+    const row_place* rows;
+    const float* turns;  ///< of each row: cosines, then sines
+    float* queries;      ///< rows x heads x head_size
+    cache_layout layout;
+    std::size_t layer, query_size, key_size, pairs;
+    float scale;
+
+    AUGUR_KERNEL void operator()(const kernels::panel_sums& sums, std::size_t panel, unsigned row,
+                                 std::size_t column) const {
+        std::size_t at = panel * kernels::tile_layout::rows + row;
+        if (at < query_size) {
+            queries[column * query_size + at] = turned(sums, row, column, at % layout.head_size) * scale;
+        } else if (at < query_size + key_size) {
+            at -= query_size;
+            *cached(column, at, true) = Element::of(turned(sums, row, column, at % layout.head_size));
+        } else if (at < query_size + 2 * key_size) {
+            *cached(column, at - query_size - key_size, false) = Element::of(sums(row, column));
+        }
+    }
+
+ private:
+    /// Of a rotary pair, which lies in one panel, for heads begin at even rows.
+    AUGUR_KERNEL float turned(const kernels::panel_sums& sums, unsigned row, std::size_t column,
+                              std::size_t component) const {
+        const float own = sums(row, column);
+        if (component / 2 >= pairs) return own;
+        const float* const cosines = turns + column * 2 * pairs;
+        const float cosine = cosines[component / 2], sine = cosines[pairs + component / 2];
+        const float other = sums(row ^ 1u, column);
+        return component % 2 == 0 ? own * cosine - other * sine : other * sine + own * cosine;
+    }
+
+    AUGUR_KERNEL Element* cached(std::size_t column, std::size_t at, bool is_key) const {
+        const row_place& place = rows[column];
+        const auto slot = static_cast<std::size_t>(place.slot);
+        Element* const key = layout.template key<Element>(place.blocks, layer, at / layout.head_size, slot);
+        return key + (is_key ? 0 : layout.keys_size()) + at % layout.head_size;
+    }
+};
+
+/// Runs up to `most_rows` rows at a time, and holds the memory that they need on their way. Every kernel computes a row in an
+/// order that does not depend on the others.
+template <class Element, kernels::System S>
+class forward_pass {
+ public:
+    static constexpr std::size_t most_rows = kernels::most_columns;
+
+    forward_pass(const S& on, const config& c, const weights_on_device<Element, S>& w)
+        : on_(on), config_(c), weights_(w), places_(on, most_rows), state_(on, most_rows * c.width) {
+        check_attention(layout(), c.heads);
+        queries_size_ = c.heads * c.head_size;
+        keys_size_ = c.key_value_heads * c.head_size;
+        queries_ = kernels::buffer<float, S>(on, most_rows * queries_size_);
+        turns_ = kernels::buffer<float, S>(on, most_rows * std::max<std::size_t>(c.rotary_size, 1));
+        for (auto [inputs, size] :
+             {std::pair{&normed_, c.width}, {&mixed_, queries_size_}, {&gated_, c.feed_forward}}) {
+            *inputs = kernels::buffer<Element, S>(on, most_rows * kernels::tile_layout::padded(size));
+            on.clear(inputs->data(), inputs->memory_bytes());  // what fills up stays zero
+        }
+    }
+
+    cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size}; }
+
+    /// The rows that the calls below are about; none sees more than `longest` positions.
+    void begin(std::span<const row_place> rows, std::size_t longest) {
+        rows_ = rows.size();
+        longest_ = longest;
+        on_.upload(places_.data(), rows.data(), rows.size_bytes());
+        const std::size_t scratch = scratch_floats(rows_, config_.heads, config_.head_size, longest_);
+        if (scratch > scratch_.size()) scratch_ = kernels::buffer<float, S>(on_, 2 * scratch);
+    }
+
+    /// Memory of the pass for the rows' states; a caller may have its own.
+    float* state() const { return state_.data(); }
+
+    /// state = embeddings of the rows' tokens.
+    void embed(float* state) {
+        on_.launch(rows_, device::embed<Element>{places_.data(), weights_.embedding(), config_.width, state});
+    }
+
+    /// Layers [first, last); `state` is rows x width.
+    void run_layers(std::size_t first, std::size_t last, float* state) {
+        on_.launch(rows_, find_turns{places_.data(), weights_.frequencies(), config_.rotary_size / 2, turns_.data()});
+        for (std::size_t i = first; i < last; ++i) run_layer(i, state);
+    }
+
+    /// The last `last` rows of `state`: normalised to `hidden` (last x width), and, unless null, times the head to `logits` (last x
+    /// vocabulary).
+    void run_head(const float* state, std::size_t last, float* hidden, float* logits) {
+        if (last == 0) return;
+        normalise(weights_.final_norm(), state + (rows_ - last) * config_.width, last, hidden);
+        if (logits == nullptr) return;
+        const auto& head = weights_.head();
+        kernels::multiply(on_, head, normed_.data(), last, kernels::store_sums{logits, head.rows, head.rows});
+    }
+
+ private:
+    void run_layer(std::size_t index, float* state) {
+        const auto& layer = weights_.layers()[index];
+        const float scale = 1.0f / std::sqrt(static_cast<float>(config_.head_size));
+        normalise(layer.attention_norm.data(), state, rows_, nullptr);
+        kernels::multiply(on_, layer.query_key_value.view(), normed_.data(), rows_,
+                          place_sums<Element>{places_.data(), turns_.data(), queries_.data(), layout(), index,
+                                              queries_size_, keys_size_, config_.rotary_size / 2, scale});
+        attend_all(on_, attention_task<Element>{places_.data(), rows_, longest_, layout(), index, config_.heads,
+                                                queries_.data(), scratch_.data(), mixed_.data(),
+                                                kernels::tile_layout::padded(queries_size_)});
+        kernels::multiply(on_, layer.attention_output.view(), mixed_.data(), rows_,
+                          kernels::add_sums{state, config_.width});
+        normalise(layer.feed_forward_norm.data(), state, rows_, nullptr);
+        const std::size_t hidden = config_.feed_forward;
+        kernels::multiply(on_, layer.gate_up.view(), normed_.data(), rows_,
+                          kernels::gate_sums<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden)});
+        kernels::multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
+    }
+
+    /// To the inputs of the next product, and to `unrounded` unless it is null.
+    void normalise(const float* weight, const float* state, std::size_t rows, float* unrounded) {
+        on_.launch(rows, rms_norm<Element>{state, weight, config_.width, config_.norm_epsilon, normed_.data(),
+                                           kernels::tile_layout::padded(config_.width), unrounded});
+    }
+
+    S on_;
+    const config& config_;
+    const weights_on_device<Element, S>& weights_;
+    std::size_t queries_size_ = 0, keys_size_ = 0, rows_ = 0, longest_ = 0;
+    kernels::buffer<row_place, S> places_;
+    kernels::buffer<float, S> state_, queries_, turns_, scratch_;
+    kernels::buffer<Element, S> normed_, mixed_, gated_;
+};
+
+}  // namespace augur::llama::device

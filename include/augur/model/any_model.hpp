@@ -1,0 +1,135 @@
+#pragma once
+// A model whose engine is chosen while the program runs.
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "augur/model/concepts.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::model {
+
+/// What any_model can hold: a model that shows its hidden states, with rows in memory that the host reads.
+template <class M>
+concept Erasable = ScoresLastRows<M> && PrefillsStates<M> && std::movable<M> &&
+    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    { model.extend(sequence, tokens, std::size_t{}) } -> std::convertible_to<scores>;
+    { model.extend_states(sequence, tokens) } -> std::convertible_to<scores>;
+    { model.hidden(sequence) } -> std::convertible_to<scores>;
+};
+
+/// A model behind virtual functions, so that schemes are compiled once for several engines. It owns the model. Refinements
+/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that.
+/// Models: ScoresLastRows, PrefillsStates. Cost: a virtual call per pass, an allocation per sequence.
+class any_model {
+    struct sequence_base {
+        virtual ~sequence_base() = default;
+        virtual std::size_t memory_bytes() const = 0;
+    };
+
+ public:
+    /// Belongs to the model that made it.
+    class sequence_type {
+     public:
+        /// Of the engine's own sequence, where it says.
+        std::size_t memory_bytes() const { return held_->memory_bytes(); }
+
+     private:
+        friend class any_model;
+
+        explicit sequence_type(std::unique_ptr<sequence_base> held) : held_(std::move(held)) {}
+
+        std::unique_ptr<sequence_base> held_;
+    };
+
+    template <class M>
+    requires(Erasable<std::remove_cvref_t<M>> &&
+             !std::same_as<std::remove_cvref_t<M>, any_model>) explicit any_model(M&& of)
+        : held_(std::make_unique<holder<std::remove_cvref_t<M>>>(std::forward<M>(of))) {
+        static_assert(has_bitwise_rows<std::remove_cvref_t<M>>,
+                      "augur::model::any_model: this model's rows depend on how many are computed together");
+    }
+
+    std::size_t vocabulary_size() const { return held_->vocabulary_size(); }
+    std::size_t context_length() const { return held_->context_length(); }
+    std::size_t hidden_size() const { return held_->hidden_size(); }
+
+    sequence_type make_sequence() const { return sequence_type(held_->make_sequence()); }
+    std::size_t length(const sequence_type& s) const { return held_->length(*s.held_); }
+    scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
+        return held_->extend(*s.held_, tokens, last);
+    }
+    scores extend(sequence_type& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
+    scores extend_states(sequence_type& s, std::span<const token> tokens) const {
+        return held_->extend_states(*s.held_, tokens);
+    }
+    void truncate(sequence_type& s, std::size_t length) const { held_->truncate(*s.held_, length); }
+    scores hidden(const sequence_type& s) const { return held_->hidden(*s.held_); }
+
+ private:
+    struct model_base {
+        virtual ~model_base() = default;
+        virtual std::size_t vocabulary_size() const = 0;
+        virtual std::size_t context_length() const = 0;
+        virtual std::size_t hidden_size() const = 0;
+        virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
+        virtual std::size_t length(const sequence_base& s) const = 0;
+        virtual scores extend(sequence_base& s, std::span<const token> tokens, std::size_t last) const = 0;
+        virtual scores extend_states(sequence_base& s, std::span<const token> tokens) const = 0;
+        virtual void truncate(sequence_base& s, std::size_t length) const = 0;
+        virtual scores hidden(const sequence_base& s) const = 0;
+    };
+
+    template <class M>
+    struct held_sequence final : sequence_base {
+        sequence_t<M> own;
+        const M* owner;
+
+        explicit held_sequence(const M& of) : own(of.make_sequence()), owner(&of) {}
+        std::size_t memory_bytes() const override {
+            if constexpr (requires { own.memory_bytes(); }) return own.memory_bytes();
+            return 0;
+        }
+    };
+
+    template <class M>
+    struct holder final : model_base {
+        M own;
+
+        explicit holder(M of) : own(std::move(of)) {}
+        std::size_t vocabulary_size() const override { return own.vocabulary_size(); }
+        std::size_t context_length() const override { return own.context_length(); }
+        std::size_t hidden_size() const override { return own.hidden_size(); }
+        std::unique_ptr<sequence_base> make_sequence() const override {
+            return std::make_unique<held_sequence<M>>(own);
+        }
+        std::size_t length(const sequence_base& s) const override { return own.length(of(s)); }
+        scores extend(sequence_base& s, std::span<const token> tokens, std::size_t last) const override {
+            return own.extend(of(s), tokens, last);
+        }
+        scores extend_states(sequence_base& s, std::span<const token> tokens) const override {
+            return own.extend_states(of(s), tokens);
+        }
+        void truncate(sequence_base& s, std::size_t length) const override { own.truncate(of(s), length); }
+        scores hidden(const sequence_base& s) const override { return own.hidden(of(s)); }
+
+     private:
+        const sequence_t<M>& of(const sequence_base& s) const {
+            const auto* const held = dynamic_cast<const held_sequence<M>*>(&s);
+            if (held == nullptr || held->owner != &own) augur::detail::fail("any_model: a sequence of another model");
+            return held->own;
+        }
+        sequence_t<M>& of(sequence_base& s) const { return const_cast<sequence_t<M>&>(of(std::as_const(s))); }
+    };
+
+    std::unique_ptr<model_base> held_;
+};
+
+static_assert(ScoresLastRows<any_model> && PrefillsStates<any_model>);
+
+}  // namespace augur::model

@@ -1,0 +1,207 @@
+#include "augur/llama/device/device_model.hpp"
+
+#include <algorithm>
+#include <augur/accept/exact.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/model/any_model.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/testing/model_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "llama/small_llama.hpp"
+
+namespace device = augur::llama::device;
+namespace kernels = augur::backend::device;
+using augur::token;
+using kernels::bfloat16, kernels::binary16, kernels::played_system;
+
+namespace {
+
+template <class Element>
+using played_model = device::device_model<Element, played_system>;
+
+/// Sizes that are no multiples of tiles, or that are.
+augur::llama::host_model some_llama(bool even) {
+    using augur::io::tensor_type;
+    return even ? augur::testing::small_llama(tensor_type::bf16).load()
+                : augur::testing::small_llama(tensor_type::f32, 36, 6, 3, 44, 51).load();
+}
+
+bool says(const augur::error& e, const std::string& text) {
+    return std::string(e.what()).find(text) != std::string::npos;
+}
+
+std::vector<float> copied(const augur::scores& rows) {
+    return augur::testing::copied(rows);
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+    double largest = a.size() == b.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    }
+    return largest;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(llama_device_model)
+
+template <class Element>
+void check_laws(bool even, bool backwards) {
+    const played_model<Element> model(played_system{backwards}, some_llama(even));
+    static_assert(augur::TreeModel<played_model<Element>> && augur::SplitModel<played_model<Element>> &&
+                  augur::BatchModel<played_model<Element>> && augur::ScoresLastRows<played_model<Element>> &&
+                  augur::PrefillsStates<played_model<Element>>);
+    const auto r = augur::testing::model_laws(model, {.cases = 8});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.skipped.empty(), r);
+}
+
+BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
+    check_laws<bfloat16>(true, false);
+    check_laws<binary16>(false, true);
+}
+
+/// In 16-bit numbers, so near the host's float32 only.
+BOOST_AUTO_TEST_CASE(rows_are_those_of_the_host) {
+    for (const bool even : {false, true}) {
+        const auto host = some_llama(even);
+        const auto tokens = augur::testing::some_tokens(70, host.vocabulary_size());  // more than one pass takes
+        auto s = host.make_sequence();
+        const auto expected = copied(host.extend(s, tokens));
+        double size = 0;
+        for (float x : expected) size = std::max(size, std::abs(static_cast<double>(x)));
+        const auto far = [&]<class Element>() {
+            const played_model<Element> model({}, host);
+            auto own = model.make_sequence();
+            return largest_difference(copied(model.extend(own, tokens)), expected) / size;
+        };
+        BOOST_TEST(far.template operator()<binary16>() < 0.01);
+        BOOST_TEST(far.template operator()<bfloat16>() < 0.06);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(backwards_is_the_same) {
+    const auto host = some_llama(false);
+    const auto tokens = augur::testing::some_tokens(20, host.vocabulary_size());
+    const auto rows = [&](bool backwards) {
+        const played_model<bfloat16> model(played_system{backwards}, host);
+        auto s = model.make_sequence();
+        return copied(model.extend(s, tokens));
+    };
+    BOOST_TEST((rows(false) == rows(true)));
+}
+
+/// Beyond a block of the cache, where chunks are joined.
+BOOST_AUTO_TEST_CASE(long_texts_in_parts_and_at_once) {
+    const auto host = some_llama(true);
+    const played_model<bfloat16> model({}, host);
+    const auto tokens = augur::testing::some_tokens(270, host.vocabulary_size());
+    auto whole = model.make_sequence(), parts = model.make_sequence();
+    const auto expected = copied(model.extend(whole, tokens, 20));
+    model.extend(parts, std::span(tokens).first(251), 0);
+    std::vector<float> got;
+    for (std::size_t i = 250; i < tokens.size(); ++i) {
+        model.truncate(parts, i);
+        const auto row = copied(model.extend(parts, std::span(tokens).subspan(i, 1)));
+        if (i + 20 >= tokens.size()) got.insert(got.end(), row.begin(), row.end());
+    }
+    BOOST_TEST((got == expected));
+}
+
+/// A tree across the end of a block, kept, and the text that follows.
+BOOST_AUTO_TEST_CASE(trees_across_blocks) {
+    const auto host = some_llama(true);
+    const played_model<binary16> model({}, host);
+    auto text = augur::testing::some_tokens(254, host.vocabulary_size());
+    auto tree = model.make_sequence();
+    model.extend(tree, text, 0);
+    const std::vector<token> nodes = {1, 2, 3, 4, 5, 6};
+    const std::vector<std::int32_t> parents = {-1, -1, 1, 0, 2, 4};
+    const auto rows = copied(model.extend_tree(tree, nodes, parents));
+    const std::vector<std::size_t> path = {1, 2, 4, 5};
+    model.keep(tree, path);
+    for (const std::size_t node : path) text.push_back(nodes[node]);
+    auto chain = model.make_sequence();
+    const auto expected = copied(model.extend(chain, text, 1));
+    const std::size_t size = model.vocabulary_size();
+    BOOST_TEST((std::vector(rows.end() - static_cast<std::ptrdiff_t>(size), rows.end()) == expected));
+    const std::vector<token> more = {7, 8};
+    BOOST_TEST((copied(model.extend(tree, more)) == copied(model.extend(chain, more))));
+}
+
+BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
+    const augur::model::any_model model(played_model<bfloat16>({}, some_llama(true)));
+    const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
+    const auto text = [&](std::size_t length) {
+        const auto scheme = augur::speculate(augur::draft::prompt_lookup(1, 4), model,
+                                             augur::policy::fixed_length{length}, augur::accept::exact{});
+        augur::decode::options options;
+        options.sampling.temperature = {0};
+        options.stop.max_tokens = 40;
+        return augur::decode::generate(scheme, prompt, options).tokens;
+    };
+    BOOST_TEST((text(5) == text(0)));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
+    const auto host = some_llama(true);
+    const played_model<bfloat16> model({}, host);
+    const std::vector<token> tokens = {1, 2, 3};
+    auto s = model.make_sequence();
+    const auto refuses = [&](const auto& what, const std::string& text) {
+        BOOST_CHECK_EXCEPTION(what(), augur::error, [&](const augur::error& e) { return says(e, text); });
+        BOOST_TEST(model.length(s) == 3u);
+    };
+    model.extend(s, tokens);
+    refuses([&] { model.extend(s, tokens, 4); }, "the last 4 rows were asked for, but only 3 tokens are new");
+    refuses([&] { model.extend(s, std::vector<token>{99}); }, "the token 99 is outside the vocabulary of 77");
+    refuses([&] { model.extend(s, std::vector<token>(598)); }, "3 tokens and 598 new ones exceed its length of 600");
+    refuses([&] { model.truncate(s, 4); }, "cannot truncate a sequence of 3 tokens to 4");
+    refuses([&] { model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0}); }, "3 tokens, but 2 parents");
+    refuses([&] { model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 1, 0}); }, "node 1 follows node 1");
+    refuses([&] { model.extend_shallow(s, tokens, 3); }, "split after layer 3 of 2");
+    model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0, 0});
+    refuses([&] { model.keep(s, std::vector<std::size_t>{0, 3}); }, "node 3 of a tree of 3");
+    refuses([&] { model.keep(s, std::vector<std::size_t>{1}); }, "node 1 follows node 0, not -1");
+    std::vector<augur::batch_item<device::sequence<bfloat16, played_system>>> twice = {{&s, tokens}, {&s, tokens}};
+    refuses([&] { model.extend_batch(twice); }, "sequence 1 of the batch is sequence 0");
+    auto waiting = model.make_sequence();
+    model.extend_shallow(waiting, tokens, 1);
+    refuses([&] { model.extend(waiting, tokens); }, "3 positions wait for the layers after 1");
+    refuses([&] { model.extend_deep(waiting, 2); }, "but positions wait after layer 1");
+    refuses([&] { played_model<bfloat16>({}, host.configuration(), host.parameters(), 601); }, "context of 601 tokens");
+    auto early = model.make_sequence();
+    model.extend(early, tokens);
+    model.extend_tree(early, tokens, std::vector<std::int32_t>{-1, -1, -1});
+    model.extend(early, tokens, 0);
+    refuses([&] { model.keep(early, std::vector<std::size_t>{0}); }, "the tree was scored after 3 tokens");
+}
+
+BOOST_AUTO_TEST_CASE(heads_of_some_tokens_are_refused) {
+    const auto some = augur::testing::small_llama().load({.head_tokens = {1, 2}});
+    BOOST_CHECK_EXCEPTION(played_model<bfloat16>({}, some), augur::error, [](const augur::error& e) {
+        return says(e, "a head of all 77 tokens, but this one's has 2");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_counted) {
+    const auto host = some_llama(true);
+    const played_model<bfloat16> model({}, host);
+    // 2 layers of 96 + 64 + 192 + 64 rows, depths 64, 64, 64 and 96; the head's 80 rows; the embedding; five norms.
+    const std::size_t matrices = 2 * (96 * 64 + 64 * 64 + 192 * 64 + 64 * 96) + 80 * 64 + 77 * 64;
+    BOOST_TEST(model.memory_bytes() == 2 * matrices + 5 * 64 * sizeof(float));
+    auto s = model.make_sequence();
+    const std::size_t before = s.memory_bytes();
+    model.extend(s, std::vector<token>{1});
+    BOOST_TEST(s.memory_bytes() - before >= 2u * 2 * 2 * 256 * 8 * 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
