@@ -1,5 +1,6 @@
 # augur::augur  the library: the standard library, Eigen and threads, nothing else below it
 # augur::device rows that stay in a device's memory, by Thrust: adds the CUDA C++ core libraries, which are headers
+# augur::cuda   kernels and the bundled Llama's passes on a GPU, for sources that nvcc compiles: adds CUDA's runtime
 # augur::llama  the bundled reader, tokenizer and Llama: adds nlohmann_json and PCRE2
 find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(Threads REQUIRED)
@@ -49,4 +50,16 @@ if(augur_CCCL_INCLUDE_DIRECTORY)
 else()
   set(augur_HAS_DEVICE FALSE)
   message(STATUS "augur::device is left out: it needs CCCL, from a CUDA toolkit or in augur_CCCL (examples/fetch.py cccl)")
+endif()
+
+if(CUDAToolkit_FOUND)
+  set(augur_HAS_CUDA TRUE)
+  add_library(augur_cuda INTERFACE)
+  add_library(augur::cuda ALIAS augur_cuda)
+  set_target_properties(augur_cuda PROPERTIES EXPORT_NAME cuda)
+  target_link_libraries(augur_cuda INTERFACE augur CUDA::cudart)
+  target_compile_options(augur_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
+else()
+  set(augur_HAS_CUDA FALSE)
+  message(STATUS "augur::cuda is left out: there is no CUDA toolkit")
 endif()

@@ -4,6 +4,7 @@ option(augur_EXAMPLES "Build the examples, the program `augur` among them" ${PRO
 option(augur_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(augur_INSTALL "Generate the install target" ${PROJECT_IS_TOP_LEVEL})
 option(augur_FUZZERS "Build the fuzzers (clang only)" OFF)
+option(augur_CUDA "Build the program's --device cuda and the tests that run on a GPU (needs nvcc)" OFF)
 option(augur_WERROR "Treat warnings in augur's own tests and examples as errors" OFF)
 set(augur_SANITIZERS "" CACHE STRING "Sanitizers for tests and examples, e.g. address,undefined")
 set(augur_MODEL_DIRECTORY "" CACHE PATH "The cache of examples/fetch.py; tests that need models show as disabled without")

@@ -13,6 +13,7 @@
 
 #include "calibration.hpp"
 #include "commands.hpp"
+#include "engine.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
@@ -121,8 +122,7 @@ transform::bias parse_biases(const std::vector<std::string>& texts) {
 
 /// What can be refused before a model is loaded, is.
 void check_early(const generate_options& chosen) {
-    if (chosen.device == "cuda") detail::fail("device 'cuda' is not available in this version");
-    if (chosen.device != "cpu") detail::fail("--device ", io::quote(chosen.device), " is unknown; valid are cpu, cuda");
+    check_device(chosen.device, chosen.model.weights);
     transform::settings sampling = chosen.sampling;
     sampling.bias = {};  // needs the vocabulary
     static_cast<void>(transform::pipeline(std::move(sampling), 1));
@@ -134,6 +134,7 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"draft", chosen.drafts},
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
+            {"device", chosen.device},
             {"threads", target.threads()},
             {"context", target.context_length()},
             {"max_tokens", chosen.max_tokens},
@@ -176,6 +177,7 @@ class generator {
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
+        engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
         if (scheme_.scheme == "auto") scheme_.scheme = auto_scheme(scheme_, !find_member("ngram", *target_).empty());
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
@@ -187,7 +189,7 @@ class generator {
         if (chosen.calibration) calibrate();
         if (drafts_what_pays(scheme_)) {
             const std::size_t most = policy::cost_aware_options{}.max_length;
-            verify_seconds_ = tune::verify_curve(*target_, most + 1);
+            verify_seconds_ = tune::verify_curve(*engine_, most + 1);
         }
         load_seconds_ = watch.seconds();
     }
@@ -214,7 +216,7 @@ class generator {
         report.settings = settings_as_json(chosen_, *target_);
         report.settings["drafters"] = drafter_paths_;
         if (!verify_seconds_.empty()) report.settings["verify_seconds"] = verify_seconds_;
-        report.composed = run(scheme_, *target_, drafters_, request);
+        report.composed = run(scheme_, *engine_, drafters_, request);
         return report;
     }
 
@@ -224,7 +226,7 @@ class generator {
         const passing_note note("decoding plainly, to compare ...");
         run_request request{prompt_, options(), {}, {}};
         request.options.on_token = [](const auto&) { return !interruption::pressed(); };
-        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *target_, {}, request);
+        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *engine_, {}, request);
         if (plain.finish == finish_reason::cancelled) return std::nullopt;
         return plain;
     }
@@ -266,7 +268,7 @@ class generator {
     void warm_up(run_request request) const {
         request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
         request.on_round = {};
-        run(scheme_, *target_, drafters_, request);
+        run(scheme_, *engine_, drafters_, request);
     }
 
     const generate_options& chosen_;
@@ -275,6 +277,7 @@ class generator {
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
     std::optional<llama::host_model> target_;
+    std::optional<model::any_model> engine_;  ///< the target, where it computes
     members drafters_;
     member_files drafters_of_;
     std::vector<std::string> drafter_paths_;

@@ -247,7 +247,7 @@ class tuner {
         const double plain = plain_seconds_per_token(prompt);
         tune::meter meter;
         run_request request{prompts_[prompt].ids, options(prompt), {}, {}, &meter};
-        const run_result made = program::run(resolved, target_, drafters_, request);
+        const run_result made = program::run(resolved, engine_, drafters_, request);
         return {.tokens = made.ids.size(),
                 .seconds = made.counts.seconds.decoding() - meter.seconds,
                 .plain_seconds = plain * static_cast<double>(made.ids.size()),
@@ -258,7 +258,7 @@ class tuner {
     double plain_seconds_per_token(std::size_t prompt) {
         if (prompt != plain_prompt_ || ++plain_uses_ >= 8) {
             const run_request request{prompts_[prompt].ids, options(prompt), {}, {}, nullptr};
-            const run_result plain = program::run({.scheme = "plain", .accept = "coupled"}, target_, {}, request);
+            const run_result plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {}, request);
             plain_seconds_ =
                 plain.counts.seconds.decoding() / static_cast<double>(std::max<std::size_t>(1, plain.ids.size()));
             plain_prompt_ = prompt;
@@ -283,6 +283,7 @@ class tuner {
     std::optional<io::tokenizer> words_;
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
+    model::any_model engine_{target_};
     members drafters_;
     json identity_;
     std::optional<journal> journal_;

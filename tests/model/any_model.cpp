@@ -65,6 +65,13 @@ BOOST_AUTO_TEST_CASE(it_moves_and_its_sequences_stay) {
     BOOST_TEST(moved.length(sequence) == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(it_refers_to_what_it_is_not_given) {
+    const auto own = some_model();
+    const model::any_model held(own);
+    auto sequence = held.make_sequence();
+    BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == own.vocabulary_size());
+}
+
 BOOST_AUTO_TEST_CASE(sequences_of_others_are_refused) {
     const model::any_model one(some_model()), other(some_model());
     auto sequence = one.make_sequence();

@@ -2,6 +2,7 @@
 // Sampling with shared noise: the very text of plain sampling, sooner.
 
 #include "augur/accept/concept.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/draft/drawing.hpp"
 
 namespace augur::accept {
@@ -17,13 +18,17 @@ struct coupled {
     using guarantee = guarantee::same_seeded_text;
     using drawing = draft::shared_noise;
 
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const token drawn = draw(target, draws);
         return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
     }
 
-    token draw(const auto& target, auto& draws) const { return static_cast<token>(draws.race(target)); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
+        return static_cast<token>(draws.race(target));
+    }
 };
 
 static_assert(AcceptanceCriterionFor<coupled, point_mass> && AcceptanceCriterionFor<coupled, distribution>);

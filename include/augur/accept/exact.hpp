@@ -2,6 +2,7 @@
 // Greedy decoding: a drafted token stands when it is the target's own choice.
 
 #include "augur/accept/concept.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/draft/drawing.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -23,13 +24,15 @@ struct exact {
         }
     }
 
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
         const token greedy = target.mode();
         return drafted.id == greedy ? decision::accept() : decision::replace_with(greedy);
     }
 
-    token draw(const auto& target, auto& /*draws*/) const { return target.mode(); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& /*draws*/) const { return target.mode(); }
 };
 
 static_assert(AcceptanceCriterionFor<exact, point_mass> && AcceptanceCriterionFor<exact, distribution>);

@@ -2,6 +2,7 @@
 // Fuzzy acceptance: drafted tokens stand where the draft's row is near the target's.
 
 #include "augur/accept/concept.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/draft/drawing.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/types/error.hpp"
@@ -31,12 +32,14 @@ class fuzzy {
     /// The guarantee, with its bound: the threshold.
     guarantee promised() const { return promised_; }
 
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         return is_near(target, drafted) ? decision::accept() : decision::replace_with(draw(target, draws));
     }
 
-    token draw(const auto& target, auto& draws) const {
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
@@ -66,14 +69,16 @@ class fuzzy {
     }
 
     /// Whether the drafted token may stand.
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {
+    AUGUR_HOST_DEVICE bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {
         return target.probability(drafted.id) > 0 && within(target, drafted);
     }
 
  private:
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    bool within(const auto& target, const drafted_token<Claim>& drafted) const {
+    AUGUR_HOST_DEVICE bool within(const auto& target, const drafted_token<Claim>& drafted) const {
         return measure::divergence<D>(target, drafted) <= promised_.bound;
     }
 

@@ -97,8 +97,9 @@ struct rejection_sampling {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
 
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const double target_probability = target.probability(drafted.id);
         const double draft_probability = drafted.probability(drafted.id);
         if (target_probability > 0 &&
@@ -111,7 +112,8 @@ struct rejection_sampling {
         return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
     }
 
-    token draw(const auto& target, auto& draws) const {
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 

@@ -4,6 +4,7 @@
 #include "augur/accept/concept.hpp"
 #include "augur/accept/fuzzy.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/detail/host_device.hpp"
 
 namespace augur::accept {
 
@@ -25,13 +26,15 @@ class rejection_then_fuzzy {
     /// The guarantee, with its bound: the threshold.
     guarantee promised() const { return second_.promised(); }
 
+    AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const decision first = rejection_sampling{}.judge(target, drafted, draws);
         return first.accepted || !second_.is_near(target, drafted) ? first : decision::accept();
     }
 
-    token draw(const auto& target, auto& draws) const { return second_.draw(target, draws); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const { return second_.draw(target, draws); }
 
     /// As fuzzy's.
     template <class Claim>

@@ -19,7 +19,7 @@ struct row_extent {
     bool valid = true;
 
     /// Whether something can be drawn.
-    bool possible() const { return valid && std::isfinite(largest); }
+    AUGUR_HOST_DEVICE bool possible() const { return valid && std::isfinite(largest); }
 };
 
 /// Of a chunk, or of any part of a row.
@@ -46,7 +46,7 @@ struct row_scan : row_extent {
     std::size_t first = 0;
 };
 
-inline row_scan scan_row(std::span<const float> row) {
+AUGUR_HOST_DEVICE inline row_scan scan_row(std::span<const float> row) {
     row_scan seen;
     std::size_t begin_of_best = 0;
     for (std::size_t begin = 0; begin < row.size(); begin += chunk_size) {

@@ -63,7 +63,7 @@ struct kl {
         if (excess < -0.5 || excess > 0.5) return p * (std::log(p) - std::log(q)) - p + q;
         return detail::nonnegative(p * (excess - std::log1p(excess)));
     }
-    static double of_sum(double sum) { return sum; }
+    AUGUR_HOST_DEVICE static double of_sum(double sum) { return sum; }
 };
 
 /// sum of draft log(draft / target), in nats: infinite where the draft has a token that the target excludes.
@@ -72,7 +72,7 @@ struct reverse_kl {
     static constexpr double maximum = detail::infinity;
 
     AUGUR_HOST_DEVICE static double term(double p, double q) { return kl::term(q, p); }
-    static double of_sum(double sum) { return sum; }
+    AUGUR_HOST_DEVICE static double of_sum(double sum) { return sum; }
 };
 
 /// The mean of the Kullback-Leibler divergences of both rows from their mean, in nats. Symmetric, in [0, ln 2].
@@ -83,7 +83,7 @@ struct jensen_shannon {
     AUGUR_HOST_DEVICE static double term(double p, double q) {
         return detail::nonnegative((detail::times_log_of_share(p, q) + detail::times_log_of_share(q, p)) / 2);
     }
-    static double of_sum(double sum) { return sum; }
+    AUGUR_HOST_DEVICE static double of_sum(double sum) { return sum; }
 };
 
 /// Half the sum of |target - draft|, the most by which the probability of anything differs. Symmetric, in [0, 1].
@@ -92,7 +92,7 @@ struct total_variation {
     static constexpr double maximum = 1;
 
     AUGUR_HOST_DEVICE static double term(double p, double q) { return std::abs(p - q) / 2; }
-    static double of_sum(double sum) { return sum; }
+    AUGUR_HOST_DEVICE static double of_sum(double sum) { return sum; }
 };
 
 /// The square root of half the sum of (sqrt(target) - sqrt(draft))^2. Symmetric, in [0, 1].
@@ -104,7 +104,7 @@ struct hellinger {
         const double difference = std::sqrt(p) - std::sqrt(q);
         return difference * difference / 2;
     }
-    static double of_sum(double sum) { return std::sqrt(sum); }
+    AUGUR_HOST_DEVICE static double of_sum(double sum) { return std::sqrt(sum); }
 };
 
 /// The terms of a divergence, made when they are asked for. Both rows must outlive it.
@@ -114,7 +114,8 @@ struct divergence_terms {
     const Draft& draft;
     std::size_t size;
 
-    double operator[](std::size_t i) const {
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
         const token t = static_cast<token>(i);
         return D::term(target.probability(t), draft.probability(t));
     }
@@ -127,9 +128,10 @@ double sum_of(const divergence_terms<D, Target, Draft>& terms) {
 }
 
 namespace detail {
+AUGUR_WHERE_ARGUMENTS_CAN
 template <Divergence D, class Target, class Draft>
-double summed(const Target& target, const Draft& draft, std::size_t size) {
-    return std::min(D::maximum, D::of_sum(sum_of(divergence_terms<D, Target, Draft>{target, draft, size})));
+AUGUR_HOST_DEVICE double summed(const Target& target, const Draft& draft, std::size_t size) {
+    return std::min(double{D::maximum}, D::of_sum(sum_of(divergence_terms<D, Target, Draft>{target, draft, size})));
 }
 
 inline void check_sizes(std::size_t target, std::size_t draft) {
@@ -152,8 +154,9 @@ struct softmax_of {
 
 /// Of what a drafter claims from the target's row: of the row that the token was drawn from, or of certainty in it. One pass over
 /// both, O(vocabulary); neither may be empty.
+AUGUR_WHERE_ARGUMENTS_CAN
 template <Divergence D, class Target, class Claim>
-double divergence(const Target& target, const drafted_token<Claim>& drafted) {
+AUGUR_HOST_DEVICE double divergence(const Target& target, const drafted_token<Claim>& drafted) {
     return detail::summed<D>(target, drafted, target.size());
 }
 

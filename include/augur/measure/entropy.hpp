@@ -25,7 +25,7 @@ struct softmax_moments {
     bool valid = true;  ///< false once a NaN or +infinity was seen
 
     /// Whether the row has a softmax: at least one finite logit, no NaN and no +infinity.
-    bool defined() const { return valid && sum > 0; }
+    AUGUR_HOST_DEVICE bool defined() const { return valid && sum > 0; }
 
     /// Joins the statistics of two disjoint parts of a row; the larger maximum becomes common.
     AUGUR_HOST_DEVICE friend softmax_moments merge(softmax_moments a, softmax_moments b) {
@@ -87,7 +87,7 @@ inline softmax_moments moments(logit_row row) {
 }
 
 /// Entropy in nats of the softmax that has these moments: log s - t/s. Where it has none, +infinity.
-inline double entropy_nats(const softmax_moments& m) {
+AUGUR_HOST_DEVICE inline double entropy_nats(const softmax_moments& m) {
     if (!m.defined()) return std::numeric_limits<double>::infinity();
     return std::max(0.0, std::log(m.sum) - m.moment / m.sum);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "augur/detail/held.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
@@ -23,10 +24,13 @@ concept Erasable = ScoresLastRows<M> && PrefillsStates<M> && std::movable<M> &&
     { model.hidden(sequence) } -> std::convertible_to<scores>;
 };
 
-/// A model behind virtual functions, so that schemes are compiled once for several engines. It owns the model. Refinements
+/// A model behind virtual functions, so that schemes are compiled once for several engines. Refinements
 /// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that.
 /// Models: ScoresLastRows, PrefillsStates. Cost: a virtual call per pass, an allocation per sequence.
 class any_model {
+    template <class Source>
+    using held_type = typename augur::detail::held<Source>::type;
+
     struct sequence_base {
         virtual ~sequence_base() = default;
         virtual std::size_t memory_bytes() const = 0;
@@ -47,11 +51,11 @@ class any_model {
         std::unique_ptr<sequence_base> held_;
     };
 
-    template <class M>
-    requires(Erasable<std::remove_cvref_t<M>> &&
-             !std::same_as<std::remove_cvref_t<M>, any_model>) explicit any_model(M&& of)
-        : held_(std::make_unique<holder<std::remove_cvref_t<M>>>(std::forward<M>(of))) {
-        static_assert(has_bitwise_rows<std::remove_cvref_t<M>>,
+    /// Owns a model that is given away; refers to one that is not.
+    template <class Source>
+    requires(Erasable<held_type<Source>> && !std::same_as<held_type<Source>, any_model>) explicit any_model(Source&& of)
+        : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
+        static_assert(has_bitwise_rows<held_type<Source>>,
                       "augur::model::any_model: this model's rows depend on how many are computed together");
     }
 
@@ -97,32 +101,35 @@ class any_model {
         }
     };
 
-    template <class M>
+    template <class Source>
     struct holder final : model_base {
-        M own;
+        using M = held_type<Source>;
+        augur::detail::held<Source> held;
 
-        explicit holder(M of) : own(std::move(of)) {}
-        std::size_t vocabulary_size() const override { return own.vocabulary_size(); }
-        std::size_t context_length() const override { return own.context_length(); }
-        std::size_t hidden_size() const override { return own.hidden_size(); }
+        explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
+        std::size_t vocabulary_size() const override { return own().vocabulary_size(); }
+        std::size_t context_length() const override { return own().context_length(); }
+        std::size_t hidden_size() const override { return own().hidden_size(); }
         std::unique_ptr<sequence_base> make_sequence() const override {
-            return std::make_unique<held_sequence<M>>(own);
+            return std::make_unique<held_sequence<M>>(own());
         }
-        std::size_t length(const sequence_base& s) const override { return own.length(of(s)); }
+        std::size_t length(const sequence_base& s) const override { return own().length(of(s)); }
         scores extend(sequence_base& s, std::span<const token> tokens, std::size_t last) const override {
-            return own.extend(of(s), tokens, last);
+            return own().extend(of(s), tokens, last);
         }
         scores extend_states(sequence_base& s, std::span<const token> tokens) const override {
-            return own.extend_states(of(s), tokens);
+            return own().extend_states(of(s), tokens);
         }
-        void truncate(sequence_base& s, std::size_t length) const override { own.truncate(of(s), length); }
-        scores hidden(const sequence_base& s) const override { return own.hidden(of(s)); }
+        void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
+        scores hidden(const sequence_base& s) const override { return own().hidden(of(s)); }
 
      private:
+        const M& own() const { return held.get(); }
         const sequence_t<M>& of(const sequence_base& s) const {
-            const auto* const held = dynamic_cast<const held_sequence<M>*>(&s);
-            if (held == nullptr || held->owner != &own) augur::detail::fail("any_model: a sequence of another model");
-            return held->own;
+            const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
+            if (found == nullptr || found->owner != &own())
+                augur::detail::fail("any_model: a sequence of another model");
+            return found->own;
         }
         sequence_t<M>& of(sequence_base& s) const { return const_cast<sequence_t<M>&>(of(std::as_const(s))); }
     };

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/random/draw_key.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/random/race.hpp"
@@ -75,7 +76,7 @@ namespace random {
 /// and of how many numbers were drawn before.
 class philox_chooser {
  public:
-    explicit philox_chooser(std::uint64_t seed)
+    AUGUR_HOST_DEVICE explicit philox_chooser(std::uint64_t seed)
         : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {}
 
     /// Inverse transform on a 53-bit uniform: over the sums of chunks, then in one chunk. Weights that have no sums() are
@@ -95,7 +96,7 @@ class philox_chooser {
         return augur::detail::find_in_chunks(row.weights(), row.size(), row.sums(), uniform(key) * row.total());
     }
 
-    bool flip(double probability, draw_key key) const { return uniform(key) < probability; }
+    AUGUR_HOST_DEVICE bool flip(double probability, draw_key key) const { return uniform(key) < probability; }
 
     /// Exponential race (random/race.hpp); one pass over the weights.
     std::size_t race(const Weights auto& weights, std::size_t position) const {
@@ -114,7 +115,7 @@ class philox_chooser {
     }
 
     /// The number of that name, uniform in [0, 1).
-    double uniform(draw_key key) const {
+    AUGUR_HOST_DEVICE double uniform(draw_key key) const {
         const philox_counter words = words_of(key, 0, key_);
         return unit_interval(words[0], words[1]);
     }

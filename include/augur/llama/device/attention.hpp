@@ -38,7 +38,8 @@ struct attention_task {
     std::size_t stride;    ///< Elements from one row of `out` to the next
 
     AUGUR_HOST_DEVICE std::size_t group() const { return heads / layout.heads; }
-    /// What a chunk leaves: its largest score, the sum of its weights e^(score - largest), and its values times their weights.
+    /// What a chunk leaves: its largest score, the sum of its weights e^(score - largest), and its values times their
+    /// weights.
     AUGUR_KERNEL float* partial(std::size_t row, std::size_t head, std::size_t chunk) const {
         return scratch + ((row * heads + head) * chunks_of(longest) + chunk) * (layout.head_size + 2);
     }
@@ -49,10 +50,10 @@ inline std::size_t scratch_floats(std::size_t rows, std::size_t heads, std::size
     return rows * heads * chunks_of(longest) * (head_size + 2);
 }
 
-/// A block for each row, key-value head and chunk of 256 positions: leaves the chunk's part of every query head of the group.
-/// Positions that a row does not see are not read. A chunk's sums take its positions in an order that is always the same:
-/// a row's bits depend on its queries and on the keys and values of its positions, not on slots and other rows.
-/// `Most` heads at most are in a group.
+/// A block for each row, key-value head and chunk of 256 positions: leaves the chunk's part of every query head of the
+/// group. Positions that a row does not see are not read. A chunk's sums take its positions in an order that is always
+/// the same: a row's bits depend on its queries and on the keys and values of its positions, not on slots and other
+/// rows. `Most` heads at most are in a group.
 template <class Element, unsigned Most>
 struct attend {
     static constexpr unsigned threads = cache_layout::block_positions;

@@ -17,8 +17,8 @@ namespace augur::llama::device {
 
 namespace kernels = augur::backend::device;
 
-/// Blocks of 256 slots. In a block every layer and key-value head has its keys, one slot after the other, and then its values.
-/// Sizes and offsets are in Elements.
+/// Blocks of 256 slots. In a block every layer and key-value head has its keys, one slot after the other, and then its
+/// values. Sizes and offsets are in Elements.
 struct cache_layout {
     static constexpr std::size_t block_positions = 256;
 
@@ -46,8 +46,8 @@ struct cache_layout {
     bool operator==(const cache_layout&) const = default;
 };
 
-/// Moves keys and values of slots[i] to slot first + i. Slots ascend, none below where it goes: so nothing is written over before
-/// it has moved. A block for the keys, and one for the values, of every layer and head.
+/// Moves keys and values of slots[i] to slot first + i. Slots ascend, none below where it goes: so nothing is written
+/// over before it has moved. A block for the keys, and one for the values, of every layer and head.
 template <class Element>
 struct move_slots {
     static constexpr unsigned threads = 64;

@@ -2,6 +2,7 @@
 // The bundled Llama on a device. See docs/llama/device.md.
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,6 @@
 #include "augur/llama/device/forward.hpp"
 #include "augur/llama/device/sequence.hpp"
 #include "augur/llama/device/weights.hpp"
-#include "augur/llama/host_model.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
@@ -52,7 +52,12 @@ class device_model {
           context_(checked_context(context_length, parts_->settings.context)) {}
 
     /// A copy of a model that was loaded on the host.
-    device_model(const S& on, const host_model& from)
+    template <class Host>
+    requires requires(const Host& from) {
+        { from.configuration() } -> std::convertible_to<const config&>;
+        { from.parameters() } -> std::convertible_to<const weights&>;
+    }
+    device_model(const S& on, const Host& from)
         : device_model(on, from.configuration(), from.parameters(), from.context_length()) {}
 
     const config& configuration() const { return parts_->settings; }
@@ -238,8 +243,9 @@ class device_model {
     std::vector<row_place> chain(const sequence_type& s, std::span<const token> tokens, std::size_t length) const {
         std::vector<row_place> rows(tokens.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const auto position = static_cast<std::int32_t>(length + i);
-            rows[i] = {.blocks = s.cache_.blocks(), .position = position, .slot = position, .id = tokens[i]};
+            rows[i].blocks = s.cache_.blocks();
+            rows[i].position = rows[i].slot = static_cast<std::int32_t>(length + i);
+            rows[i].id = tokens[i];
         }
         return rows;
     }

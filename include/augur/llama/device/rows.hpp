@@ -13,9 +13,9 @@ namespace augur::llama::device {
 
 namespace kernels = augur::backend::device;
 
-/// A new row of a sequence. It sees the positions up to its own, in their order; keys and values of a position lie in a slot of
-/// the sequence's cache. Without a path that is the slot of the position's number; rows of a tree have paths. Pointers are into
-/// the system's memory.
+/// A new row of a sequence. It sees the positions up to its own, in their order; keys and values of a position lie in a
+/// slot of the sequence's cache. Without a path that is the slot of the position's number; rows of a tree have paths.
+/// Pointers are into the system's memory.
 struct row_place {
     const std::byte* const* blocks = nullptr;  ///< of the cache
     const std::int32_t* path = nullptr;        ///< slots of the positions from `base` to the row's own; may be null
@@ -51,8 +51,8 @@ struct embed {
     }
 };
 
-/// turns[row][2 * pairs] = the cosines, then the sines, of the row's position times each frequency: taken in double precision,
-/// then rounded. A block for each row.
+/// turns[row][2 * pairs] = the cosines, then the sines, of the row's position times each frequency: taken in double
+/// precision, then rounded. A block for each row.
 struct find_turns {
     static constexpr unsigned threads = 64;
 
@@ -77,8 +77,8 @@ struct find_turns {
     }
 };
 
-/// out[row][i] = state * weight / sqrt(mean of the state's squares + epsilon). A block for each row; squares are added by
-/// thread, then pair by pair.
+/// out[row][i] = state * weight / sqrt(mean of the state's squares + epsilon). A block for each row; squares are added
+/// by thread, then pair by pair.
 template <class Element>
 struct rms_norm {
     static constexpr unsigned threads = 256;

@@ -1,0 +1,38 @@
+#include "engine.hpp"
+
+#include <augur/io/quote.hpp>
+#include <augur/types/error.hpp>
+
+#if defined(AUGUR_PROGRAM_CUDA)
+#include <augur/llama/device/gpu.hpp>
+#endif
+
+namespace augur::program {
+
+void check_device(const std::string& device, const std::string& weights) {
+    if (device == "cpu") return;
+    if (device != "cuda") detail::fail("--device ", io::quote(device), " is unknown; valid are cpu, cuda");
+#if defined(AUGUR_PROGRAM_CUDA)
+    if (weights != "keep" && weights != "bf16" && weights != "f16") {
+        detail::fail("--weights ", io::quote(weights),
+                     " is not available with --device cuda; valid are keep (as bf16), bf16, f16");
+    }
+    static_cast<void>(llama::describe_gpu());
+#else
+    static_cast<void>(weights);
+    detail::fail("--device cuda: this program was built without CUDA; configure with -Daugur_CUDA=ON where nvcc is");
+#endif
+}
+
+model::any_model engine_of(const llama::host_model& model, const std::string& device, const std::string& weights) {
+#if defined(AUGUR_PROGRAM_CUDA)
+    if (device == "cuda") {
+        const auto number = weights == "f16" ? llama::gpu_number::binary16 : llama::gpu_number::bfloat16;
+        return llama::on_gpu(model.configuration(), model.parameters(), number, model.context_length());
+    }
+#endif
+    check_device(device, weights);
+    return model::any_model(model);
+}
+
+}  // namespace augur::program

@@ -1,0 +1,133 @@
+#pragma once
+// Acceptance for rows that a model left in device memory: a few launches per round, and sixteen bytes that cross.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "augur/accept/concept.hpp"
+#include "augur/backend/device/accept_chain.hpp"
+#include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/token.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::backend::device {
+
+/// Drafted tokens in a system's memory, each of them certain: a proposal<point_mass>.
+struct certain_chain {
+    const token* tokens = nullptr;
+    std::size_t size = 0;
+
+    AUGUR_HOST_DEVICE drafted_token<claimed_row> at(std::size_t i, std::size_t /*vocabulary_size*/) const {
+        return {tokens[i], {.point = tokens[i]}};
+    }
+};
+
+/// Drafted tokens with the rows that they were drawn from: a proposal<distribution>. Weights need not add up to 1; a total is
+/// their sum in the order of detail/chunks.hpp, as distribution has it.
+struct drawn_chain {
+    const token* tokens = nullptr;
+    std::size_t size = 0;
+    const float* weights = nullptr;  ///< size x vocabulary
+    const double* totals = nullptr;
+
+    AUGUR_HOST_DEVICE drafted_token<claimed_row> at(std::size_t i, std::size_t vocabulary_size) const {
+        return {tokens[i], {.weights = weights + i * vocabulary_size, .total = totals[i]}};
+    }
+};
+
+/// Judges token by token, by functions that a kernel can call: judge and draw are AUGUR_HOST_DEVICE, with every other word as on
+/// the host, and the criterion is its bytes.
+template <class C>
+concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
+                          !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
+
+/// Refuses what is more than a temperature.
+inline void check_kernel_settings(const transform::settings& chosen, std::size_t vocabulary_size) {
+    const auto refuse = [](bool active, const char* what) {
+        if (!active) return;
+        augur::detail::fail("device::round_judge knows the temperature only, but settings.", what,
+                            " is set; use device::pipeline with accept::judge");
+    };
+    const transform::pipeline checked(chosen, vocabulary_size);
+    refuse(chosen.bias.active(), "bias");
+    refuse(chosen.penalties.active(), "penalties");
+    refuse(static_cast<bool>(chosen.mask), "mask");
+    refuse(chosen.top_k.active() && chosen.top_k.k < vocabulary_size, "top_k");
+    refuse(chosen.top_p.active(), "top_p");
+    refuse(chosen.min_p.active(), "min_p");
+}
+
+/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on.
+/// Effect: the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken at
+/// construction, and none in a round. Cost: three launches per round, two at temperature 0; a look at all rows by many blocks, and
+/// what the criterion asks of a row (a race, a residual, a divergence: a pass each) by one.
+/// Refuses settings beyond the temperature, and what the criterion's own check refuses.
+template <KernelCriterion Criterion, System S>
+class round_judge {
+ public:
+    /// `most_rows` is one more than the longest draft.
+    round_judge(const S& on, std::size_t vocabulary_size, std::size_t most_rows, const transform::settings& chosen,
+                std::uint64_t seed, Criterion criterion = {})
+        : on_(on),
+          vocabulary_size_(vocabulary_size),
+          most_rows_(most_rows),
+          temperature_(chosen.temperature.value),
+          seed_(seed),
+          criterion_(criterion) {
+        check_kernel_settings(chosen, vocabulary_size);
+        if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
+        if constexpr (requires { criterion.check(chosen); }) criterion.check(chosen);
+        const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
+        scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
+        if (temperature_ > 0) sums_ = buffer<double, S>(on, chunks);
+        decided_ = buffer<chain_verdict, S>(on, 1);
+    }
+
+    /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.
+    /// `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's memory until it is done.
+    template <class Chain>
+    void judge(const float* rows, const Chain& proposed, std::size_t position, std::size_t round) const {
+        if (proposed.size >= most_rows_) {
+            augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", proposed.size,
+                                " drafted tokens");
+        }
+        const rows_view of{rows, proposed.size + 1, vocabulary_size_};
+        const scan_rows scan{of, scans_.data()};
+        on_.launch(scan.blocks(), scan);
+        if (temperature_ > 0) {
+            const weigh_rows weigh{of, scans_.data(), temperature_, sums_.data()};
+            on_.launch(weigh.blocks(), weigh);
+        }
+        on_.launch(1, accept_chain<Criterion, Chain>{criterion_, proposed, of, scans_.data(), sums_.data(),
+                                                     temperature_, seed_, position, round, decided_.data()});
+    }
+
+    /// Where the system's memory has the outcome of the last judgement, for kernels that come after it.
+    const chain_verdict* decided() const { return decided_.data(); }
+
+    /// The outcome of the last judgement, downloaded: sixteen bytes. Waits until it is done.
+    verdict result() const {
+        chain_verdict made;
+        on_.download(&made, decided_.data(), sizeof made);
+        return {.drafted = made.drafted, .accepted = made.accepted, .next = made.next};
+    }
+
+    std::size_t memory_bytes() const { return scans_.memory_bytes() + sums_.memory_bytes() + decided_.memory_bytes(); }
+
+ private:
+    S on_;
+    std::size_t vocabulary_size_, most_rows_;
+    float temperature_;
+    std::uint64_t seed_;
+    Criterion criterion_;
+    buffer<augur::detail::row_scan, S> scans_;
+    buffer<double, S> sums_;
+    buffer<chain_verdict, S> decided_;
+};
+
+}  // namespace augur::backend::device

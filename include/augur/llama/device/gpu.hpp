@@ -1,0 +1,22 @@
+#pragma once
+// The bundled Llama on a GPU, for sources that nvcc does not compile: link one that includes gpu.inc and that it does.
+
+#include <cstddef>
+#include <string>
+
+#include "augur/llama/config.hpp"
+#include "augur/llama/weights.hpp"
+#include "augur/model/any_model.hpp"
+
+namespace augur::llama {
+
+/// What weights, activations and caches are on a GPU.
+enum class gpu_number { bfloat16, binary16 };
+
+/// Its name, memory and compute capability; throws with CUDA's own words where there is none, or no driver for one.
+std::string describe_gpu();
+
+/// A device_model with the current GPU. Throws what its constructor refuses, and where there is no GPU.
+model::any_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);
+
+}  // namespace augur::llama
