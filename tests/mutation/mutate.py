@@ -25,7 +25,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of tests, the cheapest first: the last two compile and run for as long as all others together.
 FOLDERS = ["commit", "decode", "accept", "draft", "policy", "cascade", "verify", "transform", "random", "types", "measure", "model"]
-FOLDERS += ["detail", "tune", "testing", "conformance"]
+FOLDERS += ["detail", "tune", "testing", "conformance", "backend/device", "llama/device"]
 # What no test is without and no mutant changes; compiled once.
 COMMON = ["algorithm", "array", "boost/test/unit_test.hpp", "cmath", "functional", "map", "memory", "optional", "random"]
 COMMON += ["span", "sstream", "string", "unordered_map", "vector"]

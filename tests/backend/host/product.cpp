@@ -276,6 +276,38 @@ BOOST_AUTO_TEST_CASE(a_product_may_continue_sums_and_cover_some_panels_only) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(integers_of_any_number_of_blocks_cover_the_panels_of_their_task_only) {
+    constexpr float guard = 12345.0f;
+    constexpr std::size_t rows = 67, first = 1, last = 4;
+    std::mt19937 random(10);
+    for (const auto format : all_formats) {
+        if (input_of(format) != input_format::q8) continue;
+        for (const std::size_t blocks : {2u, 7u}) {
+            const std::size_t depth = blocks * host::layout_of(format).depth;
+            const auto packed = std::move(random_matrix(format, rows, depth, random).packed);
+            const prepared_columns x(input_format::q8, normal_numbers(17 * depth, random), depth,
+                                     host::instruction_set::portable);
+            const auto whole = multiply(packed, x, 0, 17, host::instruction_set::portable);
+            for (const auto set : instruction_sets()) {
+                for (const std::size_t columns : {1u, 8u, 17u}) {
+                    std::vector<float> found(17 * rows, guard), wanted = found;
+                    for (std::size_t i = 0; i < columns * rows; ++i) {
+                        const std::size_t panel = i % rows / host::panel_rows;
+                        if (panel >= first && panel < last) wanted[i] = whole[i];
+                    }
+                    auto task = host::product_of(packed, x.column(0), columns, found.data());
+                    task.first_panel = first;
+                    task.last_panel = last;
+                    host::kernels_of(set).product(task);
+                    BOOST_TEST(same_bits(found, wanted), host::name_of(format)
+                                                             << ", " << host::name_of(set) << ", " << blocks
+                                                             << " blocks, " << columns << " columns");
+                }
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(parts_of_a_column_can_be_prepared_apart) {
     std::mt19937 random(8);
     const auto x = normal_numbers(170, random);

@@ -26,11 +26,13 @@ namespace {
 template <class Element>
 using played_model = device::device_model<Element, played_system>;
 
-/// Sizes that are no multiples of tiles, or that are.
+/// Sizes that are multiples of tiles, or none that are and heads of which a part turns.
 augur::llama::host_model some_llama(bool even) {
     using augur::io::tensor_type;
-    return even ? augur::testing::small_llama(tensor_type::bf16).load()
-                : augur::testing::small_llama(tensor_type::f32, 36, 6, 3, 44, 51).load();
+    if (even) return augur::testing::small_llama(tensor_type::bf16).load();
+    augur::testing::small_llama odd(tensor_type::f32, 36, 6, 3, 44, 51);
+    odd.sizes["llama.rope.dimension_count"] = 4;
+    return odd.load();
 }
 
 bool says(const augur::error& e, const std::string& text) {
@@ -108,6 +110,18 @@ BOOST_AUTO_TEST_CASE(backwards_is_the_same) {
         return copied(model.extend(s, tokens));
     };
     BOOST_TEST((rows(false) == rows(true)));
+}
+
+/// All of a row's parts, in float32 on the host and in 16-bit numbers here.
+BOOST_AUTO_TEST_CASE(odd_sizes_are_near_the_hosts) {
+    const auto host = some_llama(false);
+    const auto tokens = augur::testing::some_tokens(12, host.vocabulary_size());
+    const played_model<binary16> model({}, host);
+    auto a = host.make_sequence();
+    auto b = model.make_sequence();
+    const auto expected = copied(host.extend(a, tokens));
+    const float largest = *std::max_element(expected.begin(), expected.end());
+    BOOST_TEST(largest_difference(copied(model.extend(b, tokens)), expected) < 0.02 * static_cast<double>(largest));
 }
 
 /// Beyond a block of the cache, where chunks are joined.

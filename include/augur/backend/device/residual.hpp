@@ -46,6 +46,7 @@ class residual_weights<Claim, backend::device::distribution<Policy>> {
           view_{target.view(), backend::device::view_of(drafted), scale},
           sums_(backend::device::map_chunks(policy(), size(), backend::device::sum_chunk<decltype(view_)>{view_})),
           total_(backend::device::fold(policy(), sums_, backend::device::plus{})) {}
+    ~residual_weights() {}  // the host's: one that is not written out would be __device__ too, as judge is
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const { return view_.left(target_[i], draft_weight(drafted_, i)); }

@@ -166,9 +166,8 @@ struct row_weights {
     augur::detail::sharpening by;
 
     AUGUR_HOST_DEVICE row_weights() {}
-    AUGUR_HOST_DEVICE row_weights(const float* of, float largest, float temperature) : logits(of), by{0, 1, largest} {
-        if (temperature != 1) by = {largest, 1 / temperature, 0};
-    }
+    AUGUR_HOST_DEVICE row_weights(const float* of, float largest, float temperature)
+        : logits(of), by{largest, 1 / temperature, 0} {}
     AUGUR_HOST_DEVICE float operator[](std::size_t i) const { return by.weight(logits[i]); }
 };
 

@@ -23,7 +23,7 @@ struct tile_layout {
         return (depth_of_matrix + depth - 1) / depth * depth;
     }
     /// Where in its tile the weight of this row and k lies, in Elements.
-    static constexpr std::size_t place(std::size_t row, std::size_t k) {
+    static AUGUR_HOST_DEVICE constexpr std::size_t place(std::size_t row, std::size_t k) {
         const std::size_t lane = row % 8 * 4 + k / 8, half = k % 8 / 4, word = k % 4 / 2 * 2 + row / 8;
         return ((half * warp_size + lane) * 4 + word) * 2 + k % 2;
     }
@@ -48,15 +48,19 @@ class tiled_matrix {
  public:
     tiled_matrix() = default;
 
-    /// `read(row, floats)` writes the row's `depth` numbers.
-    template <class Read>
-    tiled_matrix(const S& on, std::size_t rows, std::size_t depth, const Read& read) {
+    /// Undefined at first: for a kernel to fill.
+    tiled_matrix(const S& on, std::size_t rows, std::size_t depth) {
         if (rows == 0 || depth == 0) augur::detail::fail("a matrix of ", rows, " rows by ", depth, " has no weights");
         view_.rows = rows;
         view_.panels = (rows + tile_layout::rows - 1) / tile_layout::rows;
         view_.blocks = tile_layout::padded(depth) / tile_layout::depth;
         memory_ = buffer<weight_fragment, S>(on, view_.panels * view_.blocks * tile_layout::fragments);
         view_.fragments = memory_.data();
+    }
+
+    /// `read(row, floats)` writes the row's `depth` numbers.
+    template <class Read>
+    tiled_matrix(const S& on, std::size_t rows, std::size_t depth, const Read& read) : tiled_matrix(on, rows, depth) {
         std::vector<float> row(depth);
         std::vector<Element> panel(view_.blocks * tile_layout::elements);
         for (std::size_t first = 0; first < rows; first += tile_layout::rows) {
@@ -77,6 +81,8 @@ class tiled_matrix {
     }
 
     const tiled_view<Element>& view() const { return view_; }
+    /// Where the view's fragments lie.
+    weight_fragment* data() const { return memory_.data(); }
     std::size_t memory_bytes() const { return memory_.memory_bytes(); }
 
  private:

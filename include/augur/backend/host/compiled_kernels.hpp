@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"

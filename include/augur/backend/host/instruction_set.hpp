@@ -45,7 +45,7 @@ namespace cpu {
 /// The processor has tiles, and the system lets this process use them: it grants that once, for all its threads.
 inline bool has_tiles() {
 #if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
-    constexpr unsigned needed = 1u << 22 | 1u << 24;             // AMX-BF16, AMX-TILE
+    constexpr unsigned needed = 1u << 22 | 1u << 24 | 1u << 25;  // AMX-BF16, AMX-TILE, AMX-INT8
     constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & needed) != needed) return false;

@@ -47,9 +47,17 @@ class device_model {
     using sequence_type = sequence<Element, S>;
 
     /// `context_length`: to allow less than the model's own; 0 means the model's own. The weights are copied.
-    device_model(const S& on, config c, const weights& from, std::size_t context_length = 0)
-        : parts_(std::make_unique<parts>(on, std::move(c), from)),
-          context_(checked_context(context_length, parts_->settings.context)) {}
+    device_model(const S& on, const config& c, const weights& from, std::size_t context_length = 0)
+        : device_model(on, c, std::make_shared<const weights_on_device<Element, S>>(on, c, from), context_length) {}
+
+    /// Of weights that models share. They were made for this configuration, but that it may have their first layers only.
+    device_model(const S& on, const config& c, std::shared_ptr<const weights_on_device<Element, S>> from,
+                 std::size_t context_length = 0)
+        : parts_(std::make_unique<parts>(on, c, std::move(from))),
+          context_(checked_context(context_length, parts_->settings.context)) {
+        const std::size_t there = parts_->weight->layers().size();
+        if (c.layers > there) augur::detail::fail("a model of ", c.layers, " layers cannot have weights of ", there);
+    }
 
     /// A copy of a model that was loaded on the host.
     template <class Host>
@@ -65,7 +73,8 @@ class device_model {
     std::size_t context_length() const { return context_; }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
-    std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
+    /// Of the weights, which other models may share.
+    std::size_t memory_bytes() const { return parts_->weight->memory_bytes(); }
     const S& system() const { return parts_->on; }
 
     sequence_type make_sequence() const { return {parts_->on, parts_->forward.layout()}; }
@@ -221,12 +230,12 @@ class device_model {
  private:
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
-        parts(const S& system, config c, const weights& from)
-            : on(system), settings(std::move(c)), weight(on, settings, from), forward(on, settings, weight) {}
+        parts(const S& system, const config& c, std::shared_ptr<const weights_on_device<Element, S>> from)
+            : on(system), settings(c), weight(std::move(from)), forward(on, settings, *weight) {}
 
         S on;
         config settings;
-        weights_on_device<Element, S> weight;
+        std::shared_ptr<const weights_on_device<Element, S>> weight;
         std::mutex busy;
         forward_pass<Element, S> forward;
     };

@@ -42,7 +42,7 @@ class weights_on_device {
             augur::detail::fail("a model on a device has a head of all ", c.vocabulary, " tokens, but this one's has ",
                                 from.head_tokens.size());
         }
-        if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
+        check_heads(c);
         std::vector<float> row(c.width);
         std::vector<Element> rows(c.vocabulary * c.width);
         for (std::size_t id = 0; id < c.vocabulary; ++id) {
@@ -54,6 +54,19 @@ class weights_on_device {
         final_norm_ = kernels::buffer<float, S>(on, std::span<const float>(from.final_norm));
         head_ = tiles(on, {&from.output()});
         for (const auto& layer : from.layers) layers_.push_back(upload(on, *layer));
+        const auto frequencies = rotary_frequencies(c);
+        frequencies_ = kernels::buffer<double, S>(on, std::span<const double>(frequencies));
+    }
+
+    /// Made elsewhere, for this configuration: vocabulary x width numbers, a head, norms of `width` floats.
+    weights_on_device(const S& on, const config& c, kernels::buffer<Element, S> embedding,
+                      kernels::tiled_matrix<Element, S> head, std::vector<layer_on_device<Element, S>> layers,
+                      kernels::buffer<float, S> final_norm)
+        : embedding_(std::move(embedding)),
+          final_norm_(std::move(final_norm)),
+          head_(std::move(head)),
+          layers_(std::move(layers)) {
+        check_heads(c);
         const auto frequencies = rotary_frequencies(c);
         frequencies_ = kernels::buffer<double, S>(on, std::span<const double>(frequencies));
     }
@@ -72,6 +85,10 @@ class weights_on_device {
  private:
     using matrix = backend::host::packed_matrix;
     using tiled = kernels::tiled_matrix<Element, S>;
+
+    static void check_heads(const config& c) {
+        if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
+    }
 
     /// The rows of several matrices, one matrix after the other.
     static tiled tiles(const S& on, std::vector<const matrix*> of) {

@@ -1,0 +1,338 @@
+#include <algorithm>
+#include <augur/accept/exact.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/testing/compare_rows.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/llama/device/device_model.hpp"
+#include "augur/llama/device/synthetic.hpp"
+
+namespace device = augur::llama::device;
+namespace kernels = augur::backend::device;
+using augur::token;
+using device::matrix_name, device::random_matrix;
+using kernels::bfloat16, kernels::binary16, kernels::played_system;
+
+namespace {
+
+constexpr std::size_t first_deep = 2;
+
+/// Odd sizes, none a multiple of a tile's.
+augur::llama::config odd_shape() {
+    auto c = device::known_shape("8b", 3);
+    c.width = 37;
+    c.heads = 6;
+    c.key_value_heads = 3;
+    c.head_size = c.rotary_size = 6;
+    c.feed_forward = 43;
+    c.vocabulary = 51;
+    return c;
+}
+
+augur::llama::config small_shape(bool tied) {
+    auto c = device::known_shape(tied ? "3b" : "8b", 6);
+    c.width = 64;
+    c.heads = 8;
+    c.key_value_heads = 4;
+    c.head_size = c.rotary_size = 8;
+    c.feed_forward = 96;
+    c.vocabulary = 300;
+    return c;
+}
+
+template <class Element>
+using shared_weights = std::shared_ptr<const device::weights_on_device<Element, played_system>>;
+
+template <class Element>
+shared_weights<Element> made(const device::synthetic& of, bool backwards = false) {
+    return device::make_weights<Element>(played_system{backwards}, of);
+}
+
+/// A matrix's padded numbers, row after row.
+template <class Element>
+std::vector<float> unpacked(const kernels::tiled_view<Element>& view) {
+    using layout = kernels::tile_layout;
+    const std::size_t depth = view.padded_depth();
+    std::vector<float> out(view.panels * layout::rows * depth);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::size_t row = i / depth, k = i % depth;
+        const auto* const tile =
+            view.fragments + (row / layout::rows * view.blocks + k / layout::depth) * layout::fragments;
+        const std::size_t place = layout::place(row % layout::rows, k % layout::depth);
+        const std::uint32_t word = tile[place / 8].words[place % 8 / 2];
+        out[i] = Element::from_bits(static_cast<std::uint16_t>(word >> place % 2 * 16)).value();
+    }
+    return out;
+}
+
+/// What the matrix is to be, from its numbers one at a time.
+template <class Element>
+std::vector<float> expected(const random_matrix& of, std::size_t rows, std::size_t depth) {
+    std::vector<float> out(rows * depth);
+    for (std::size_t row = 0; row < of.rows; ++row) {
+        for (std::size_t k = 0; k < of.depth; ++k) {
+            out[row * depth + k] = Element::of(of.four(row, k / 4 * 4)[k % 4]).value();
+        }
+    }
+    return out;
+}
+
+/// Every matrix of a model, by its layer, unpacked.
+template <class Element>
+std::vector<std::vector<float>> matrices(const device::weights_on_device<Element, played_system>& of) {
+    std::vector<std::vector<float>> out{unpacked(of.head())};
+    for (const auto& layer : of.layers()) {
+        for (const auto* each : {&layer.query_key_value, &layer.attention_output, &layer.gate_up, &layer.down}) {
+            out.push_back(unpacked(each->view()));
+        }
+    }
+    return out;
+}
+
+double mean(const std::vector<float>& of, double power) {
+    double sum = 0;
+    for (const float x : of) sum += std::pow(static_cast<double>(x), power);
+    return sum / static_cast<double>(of.size());
+}
+
+void refuses(const std::function<void()>& what, const std::string& text) {
+    BOOST_CHECK_EXCEPTION(what(), augur::error,
+                          [&](const augur::error& e) { return std::string(e.what()).find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(llama_device_synthetic)
+
+template <class Element>
+void check_matrices(bool backwards) {
+    const auto c = odd_shape();
+    const std::uint64_t seed = 0x500000003;
+    const auto w = made<Element>({c, seed, 1, 0.5f}, backwards);
+    const auto check = [&](const kernels::tiled_view<Element>& view, const random_matrix& from) {
+        BOOST_TEST(view.rows == from.rows);
+        BOOST_TEST(
+            (unpacked(view) == expected<Element>(from, view.panels * kernels::tile_layout::rows, view.padded_depth())));
+    };
+    check(w->head(), {seed, matrix_name::head, 0, 51, 37});
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto& layer = w->layers()[i];
+        const float gain = i < 1 ? 1 : 0.5f;
+        check(layer.query_key_value.view(), {seed, matrix_name::query_key_value, i, 72, 37});
+        check(layer.attention_output.view(), {seed, matrix_name::attention_output, i, 37, 36, gain / 4});
+        check(layer.gate_up.view(), {seed, matrix_name::gate_up, i, 96, 37});
+        check(layer.down.view(), {seed, matrix_name::down, i, 37, 43, gain});
+        BOOST_TEST((layer.attention_norm.on_host() == std::vector<float>(37, 1.0f)));
+        BOOST_TEST((layer.feed_forward_norm.on_host() == std::vector<float>(37, 1.0f)));
+    }
+    std::vector<float> rows;
+    for (std::size_t i = 0; i < 51 * 37; ++i) rows.push_back(w->embedding()[i].value());
+    BOOST_TEST((rows == expected<Element>({seed, matrix_name::embedding, 0, 51, 37}, 51, 37)));
+}
+
+BOOST_AUTO_TEST_CASE(every_number_is_that_of_its_name) {
+    check_matrices<bfloat16>(false);
+    check_matrices<binary16>(true);
+}
+
+/// The name is the counter {k / 4, row, matrix, layer}; 24 bits of each word count.
+BOOST_AUTO_TEST_CASE(numbers_are_whole_multiples_of_a_unit) {
+    const random_matrix m(0x100000002, matrix_name::gate_up, 2, 20, 48);
+    const auto words = augur::random::philox4x32({5, 7, 4, 2}, {2, 1});
+    const auto numbers = m.four(7, 20);
+    for (std::size_t i = 0; i < 4; ++i) {
+        const double multiple = static_cast<double>(numbers[i]) / static_cast<double>(m.unit);
+        const double fraction = static_cast<double>(words[i]) * 0x1p-8 - 0x1p23;
+        BOOST_TEST(std::abs(multiple - fraction) <= 1.5);
+        BOOST_TEST(std::abs(multiple) < 0x1p23);
+    }
+    BOOST_TEST(static_cast<double>(m.unit) == 0.25 * 0x1p-23, boost::test_tools::tolerance(1e-7));
+    BOOST_TEST((m.four(20, 0) == std::array<float, 4>{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tied_head_is_the_embedding) {
+    auto c = odd_shape();
+    c.tied_head = true;
+    const auto w = made<bfloat16>({c, 4});
+    const auto head = unpacked(w->head());
+    for (std::size_t i = 0; i < 51 * 37; ++i) {
+        BOOST_REQUIRE(head[i / 37 * w->head().padded_depth() + i % 37] == w->embedding()[i].value());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_are_equal_bits_and_nothing_else_is) {
+    const auto c = odd_shape();
+    const auto first = matrices(*made<bfloat16>({c, 1})), again = matrices(*made<bfloat16>({c, 1}, true));
+    BOOST_TEST((first == again));
+    for (const std::uint64_t seed : {std::uint64_t{2}, std::uint64_t{1} << 32 | 1}) {
+        const auto other = matrices(*made<bfloat16>({c, seed}));
+        for (std::size_t i = 0; i < first.size(); ++i) BOOST_TEST((first[i] != other[i]));
+    }
+    // Rows of all matrices are different from each other, as far as they have numbers of the same places.
+    std::vector<std::vector<float>> rows;
+    for (std::size_t name = 0; name < 6; ++name) {
+        for (std::size_t layer = 0; layer < 2; ++layer) {
+            const random_matrix of(1, static_cast<matrix_name>(name), layer, 20, 37);
+            const auto numbers = expected<bfloat16>(of, 20, 37);
+            for (auto row = numbers.begin(); row != numbers.end(); row += 37) rows.emplace_back(row, row + 37);
+        }
+    }
+    std::sort(rows.begin(), rows.end());
+    BOOST_TEST((std::adjacent_find(rows.begin(), rows.end()) == rows.end()));
+}
+
+/// Sixty thousand uniform numbers: five standard errors.
+BOOST_AUTO_TEST_CASE(numbers_have_the_deviation_that_is_promised) {
+    for (const float gain : {1.0f, 0.125f}) {
+        const random_matrix of(9, matrix_name::down, 3, 300, 200, gain);
+        const auto numbers = expected<binary16>(of, 300, 200);
+        const double deviation = static_cast<double>(gain) / std::sqrt(200.0), size = 60000;
+        BOOST_TEST(std::abs(mean(numbers, 1)) < 5 * deviation / std::sqrt(size));
+        BOOST_TEST(std::abs(mean(numbers, 2) / (deviation * deviation) - 1) < 5 * std::sqrt(0.8 / size));
+        BOOST_TEST(static_cast<double>(*std::max_element(numbers.begin(), numbers.end())) <
+                   1.001 * std::sqrt(3.0) * deviation);
+    }
+}
+
+/// How many of 60 tokens, chosen greedily by a model, its first layers choose too.
+std::size_t agreement(bool tied, float depth_scale) {
+    const auto c = small_shape(tied);
+    const auto w = made<bfloat16>({c, 7, first_deep, depth_scale});
+    auto shallow = c;
+    shallow.layers = first_deep;
+    const device::device_model<bfloat16, played_system> target({}, c, w), draft({}, shallow, w);
+    BOOST_TEST(draft.layer_count() == first_deep);
+    auto a = target.make_sequence();
+    auto b = draft.make_sequence();
+    const auto best = [](augur::logit_row row) { return std::max_element(row.begin(), row.end()) - row.begin(); };
+    std::size_t same = 0;
+    std::vector<token> next = {1, 2, 3, 4, 5};
+    for (int i = 0; i < 60; ++i) {
+        const auto chosen = best(target.extend(a, next, 1)[0]);
+        same += chosen == best(draft.extend(b, next, 1)[0]) ? 1 : 0;
+        next = {static_cast<token>(chosen)};
+    }
+    return same;
+}
+
+BOOST_AUTO_TEST_CASE(the_scale_of_deep_layers_sets_the_agreement) {
+    for (const bool tied : {false, true}) {
+        BOOST_TEST_CONTEXT("tied " << tied) {
+            const std::size_t ordinary = agreement(tied, 1), between = agreement(tied, 0.15f);
+            BOOST_TEST(ordinary < 15u);
+            BOOST_TEST(between > ordinary + 10);
+            BOOST_TEST(between < 58u);
+            BOOST_TEST(agreement(tied, 0) == 60u);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_deep_layers_rows_are_those_of_the_exit) {
+    const auto c = small_shape(false);
+    auto shallow = c;
+    shallow.layers = first_deep;
+    const auto w = made<binary16>({c, 3, first_deep, 0});
+    const device::device_model<binary16, played_system> target({}, c, w), draft({}, shallow, w);
+    auto a = target.make_sequence();
+    auto b = draft.make_sequence();
+    const std::vector<token> tokens = {1, 2, 3, 4};
+    BOOST_TEST((augur::testing::copy_of(target.extend(a, tokens)) == augur::testing::copy_of(draft.extend(b, tokens))));
+}
+
+BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_either_format) {
+    auto c = device::known_shape("70b");
+    BOOST_TEST(c.layers == 80u);
+    c.width = 32;
+    c.heads = 4;
+    c.key_value_heads = 2;
+    c.head_size = c.rotary_size = 8;
+    c.feed_forward = 112;
+    c.vocabulary = 64;
+    const auto check = [&]<class Element>(Element) {
+        const device::device_model<Element, played_system> model({}, c, made<Element>({c, 5}));
+        auto s = model.make_sequence();
+        const auto row = model.extend(s, std::vector<token>{1, 2, 3}, 1)[0];
+        double squares = 0;
+        for (const float logit : row) squares += static_cast<double>(logit) * static_cast<double>(logit);
+        const double variance = squares / static_cast<double>(row.size());
+        BOOST_TEST(variance > 0.5);  // sums of 32 products of numbers of variance 1 and 1 / 32
+        BOOST_TEST(variance < 2);
+    };
+    check(bfloat16{});
+    check(binary16{});
+}
+
+BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
+    const auto c = small_shape(false);
+    auto shallow = c;
+    shallow.layers = first_deep;
+    const auto w = made<bfloat16>({c, 7, first_deep, 0.15f});
+    const device::device_model<bfloat16, played_system> target({}, c, w), draft({}, shallow, w);
+    augur::decode::options options;
+    options.sampling.temperature = {0};
+    options.stop.max_tokens = 40;
+    const std::vector<token> prompt = {1, 2, 3};
+    const auto ahead = augur::decode::generate(
+        augur::speculate(draft, target, augur::policy::fixed_length{5}, augur::accept::exact{}), prompt, options);
+    BOOST_TEST((ahead.tokens == augur::decode::generate(augur::plain(target), prompt, options).tokens));
+    BOOST_TEST(ahead.counts.acceptance() > 0.1);
+    BOOST_TEST(ahead.counts.acceptance() < 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(shapes_are_those_of_llama_3) {
+    struct known {
+        std::string name;
+        std::size_t layers, width, heads, head_size, feed_forward;
+        bool tied;
+    };
+    for (const known& of : {known{"1b", 16, 2048, 32, 64, 8192, true},
+                            {"3b", 28, 3072, 24, 128, 8192, true},
+                            {"8b", 32, 4096, 32, 128, 14336, false},
+                            {"70b", 80, 8192, 64, 128, 28672, false}}) {
+        const auto c = device::known_shape(of.name);
+        augur::llama::validate(c, of.name);
+        BOOST_TEST(c.layers == of.layers);
+        BOOST_TEST(c.width == of.width);
+        BOOST_TEST(c.heads == of.heads);
+        BOOST_TEST(c.key_value_heads == 8u);
+        BOOST_TEST(c.head_size == of.head_size);
+        BOOST_TEST(c.rotary_size == of.head_size);
+        BOOST_TEST(c.feed_forward == of.feed_forward);
+        BOOST_TEST(c.vocabulary == 128256u);
+        BOOST_TEST(c.context == 8192u);
+        BOOST_TEST(c.rotary_base == 500000.0);
+        BOOST_TEST(c.tied_head == of.tied);
+    }
+    BOOST_TEST(device::known_shape("70b", 2).layers == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
+    refuses([] { device::known_shape("7b"); }, "there is no shape 7b; there are 1b, 3b, 8b and 70b");
+    refuses([] { device::known_shape("8b", 33); }, "the shape 8b has 32 layers, not 33");
+    auto c = odd_shape();
+    refuses([&] { made<bfloat16>({c, 1, 4}); }, "deep layers begin after 4 layers, but the shape has 3");
+    for (const float scale : {-1.0f, INFINITY, std::numeric_limits<float>::quiet_NaN()}) {
+        refuses([&] { made<bfloat16>({c, 1, 1, scale}); }, "the depth scale is ");
+    }
+    const auto w = made<bfloat16>({c, 1, 3});
+    c.layers = 4;
+    refuses([&] { device::device_model<bfloat16, played_system>({}, c, w); },
+            "a model of 4 layers cannot have weights of 3");
+    c.key_value_heads = 4;
+    refuses([&] { made<bfloat16>({c, 1}); }, "a synthetic Llama: 6 heads cannot share 4 key-value heads equally");
+    c = odd_shape();
+    c.head_size = 7;
+    refuses([&] { made<bfloat16>({c, 1}); }, "heads of even size, not 7");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
