@@ -20,7 +20,7 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
-#include "transform/rows.hpp"
+#include "backend/device/random_rounds.hpp"
 
 namespace device = augur::backend::device;
 namespace accept = augur::accept;
@@ -30,30 +30,12 @@ using augur::prefix;
 using augur::token;
 using augur::transform::settings;
 using device::played_system;
+using namespace rounds;
 
 namespace {
 
-/// A criterion of a user's own, in no more words than on the host: what is likely enough under the target stands, and so does its
-/// favourite.
-struct likely_enough {
-    using guarantee = augur::guarantee::minimum_probability;
-    using drawing = augur::draft::sampled;
-
-    double least = 0.05;
-
-    AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
-                                            auto& draws) const {
-        if (target.probability(drafted.id) >= least || target.mode() == drafted.id) return augur::decision::accept();
-        return augur::decision::replace_with(draw(target, draws));
-    }
-
-    AUGUR_WHERE_ARGUMENTS_CAN
-    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
-        return static_cast<token>(draws.choose(target, augur::purpose::correction));
-    }
-};
+/// Forwards and backwards.
+const std::vector<played_system> played{{false}, {true}};
 
 /// Races what is left over, for the noise of weights that are no row.
 struct residual_race {
@@ -75,147 +57,6 @@ struct residual_race {
     }
 };
 
-std::vector<float> random_row(std::mt19937& random, std::size_t size) {
-    switch (random() % 4) {
-        case 0:
-            return rows::coarse(random, size);
-        case 1: {
-            auto peaked = rows::normal(random, size, 1);
-            peaked[random() % size] += 15;
-            return peaked;
-        }
-        case 2:
-            return rows::normal(random, size, 0.1f);
-        default:
-            return rows::normal(random, size, static_cast<float>(1 + random() % 4));
-    }
-}
-
-std::vector<float> invalid_row(std::mt19937& random, std::size_t size) {
-    auto row = random_row(random, size);
-    const std::size_t kind = random() % 3;
-    if (kind == 0) return std::vector<float>(size, -rows::infinity);
-    row[random() % size] = kind == 1 ? rows::infinity : rows::not_a_number;
-    return row;
-}
-
-/// One round: the target's rows after some prefix, and what was drafted, as a criterion on the host sees it and as a kernel does.
-struct one_round {
-    std::size_t vocabulary;
-    std::uint64_t seed;
-    std::size_t number;
-    settings chosen;
-    prefix before;
-    std::vector<float> target;
-    augur::proposal<point_mass> certain;
-    augur::proposal<distribution> drawn;
-    std::vector<float> weights;
-    std::vector<double> totals;
-
-    device::certain_chain certain_on_device() const { return {certain.tokens().data(), certain.size()}; }
-    device::drawn_chain drawn_on_device() const {
-        return {drawn.tokens().data(), drawn.size(), weights.data(), totals.data()};
-    }
-
-    void draft(const distribution& row, token id) {
-        certain.push(id);
-        for (std::size_t i = 0; i < vocabulary; ++i) weights.push_back(static_cast<float>(row[i]));
-        totals.push_back(row.total());
-        drawn.push(id, row);
-    }
-};
-
-/// A draft's row is the target's, more or less disturbed.
-std::vector<float> disturbed(std::mt19937& random, const std::vector<float>& target) {
-    auto row = target;
-    const auto noise = rows::normal(random, row.size(), static_cast<float>(random() % 3) / 2);
-    for (std::size_t t = 0; t < row.size(); ++t) row[t] = row[t] < rows::infinity ? row[t] + noise[t] : noise[t];
-    return row;
-}
-
-template <class Drawing>
-one_round random_round(std::mt19937& random, std::size_t vocabulary, const settings& chosen, Drawing drawing) {
-    one_round made{.vocabulary = vocabulary,
-                   .seed = std::uint64_t{random()} << 32 | random(),
-                   .number = random() % 3,
-                   .chosen = chosen,
-                   .before = prefix(rows::tokens(random, random() % 9, vocabulary)),
-                   .target = {},
-                   .certain = {},
-                   .drawn = {},
-                   .weights = {},
-                   .totals = {}};
-    const augur::transform::pipeline transform(chosen, vocabulary);
-    const augur::random::philox_chooser chooser(made.seed);
-    const std::size_t drafted = random() % 9, invalid = random() % 5 == 0 ? random() % (drafted + 1) : drafted + 1;
-    for (std::size_t i = 0; i <= drafted; ++i) {
-        const auto row = i == invalid ? invalid_row(random, vocabulary) : random_row(random, vocabulary);
-        made.target.insert(made.target.end(), row.begin(), row.end());
-        if (i == drafted) break;
-        distribution drawn_from = transform(disturbed(random, row), made.before);
-        if (drawn_from.empty()) drawn_from = distribution::point(0, vocabulary);
-        augur::position_draws draws(chooser, made.before.size() + i, made.number);
-        made.draft(drawn_from, drawing.pick(drawn_from, draws));
-    }
-    return made;
-}
-
-/// How often each outcome was seen: a comparison that always sees the same one says little.
-struct outcomes {
-    std::size_t accepted = 0, corrected = 0, bonus = 0, invalid = 0;
-};
-
-template <class Criterion>
-void check_judgement(const Criterion& criterion, one_round& played, const auto& proposed, const auto& on_device,
-                     outcomes& seen) {
-    const augur::scores scores(played.target.data(), proposed.size() + 1, played.vocabulary);
-    const augur::transform::pipeline transform(played.chosen, played.vocabulary);
-    const augur::random::philox_chooser chooser(played.seed);
-    const augur::verdict expected =
-        accept::judge(criterion, proposed, scores, transform, played.before, chooser, played.number);
-    for (const bool backwards : {false, true}) {
-        const device::round_judge<Criterion, played_system> judge({backwards}, played.vocabulary, 9, played.chosen,
-                                                                  played.seed, criterion);
-        judge.judge(played.target.data(), on_device, played.before.size(), played.number);
-        const augur::verdict made = judge.result();
-        BOOST_TEST(made.drafted == expected.drafted);
-        BOOST_TEST(made.accepted == expected.accepted);
-        BOOST_TEST(made.next == expected.next);
-        BOOST_TEST(judge.decided()->valid == (expected.invalid_row() ? 0u : 1u));
-    }
-    const bool all = expected.accepted == proposed.size();
-    seen.accepted += expected.accepted;
-    seen.invalid += expected.invalid_row();
-    seen.bonus += !proposed.empty() && all && !expected.invalid_row();
-    seen.corrected += !all && !expected.invalid_row();
-}
-
-/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty.
-template <class Criterion>
-void check_parity(const Criterion& criterion, const std::vector<float>& temperatures) {
-    std::mt19937 random(7);
-    outcomes seen;
-    for (const std::size_t vocabulary : {2u, 255u, 257u, 5000u}) {
-        const int repeats = vocabulary < 5000 ? 60 : 25;
-        for (int repeat = 0; repeat < repeats; ++repeat) {
-            settings chosen;
-            chosen.temperature.value = temperatures[random() % temperatures.size()];
-            one_round played = random_round(random, vocabulary, chosen, typename Criterion::drawing{});
-            BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {
-                check_judgement(criterion, played, played.certain, played.certain_on_device(), seen);
-                check_judgement(criterion, played, played.drawn, played.drawn_on_device(), seen);
-            }
-        }
-    }
-    BOOST_TEST(seen.accepted > 100u);
-    BOOST_TEST(seen.corrected > 50u);
-    BOOST_TEST(seen.bonus > 10u);
-    BOOST_TEST(seen.invalid > 10u);
-}
-
-/// Greedy now and then; one that changes nothing; others.
-const std::vector<float> sampled{1, 1, 0.7f, 1.6f, 0};
-
 template <class Criterion = accept::coupled>
 std::string refusal(const settings& chosen, std::size_t vocabulary = 5, std::size_t most_rows = 9) {
     try {
@@ -233,39 +74,39 @@ BOOST_AUTO_TEST_SUITE(backend_accept_chain)
 static_assert(device::KernelCriterion<accept::fuzzy<augur::measure::kl>> && device::KernelCriterion<likely_enough>);
 
 BOOST_AUTO_TEST_CASE(exact) {
-    check_parity(accept::exact{}, {0});
+    check_parity(played, accept::exact{}, {0});
 }
 
 BOOST_AUTO_TEST_CASE(rejection_sampling) {
-    check_parity(accept::rejection_sampling{}, sampled);
+    check_parity(played, accept::rejection_sampling{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(coupled) {
-    check_parity(accept::coupled{}, sampled);
+    check_parity(played, accept::coupled{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(fuzzy) {
-    check_parity(accept::fuzzy<augur::measure::jensen_shannon>{0.1}, sampled);
-    check_parity(accept::fuzzy<augur::measure::total_variation>{0.3}, sampled);
-    check_parity(accept::fuzzy<augur::measure::hellinger>{0.3}, sampled);
-    check_parity(accept::fuzzy<augur::measure::reverse_kl>{0.5}, sampled);
+    check_parity(played, accept::fuzzy<augur::measure::jensen_shannon>{0.1}, sampled);
+    check_parity(played, accept::fuzzy<augur::measure::total_variation>{0.3}, sampled);
+    check_parity(played, accept::fuzzy<augur::measure::hellinger>{0.3}, sampled);
+    check_parity(played, accept::fuzzy<augur::measure::reverse_kl>{0.5}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(rejection_then_fuzzy) {
-    check_parity(accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, sampled);
+    check_parity(played, accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
-    check_parity(likely_enough{}, sampled);
+    check_parity(played, likely_enough{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
     std::mt19937 random(8);
     outcomes seen;
     for (int repeat = 0; repeat < 100; ++repeat) {
-        one_round played = random_round(random, 700, {}, augur::draft::sampled{});
-        check_judgement(residual_race{}, played, played.certain, played.certain_on_device(), seen);
-        check_judgement(residual_race{}, played, played.drawn, played.drawn_on_device(), seen);
+        one_round made = random_round(random, 700, {}, augur::draft::sampled{});
+        check_judgement(played, residual_race{}, made, made.certain, seen);
+        check_judgement(played, residual_race{}, made, made.drawn, seen);
     }
     BOOST_TEST(seen.corrected > 100u);
 }
@@ -273,22 +114,22 @@ BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
 /// Two logits so near each other that both weigh 1: of weights the first is the largest, of logits the second.
 BOOST_AUTO_TEST_CASE(the_mode_is_that_of_the_weights) {
     for (const std::size_t last : {1u, 300u}) {
-        one_round played{.vocabulary = last + 1,
-                         .seed = 1,
-                         .number = 0,
-                         .chosen = {},
-                         .before = {},
-                         .target = {},
-                         .certain = {},
-                         .drawn = {},
-                         .weights = {},
-                         .totals = {}};
-        played.target.assign(2 * played.vocabulary, -4.0f);
-        played.target[0] = 0.0f;
-        played.target[last] = 1e-9f;
-        played.draft(distribution::point(0, played.vocabulary), 0);
+        one_round made{.vocabulary = last + 1,
+                       .seed = 1,
+                       .number = 0,
+                       .chosen = {},
+                       .before = {},
+                       .target = {},
+                       .certain = {},
+                       .drawn = {},
+                       .weights = {},
+                       .totals = {}};
+        made.target.assign(2 * made.vocabulary, -4.0f);
+        made.target[0] = 0.0f;
+        made.target[last] = 1e-9f;
+        made.draft(distribution::point(0, made.vocabulary), 0);
         outcomes seen;
-        check_judgement(likely_enough{0.9}, played, played.certain, played.certain_on_device(), seen);
+        check_judgement(played, likely_enough{0.9}, made, made.certain, seen);
         BOOST_TEST(seen.accepted == 1u);
     }
 }
@@ -298,11 +139,12 @@ BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
     std::mt19937 random(9);
     const device::round_judge<accept::rejection_sampling, played_system> judge({}, 600, 9, {}, 5);
     for (int repeat = 0; repeat < 50; ++repeat) {
-        const one_round played = random_round(random, 600, {}, augur::draft::sampled{});
-        judge.judge(played.target.data(), played.drawn_on_device(), played.before.size(), played.number);
+        const one_round made = random_round(random, 600, {}, augur::draft::sampled{});
+        const round_on_device<played_system> there({}, made);
+        judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         const augur::verdict first = judge.result();
         const device::round_judge<accept::rejection_sampling, played_system> fresh({}, 600, 9, {}, 5);
-        fresh.judge(played.target.data(), played.drawn_on_device(), played.before.size(), played.number);
+        fresh.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         BOOST_TEST(first.accepted == fresh.result().accepted);
         BOOST_TEST(first.next == fresh.result().next);
     }

@@ -1,0 +1,381 @@
+// What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with random
+// weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
+//
+//   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
+//                [--repeat 9] [--seed 1] [--json FILE]
+//
+// The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other layers
+// is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns. Exit code 77
+// where there is no GPU, 1 if a text differs from plain decoding's.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "augur/accept/exact.hpp"
+#include "augur/backend/device/cuda_system.hpp"
+#include "augur/decode/session.hpp"
+#include "augur/decode/speculator.hpp"
+#include "augur/decode/step.hpp"
+#include "augur/detail/stopwatch.hpp"
+#include "augur/llama/device/device_model.hpp"
+#include "augur/llama/device/synthetic.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/tune/throughput.hpp"
+#include "augur/types/error.hpp"
+
+namespace {
+
+using namespace augur;
+using backend::device::bfloat16, backend::device::check_cuda, backend::device::cuda_system;
+using model_type = llama::device::device_model<bfloat16, cuda_system>;
+
+struct settings {
+    std::string shape = "8b", json;
+    std::size_t layers = 0, context = 4096, exit = 0, length = 5, tokens = 128, repeat = 9, seed = 1;
+    double acceptance = 0.8;
+};
+
+settings read(int argc, char** argv) {
+    settings s;
+    const std::map<std::string, std::string*> texts{{"--shape", &s.shape}, {"--json", &s.json}};
+    const std::map<std::string, std::size_t*> numbers{
+        {"--layers", &s.layers}, {"--context", &s.context}, {"--exit", &s.exit}, {"--length", &s.length},
+        {"--tokens", &s.tokens}, {"--repeat", &s.repeat},   {"--seed", &s.seed}};
+    for (int i = 1; i < argc; i += 2) {
+        const std::string key = argv[i];
+        if (i + 1 == argc) detail::fail(key, " lacks its value");
+        if (const auto text = texts.find(key); text != texts.end()) {
+            *text->second = argv[i + 1];
+        } else if (const auto number = numbers.find(key); number != numbers.end()) {
+            *number->second = std::stoul(argv[i + 1]);
+        } else if (key == "--acceptance") {
+            s.acceptance = std::stod(argv[i + 1]);
+        } else {
+            detail::fail("there is no option ", key);
+        }
+    }
+    if (s.repeat == 0 || s.tokens == 0 || s.length == 0) detail::fail("--repeat, --tokens and --length begin at 1");
+    return s;
+}
+
+double median(std::vector<double> of) {
+    std::sort(of.begin(), of.end());
+    return (of[(of.size() - 1) / 2] + of[of.size() / 2]) / 2;
+}
+
+/// Measures on the device what is launched.
+class device_watch {
+ public:
+    device_watch() {
+        check_cuda(cudaEventCreate(&begin_), "making an event");
+        check_cuda(cudaEventCreate(&end_), "making an event");
+    }
+    ~device_watch() {
+        cudaEventDestroy(begin_);
+        cudaEventDestroy(end_);
+    }
+    device_watch(const device_watch&) = delete;
+    device_watch& operator=(const device_watch&) = delete;
+
+    template <class Launch>
+    double seconds(const cuda_system& on, const Launch& launch) const {
+        check_cuda(cudaEventRecord(begin_, on.stream), "recording an event");
+        launch();
+        check_cuda(cudaEventRecord(end_, on.stream), "recording an event");
+        on.wait();
+        float milliseconds = 0;
+        check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading events");
+        return static_cast<double>(milliseconds) * 1e-3;
+    }
+
+ private:
+    cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+struct machine {
+    std::string name;
+    int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
+    double bandwidth = 0;  ///< bytes a second, read and written, of a copy within the device
+};
+
+machine describe(const settings& s) {
+    machine m;
+    int current = 0;
+    cudaDeviceProp found;
+    check_cuda(cudaGetDevice(&current), "asking for the current GPU");
+    check_cuda(cudaGetDeviceProperties(&found, current), "asking what the GPU is");
+    m.name = found.name;
+    check_cuda(cudaDriverGetVersion(&m.driver), "asking for the driver's version");
+    check_cuda(cudaRuntimeGetVersion(&m.runtime), "asking for the runtime's version");
+    check_cuda(cudaDeviceGetAttribute(&m.clock_khz, cudaDevAttrClockRate, current), "asking for the clock");
+    check_cuda(cudaDeviceGetAttribute(&m.memory_clock_khz, cudaDevAttrMemoryClockRate, current),
+               "asking for the clock");
+    const cuda_system on;
+    const std::size_t bytes = std::size_t{1} << 30;
+    const backend::device::buffer<std::byte, cuda_system> from(on, bytes), to(on, bytes);
+    on.clear(from.data(), bytes);
+    const device_watch watch;
+    std::vector<double> times;
+    for (std::size_t i = 0; i <= s.repeat; ++i) {
+        const double taken = watch.seconds(on, [&] { on.copy(to.data(), from.data(), bytes); });
+        if (i > 0) times.push_back(taken);  // the first warms up
+    }
+    m.bandwidth = 2 * static_cast<double>(bytes) / median(times);
+    return m;
+}
+
+/// A target and the draft that shares its weights.
+struct family {
+    std::shared_ptr<const llama::device::weights_on_device<bfloat16, cuda_system>> weights;
+    model_type target, draft;
+
+    static family make(const llama::config& shape, const settings& s, double depth_scale) {
+        const cuda_system on;
+        const auto made =
+            llama::device::make_weights<bfloat16>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
+        llama::config shallow = shape;
+        shallow.layers = s.exit;
+        return {made, model_type(on, shape, made), model_type(on, shallow, made)};
+    }
+    /// Of the target's weights, those that a pass reads.
+    double bytes() const {
+        const llama::config& c = target.configuration();
+        return static_cast<double>(target.memory_bytes() - c.vocabulary * c.width * sizeof(bfloat16));
+    }
+};
+
+std::vector<token> some_text(const model_type& of, std::size_t size) {
+    std::vector<token> text(size);
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<token>((i * 7919 + 13) % of.vocabulary_size());
+    return text;
+}
+
+/// Seconds of a pass over so many rows.
+struct pass {
+    std::size_t rows = 0;
+    double device = 0;  ///< from the first kernel to the last
+    double wall = 0;    ///< until the rows are on the host
+};
+
+/// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of rows.
+std::vector<pass> measure(const model_type& model, const std::vector<std::size_t>& rows, const settings& s) {
+    const auto text = some_text(model, std::max<std::size_t>(s.context, 64));
+    auto sequence = model.make_sequence();
+    model.extend_there(sequence, std::span(text).first(s.context), 0);
+    const device_watch watch;
+    std::vector<std::vector<double>> device(rows.size()), wall(rows.size());
+    for (std::size_t round = 0; round <= s.repeat; ++round) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto tokens = std::span(text).first(rows[i]);
+            const double on_device =
+                watch.seconds(model.system(), [&] { model.extend_there(sequence, tokens, rows[i]); });
+            model.truncate(sequence, s.context);
+            const detail::stopwatch since;
+            model.extend(sequence, tokens);
+            const double in_all = since.seconds();
+            model.truncate(sequence, s.context);
+            if (round == 0) continue;  // warms up
+            device[i].push_back(on_device);
+            wall[i].push_back(in_all);
+        }
+    }
+    std::vector<pass> out;
+    for (std::size_t i = 0; i < rows.size(); ++i) out.push_back({rows[i], median(device[i]), median(wall[i])});
+    return out;
+}
+
+/// A greedy text, and what it took after the prompt.
+struct decoding {
+    std::vector<token> tokens;
+    statistics counts;
+    double rate = 0;  ///< tokens a second
+};
+
+template <class Scheme>
+decoding decode_greedily(const Scheme& scheme, const std::vector<token>& prompt, std::size_t tokens) {
+    transform::settings sampling;
+    sampling.temperature = {0};
+    commit::stop_conditions stop;
+    stop.max_tokens = tokens;
+    decode::session<Scheme> session(scheme, prompt, sampling, stop, random::philox_chooser(0));
+    scheme.target().system().wait();
+    const detail::stopwatch since;
+    while (session.finished == finish_reason::running) decode::step(scheme, session);
+    const double taken = since.seconds();
+    const auto made = session.committed.generated();
+    return {{made.begin(), made.end()}, session.counts, static_cast<double>(made.size()) / taken};
+}
+
+decoding speculate_greedily(const family& of, const settings& s, std::size_t prompt, std::size_t tokens) {
+    const auto scheme = speculate(of.draft, of.target, policy::fixed_length{s.length}, accept::exact{});
+    return decode_greedily(scheme, some_text(of.target, prompt), tokens);
+}
+
+/// By position: the share of tokens that stand where those before them do.
+std::vector<double> acceptance_by_position(const decoding& of) {
+    std::vector<double> rates;
+    std::size_t judged = 0;
+    for (const auto& at : of.counts.stages.back().positions) {
+        if (rates.empty()) judged = at.drafted;
+        rates.push_back(judged == 0 ? 0 : static_cast<double>(at.accepted) / static_cast<double>(judged));
+        judged = at.accepted;
+    }
+    return rates;
+}
+
+/// The same over all positions.
+double acceptance(const decoding& of) {
+    const auto& positions = of.counts.stages.back().positions;
+    std::size_t judged = 0, accepted = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        judged += i == 0 ? positions[i].drafted : positions[i - 1].accepted;
+        accepted += positions[i].accepted;
+    }
+    return judged == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(judged);
+}
+
+/// The scale at which about that share of the draft's tokens stands, by short texts: six halvings of its logarithm.
+double find_depth_scale(const llama::config& shape, const settings& s) {
+    double low = 0x1p-10, high = 1;
+    for (int i = 0; i < 6; ++i) {
+        const double middle = std::sqrt(low * high);
+        const family made = family::make(shape, s, middle);
+        (acceptance(speculate_greedily(made, s, 64, 128)) > s.acceptance ? low : high) = middle;
+    }
+    return std::sqrt(low * high);
+}
+
+struct comparison {
+    double depth_scale = 0, acceptance = 0, accepted_length = 0, plain_rate = 0, rate = 0;
+    double predicted_by_device = 0, predicted_by_wall = 0;  ///< tokens a second
+    bool identical = true;
+};
+
+comparison compare(const family& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
+    comparison out;
+    std::vector<double> plain_rates, rates;
+    const auto prompt = some_text(of.target, s.context);
+    std::optional<decoding> last;
+    for (std::size_t i = 0; i < s.repeat; ++i) {
+        const decoding plain_one = decode_greedily(plain(of.target), prompt, s.tokens);
+        last = speculate_greedily(of, s, s.context, s.tokens);
+        plain_rates.push_back(plain_one.rate);
+        rates.push_back(last->rate);
+        out.identical = out.identical && plain_one.tokens == last->tokens;
+    }
+    out.plain_rate = median(plain_rates);
+    out.rate = median(rates);
+    out.acceptance = acceptance(*last);
+    out.accepted_length = last->counts.accepted_length();
+    const double kept = tune::expected_length(acceptance_by_position(*last)) / static_cast<double>(s.length + 1);
+    const auto verifying =
+        std::find_if(passes.begin(), passes.end(), [&](const pass& each) { return each.rows == s.length + 1; });
+    const auto predicted = [&](double drafting, double pass_seconds) {
+        const tune::verification link{s.length, kept, pass_seconds};
+        return tune::throughput(1 / drafting, std::span(&link, 1));
+    };
+    out.predicted_by_device = predicted(draft.device, verifying->device);
+    out.predicted_by_wall = predicted(draft.wall, verifying->wall);
+    return out;
+}
+
+void print(const machine& m, const family& of, const std::vector<pass>& passes, const pass& draft,
+           const comparison& c) {
+    std::printf(
+        "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
+        m.name.c_str(), m.driver, m.runtime, m.clock_khz / 1000, m.memory_clock_khz / 1000, m.bandwidth * 1e-9);
+    std::printf("%.2f GB of weights a pass\n%4s %10s %8s %10s %10s %10s\n", of.bytes() * 1e-9, "n", "device ms",
+                "ratio", "bandwidth", "wall ms", "host ms");
+    for (const pass& each : passes) {
+        std::printf("%4zu %10.3f %8.3f %9.1f%% %10.3f %10.3f\n", each.rows, each.device * 1e3,
+                    each.device / passes.front().device, 100 * of.bytes() / each.device / m.bandwidth, each.wall * 1e3,
+                    (each.wall - each.device) * 1e3);
+    }
+    std::printf("draft of %zu layers: %.3f ms on the device, %.3f ms in all\n", of.draft.layer_count(),
+                draft.device * 1e3, draft.wall * 1e3);
+    std::printf("depth scale %.5f: acceptance %.3f, accepted length %.2f, texts %s\n", c.depth_scale, c.acceptance,
+                c.accepted_length, c.identical ? "identical" : "DIFFERENT");
+    std::printf(
+        "plain %.1f, ahead %.1f tokens/s: speedup %.3f; predicted from wall times %.1f, from device times %.1f\n",
+        c.plain_rate, c.rate, c.rate / c.plain_rate, c.predicted_by_wall, c.predicted_by_device);
+}
+
+std::string json(const settings& s, const machine& m, const family& of, const std::vector<pass>& passes,
+                 const pass& draft, const comparison& c) {
+    std::ostringstream out;
+    out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
+        << ", \"clock_khz\": " << m.clock_khz << ", \"memory_clock_khz\": " << m.memory_clock_khz
+        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape
+        << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context << ", \"seed\": " << s.seed
+        << ", \"repeat\": " << s.repeat << ", \"weight_bytes\": " << of.bytes() << ",\n \"passes\": [";
+    for (const pass& each : passes) {
+        out << (&each == &passes.front() ? "" : ", ") << "\n  {\"rows\": " << each.rows
+            << ", \"device_seconds\": " << each.device << ", \"wall_seconds\": " << each.wall
+            << ", \"ratio\": " << each.device / passes.front().device
+            << ", \"bandwidth_share\": " << of.bytes() / each.device / m.bandwidth << '}';
+    }
+    out << "],\n \"draft\": {\"layers\": " << of.draft.layer_count() << ", \"device_seconds\": " << draft.device
+        << ", \"wall_seconds\": " << draft.wall << "},\n \"decoding\": {\"length\": " << s.length
+        << ", \"tokens\": " << s.tokens << ", \"depth_scale\": " << c.depth_scale
+        << ", \"acceptance\": " << c.acceptance << ", \"accepted_length\": " << c.accepted_length
+        << ", \"identical\": " << (c.identical ? "true" : "false") << ", \"plain_rate\": " << c.plain_rate
+        << ", \"rate\": " << c.rate << ", \"speedup\": " << c.rate / c.plain_rate
+        << ", \"predicted_by_wall\": " << c.predicted_by_wall << ", \"predicted_by_device\": " << c.predicted_by_device
+        << "}}\n";
+    return out.str();
+}
+
+bool run(settings s) {
+    const llama::config shape = llama::device::known_shape(s.shape, s.layers);
+    if (s.exit == 0) s.exit = std::max<std::size_t>(1, shape.layers / 16);
+    std::vector<std::size_t> rows{1, 2, 4, 8, 16, 32, 64, s.length + 1};
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    if (s.context == 0 || s.context + std::max(rows.back(), s.tokens) > shape.context) {
+        detail::fail("--context ", s.context, " and what follows exceed 1 ... ", shape.context);
+    }
+    const machine m = describe(s);
+    const double depth_scale = find_depth_scale(shape, s);
+    const family made = family::make(shape, s, depth_scale);
+    const auto passes = measure(made.target, rows, s);
+    const pass draft = measure(made.draft, {1}, s).front();
+    comparison compared = compare(made, s, passes, draft);
+    compared.depth_scale = depth_scale;
+    print(m, made, passes, draft, compared);
+    if (!s.json.empty()) {
+        std::ofstream out(s.json);
+        out << json(s, m, made, passes, draft, compared);
+        if (!out.flush()) detail::fail("cannot write ", s.json);
+    }
+    return compared.identical;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const settings chosen = read(argc, argv);
+        int count = 0;
+        if (const auto status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
+            std::fprintf(stderr, "bench_device: there is no GPU (%s)\n", cudaGetErrorString(status));
+            return 77;
+        }
+        return run(chosen) ? 0 : 1;
+    } catch (const std::exception& caught) {
+        std::fprintf(stderr, "bench_device: %s\n", caught.what());
+        return 1;
+    }
+}

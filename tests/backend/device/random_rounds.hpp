@@ -1,0 +1,210 @@
+#pragma once
+// Random rounds, judged on the host and on a system, for tests that compare the two.
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "augur/accept/judge.hpp"
+#include "augur/backend/device/round.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/scores.hpp"
+#include "transform/rows.hpp"
+
+namespace rounds {
+
+namespace device = augur::backend::device;
+using augur::distribution;
+using augur::point_mass;
+using augur::prefix;
+using augur::token;
+using augur::transform::settings;
+
+/// A criterion of a user's own, in no more words than on the host: what is likely enough under the target stands, and so does its
+/// favourite.
+struct likely_enough {
+    using guarantee = augur::guarantee::minimum_probability;
+    using drawing = augur::draft::sampled;
+
+    double least = 0.05;
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim>
+    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
+                                            auto& draws) const {
+        if (target.probability(drafted.id) >= least || target.mode() == drafted.id) return augur::decision::accept();
+        return augur::decision::replace_with(draw(target, draws));
+    }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, augur::purpose::correction));
+    }
+};
+
+inline std::vector<float> random_row(std::mt19937& random, std::size_t size) {
+    switch (random() % 4) {
+        case 0:
+            return rows::coarse(random, size);
+        case 1: {
+            auto peaked = rows::normal(random, size, 1);
+            peaked[random() % size] += 15;
+            return peaked;
+        }
+        case 2:
+            return rows::normal(random, size, 0.1f);
+        default:
+            return rows::normal(random, size, static_cast<float>(1 + random() % 4));
+    }
+}
+
+inline std::vector<float> invalid_row(std::mt19937& random, std::size_t size) {
+    auto row = random_row(random, size);
+    const std::size_t kind = random() % 3;
+    if (kind == 0) return std::vector<float>(size, -rows::infinity);
+    row[random() % size] = kind == 1 ? rows::infinity : rows::not_a_number;
+    return row;
+}
+
+/// One round: the target's rows after some prefix, and what was drafted, as a criterion on the host sees it and as a kernel does.
+struct one_round {
+    std::size_t vocabulary;
+    std::uint64_t seed;
+    std::size_t number;
+    settings chosen;
+    prefix before;
+    std::vector<float> target;
+    augur::proposal<point_mass> certain;
+    augur::proposal<distribution> drawn;
+    std::vector<float> weights;
+    std::vector<double> totals;
+
+    void draft(const distribution& row, token id) {
+        certain.push(id);
+        for (std::size_t i = 0; i < vocabulary; ++i) weights.push_back(static_cast<float>(row[i]));
+        totals.push_back(row.total());
+        drawn.push(id, row);
+    }
+};
+
+/// A draft's row is the target's, more or less disturbed.
+inline std::vector<float> disturbed(std::mt19937& random, const std::vector<float>& target) {
+    auto row = target;
+    const auto noise = rows::normal(random, row.size(), static_cast<float>(random() % 3) / 2);
+    for (std::size_t t = 0; t < row.size(); ++t) row[t] = row[t] < rows::infinity ? row[t] + noise[t] : noise[t];
+    return row;
+}
+
+template <class Drawing>
+one_round random_round(std::mt19937& random, std::size_t vocabulary, const settings& chosen, Drawing drawing) {
+    one_round made{.vocabulary = vocabulary,
+                   .seed = std::uint64_t{random()} << 32 | random(),
+                   .number = random() % 3,
+                   .chosen = chosen,
+                   .before = prefix(rows::tokens(random, random() % 9, vocabulary)),
+                   .target = {},
+                   .certain = {},
+                   .drawn = {},
+                   .weights = {},
+                   .totals = {}};
+    const augur::transform::pipeline transform(chosen, vocabulary);
+    const augur::random::philox_chooser chooser(made.seed);
+    const std::size_t drafted = random() % 9, invalid = random() % 5 == 0 ? random() % (drafted + 1) : drafted + 1;
+    for (std::size_t i = 0; i <= drafted; ++i) {
+        const auto row = i == invalid ? invalid_row(random, vocabulary) : random_row(random, vocabulary);
+        made.target.insert(made.target.end(), row.begin(), row.end());
+        if (i == drafted) break;
+        distribution drawn_from = transform(disturbed(random, row), made.before);
+        if (drawn_from.empty()) drawn_from = distribution::point(0, vocabulary);
+        augur::position_draws draws(chooser, made.before.size() + i, made.number);
+        made.draft(drawn_from, drawing.pick(drawn_from, draws));
+    }
+    return made;
+}
+
+/// How often each outcome was seen: a comparison that always sees the same one says little.
+struct outcomes {
+    std::size_t accepted = 0, corrected = 0, bonus = 0, invalid = 0;
+};
+
+/// A round in a system's memory.
+template <class System>
+struct round_on_device {
+    device::buffer<float, System> target, weights;
+    device::buffer<token, System> tokens;
+    device::buffer<double, System> totals;
+
+    round_on_device(const System& on, const one_round& of)
+        : target(on, std::span<const float>(of.target)),
+          weights(on, std::span<const float>(of.weights)),
+          tokens(on, of.certain.tokens()),
+          totals(on, std::span<const double>(of.totals)) {}
+
+    device::certain_chain chain(const augur::proposal<point_mass>&) const { return {tokens.data(), tokens.size()}; }
+    device::drawn_chain chain(const augur::proposal<distribution>&) const {
+        return {tokens.data(), tokens.size(), weights.data(), totals.data()};
+    }
+};
+
+template <class System, class Criterion>
+void check_judgement(const std::vector<System>& systems, const Criterion& criterion, one_round& played,
+                     const auto& proposed, outcomes& seen) {
+    const augur::scores scores(played.target.data(), proposed.size() + 1, played.vocabulary);
+    const augur::transform::pipeline transform(played.chosen, played.vocabulary);
+    const augur::random::philox_chooser chooser(played.seed);
+    const augur::verdict expected =
+        augur::accept::judge(criterion, proposed, scores, transform, played.before, chooser, played.number);
+    for (const System& on : systems) {
+        const round_on_device<System> there(on, played);
+        const device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed,
+                                                           criterion);
+        judge.judge(there.target.data(), there.chain(proposed), played.before.size(), played.number);
+        const augur::verdict made = judge.result();
+        BOOST_TEST(made.drafted == expected.drafted);
+        BOOST_TEST(made.accepted == expected.accepted);
+        BOOST_TEST(made.next == expected.next);
+        device::chain_verdict whole;
+        on.download(&whole, judge.decided(), sizeof whole);
+        BOOST_TEST(whole.valid == (expected.invalid_row() ? 0u : 1u));
+    }
+    const bool all = expected.accepted == proposed.size();
+    seen.accepted += expected.accepted;
+    seen.invalid += expected.invalid_row();
+    seen.bonus += !proposed.empty() && all && !expected.invalid_row();
+    seen.corrected += !all && !expected.invalid_row();
+}
+
+/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty.
+template <class System, class Criterion>
+void check_parity(const std::vector<System>& systems, const Criterion& criterion,
+                  const std::vector<float>& temperatures) {
+    std::mt19937 random(7);
+    outcomes seen;
+    for (const std::size_t vocabulary : {2u, 255u, 257u, 5000u}) {
+        const int repeats = vocabulary < 5000 ? 60 : 25;
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            settings chosen;
+            chosen.temperature.value = temperatures[random() % temperatures.size()];
+            one_round played = random_round(random, vocabulary, chosen, typename Criterion::drawing{});
+            BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {
+                check_judgement(systems, criterion, played, played.certain, seen);
+                check_judgement(systems, criterion, played, played.drawn, seen);
+            }
+        }
+    }
+    BOOST_TEST(seen.accepted > 100u);
+    BOOST_TEST(seen.corrected > 50u);
+    BOOST_TEST(seen.bonus > 10u);
+    BOOST_TEST(seen.invalid > 10u);
+}
+
+/// Greedy now and then; one that changes nothing; others.
+inline const std::vector<float> sampled{1, 1, 0.7f, 1.6f, 0};
+
+}  // namespace rounds
