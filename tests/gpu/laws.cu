@@ -13,7 +13,8 @@ namespace {
 template <class Element>
 void check(const augur::llama::config& c) {
     using namespace augur;
-    const llama::device::device_model<Element, backend::device::cuda_system> model({}, c,
+    const auto on = backend::device::cuda_system::with_stream();
+    const llama::device::device_model<Element, backend::device::cuda_system> model(on, c,
                                                                                    testing::random_weights(c, 3));
     const auto r = testing::model_laws(model, {.cases = 50});
     BOOST_TEST(r.kept(), r);

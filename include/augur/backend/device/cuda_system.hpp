@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "augur/backend/device/element.hpp"
@@ -116,9 +117,36 @@ __global__ void __launch_bounds__(K::threads) run_kernel(const K kernel) {
     kernel(cuda_team{});
 }
 
-/// One stream of one GPU. Memory comes from CUDA's pool of that stream's device.
+/// A CUDA graph that can be launched: kernels with their parameters.
+class cuda_recording {
+ public:
+    cuda_recording() = default;
+    explicit cuda_recording(cudaGraph_t of) {
+        cudaGraphExec_t made = nullptr;
+        const cudaError_t status = cudaGraphInstantiate(&made, of, 0);
+        cudaGraphDestroy(of);
+        check_cuda(status, "instantiating a graph");
+        held_.reset(made, [](cudaGraphExec_t graph) { cudaGraphExecDestroy(graph); });
+    }
+
+    cudaGraphExec_t get() const { return held_.get(); }
+
+ private:
+    std::shared_ptr<CUgraphExec_st> held_;
+};
+
+/// One stream of the GPU that is current. Copies share the stream; `stream` may be one's own, null is CUDA's default stream, on which
+/// nothing can be recorded.
 struct cuda_system {
     cudaStream_t stream = nullptr;
+    std::shared_ptr<CUstream_st> owned = nullptr;  ///< where the stream is of with_stream()'s making
+
+    /// With a stream of its own.
+    static cuda_system with_stream() {
+        cudaStream_t made = nullptr;
+        check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "creating a stream");
+        return {made, {made, [](cudaStream_t old) { cudaStreamDestroy(old); }}};
+    }
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
@@ -153,9 +181,31 @@ struct cuda_system {
     void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream), "clearing"); }
     void wait() const { check_cuda(cudaStreamSynchronize(stream), "waiting"); }
 
+    using recording = cuda_recording;
+
+    bool records() const { return stream != nullptr; }
+
+    template <class Body>
+    recording record(const Body& body) const {
+        check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "beginning to record");
+        cudaGraph_t made = nullptr;
+        try {
+            body();
+        } catch (...) {
+            cudaStreamEndCapture(stream, &made);  // invalid, and what went wrong is on its way
+            if (made != nullptr) cudaGraphDestroy(made);
+            throw;
+        }
+        check_cuda(cudaStreamEndCapture(stream, &made), "ending to record");
+        return recording(made);
+    }
+    void replay(const recording& made) const { check_cuda(cudaGraphLaunch(made.get(), stream), "launching a graph"); }
+
  private:
     static constexpr std::size_t default_shared_bytes = 48 * 1024;
 };
+
+static_assert(RecordingSystem<cuda_system>);
 
 }  // namespace augur::backend::device
 

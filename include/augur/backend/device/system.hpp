@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -40,6 +41,14 @@ concept System = std::copyable<S> && requires(const S& system, void* to, const v
     system.wait();
 };
 
+/// `record(body)`: what the body launches, not run but kept, with the values of its parameters; `replay(recording)` then launches
+/// all of it at once. The body does nothing but launch. `records()`: whether this one can.
+template <class S>
+concept RecordingSystem = System<S> && requires(const S& system, void (&body)()) {
+    { system.records() } -> std::same_as<bool>;
+    system.replay(system.record(body));
+};
+
 /// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no GPU.
 /// `backwards` plays blocks and threads from the last to the first.
 struct played_system {
@@ -47,6 +56,8 @@ struct played_system {
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
+        if (recorder() != nullptr)
+            return recorder()->push_back([on = *this, blocks, kernel] { on.launch(blocks, kernel); });
         static_assert(K::threads % warp_size == 0 && K::threads <= most_threads);
         std::vector<std::max_align_t> shared(kernel.shared_bytes() / sizeof(std::max_align_t) + 1);
         for (std::size_t i = 0; i < blocks; ++i) {
@@ -69,9 +80,31 @@ struct played_system {
     void copy(void* to, const void* from, std::size_t bytes) const { std::memmove(to, from, bytes); }
     void clear(void* to, std::size_t bytes) const { std::memset(to, 0, bytes); }
     void wait() const {}
+
+    using recording = std::vector<std::function<void()>>;
+
+    bool records() const { return true; }
+
+    template <class Body>
+    recording record(const Body& body) const {
+        recording made;
+        recorder() = &made;
+        body();
+        recorder() = nullptr;
+        return made;
+    }
+    void replay(const recording& made) const {
+        for (const auto& launch : made) launch();
+    }
+
+ private:
+    static recording*& recorder() {
+        static thread_local recording* current = nullptr;
+        return current;
+    }
 };
 
-static_assert(System<played_system>);
+static_assert(RecordingSystem<played_system>);
 
 /// Room for so many T in a system's memory; undefined at first.
 template <class T, System S>

@@ -281,8 +281,7 @@ class device_model {
         float* const states = hidden.require(parts_->on, last, hidden_size());
         const std::size_t unwanted = rows.size() - last;  // rows before the first wanted one
         in_passes(rows, [&](std::size_t first, std::size_t size) {
-            parts_->forward.embed(parts_->forward.state());
-            parts_->forward.run_layers(0, layer_count(), parts_->forward.state());
+            parts_->forward.run_all();
             const std::size_t from = std::clamp(unwanted, first, first + size), at = from - std::min(from, unwanted);
             parts_->forward.run_head(parts_->forward.state(), first + size - from, states + at * hidden_size(),
                                      with_logits ? scored + at * vocabulary_size() : nullptr);

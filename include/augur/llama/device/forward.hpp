@@ -2,9 +2,11 @@
 // The forward pass on a device: new rows of any sequences through some layers, as launches of kernels.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -87,14 +89,29 @@ class forward_pass {
     /// The rows that the calls below are about; none sees more than `longest` positions.
     void begin(std::span<const row_place> rows, std::size_t longest) {
         rows_ = rows.size();
-        longest_ = longest;
+        longest_ = std::bit_ceil(std::max(longest, cache_layout::block_positions));  // so that few recordings serve all
         on_.upload(places_.data(), rows.data(), rows.size_bytes());
         const std::size_t scratch = scratch_floats(rows_, config_.heads, config_.head_size, longest_);
-        if (scratch > scratch_.size()) scratch_ = kernels::buffer<float, S>(on_, 2 * scratch);
+        if (scratch <= scratch_.size()) return;
+        scratch_ = kernels::buffer<float, S>(on_, 2 * scratch);
+        recordings_.clear();
     }
 
     /// Memory of the pass for the rows' states; a caller may have its own.
     float* state() const { return state_.data(); }
+
+    /// The embeddings and all layers, in state(). Launched as a whole where the system records: a recording for each number of rows
+    /// and each power of two of positions is made when it is first needed.
+    void run_all() {
+        const auto run = [this] {
+            embed(state());
+            run_layers(0, config_.layers, state());
+        };
+        if constexpr (kernels::RecordingSystem<S>) {
+            if (on_.records()) return on_.replay(recorded(run));
+        }
+        run();
+    }
 
     /// state = embeddings of the rows' tokens.
     void embed(float* state) {
@@ -137,11 +154,31 @@ class forward_pass {
         kernels::multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
     }
 
+    /// The recording for passes like this one.
+    const auto& recorded(const auto& run) {
+        const std::pair key(rows_, longest_);
+        if (recordings_.size() == most_recordings && !recordings_.contains(key)) recordings_.clear();
+        auto found = recordings_.find(key);
+        if (found == recordings_.end()) found = recordings_.emplace(key, on_.record(run)).first;
+        return found->second;
+    }
+
     /// To the inputs of the next product, and to `unrounded` unless it is null.
     void normalise(const float* weight, const float* state, std::size_t rows, float* unrounded) {
         on_.launch(rows, rms_norm<Element>{state, weight, config_.width, config_.norm_epsilon, normed_.data(),
                                            kernels::tile_layout::padded(config_.width), unrounded});
     }
+
+    /// What a system keeps of launches; nothing where it records none.
+    template <class System>
+    struct recording_of {
+        using type = int;
+    };
+    template <kernels::RecordingSystem System>
+    struct recording_of<System> {
+        using type = typename System::recording;
+    };
+    static constexpr std::size_t most_recordings = 64;
 
     S on_;
     const config& config_;
@@ -150,6 +187,8 @@ class forward_pass {
     kernels::buffer<row_place, S> places_;
     kernels::buffer<float, S> state_, queries_, turns_, scratch_;
     kernels::buffer<Element, S> normed_, mixed_, gated_;
+    std::map<std::pair<std::size_t, std::size_t>, typename recording_of<S>::type>
+        recordings_;  ///< by rows and positions
 };
 
 }  // namespace augur::llama::device

@@ -26,8 +26,8 @@
 
 namespace augur::llama::device {
 
-/// The shape of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of 8192 tokens and without the
-/// stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more layers.
+/// The shape of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of 8192 tokens and without
+/// the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more layers.
 inline config known_shape(std::string_view name, std::size_t layers = 0) {
     struct shape {
         std::string_view name;
@@ -61,8 +61,8 @@ inline config known_shape(std::string_view name, std::size_t layers = 0) {
 /// Which matrix a number belongs to, as kernels read them (weights.hpp).
 enum class matrix_name : std::uint32_t { embedding, head, query_key_value, attention_output, gate_up, down };
 
-/// A matrix of independent numbers, uniform around 0: each is a function of the seed, the matrix, its layer, row and k, by
-/// integers, one multiplication and one rounding, so that it has the same bits on every system.
+/// A matrix of independent numbers, uniform around 0: each is a function of the seed, the matrix, its layer, row and k,
+/// by integers, one multiplication and one rounding, so that it has the same bits on every system.
 struct random_matrix {
     random::philox_key key;
     matrix_name name;
@@ -148,8 +148,8 @@ struct fill_tiles {
     }
 };
 
-/// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers; with 1
-/// it is an ordinary random model, whose text these do not foretell.
+/// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers; with
+/// 1 it is an ordinary random model, whose text these do not foretell.
 struct synthetic {
     config shape;
     std::uint64_t seed = 0;
@@ -168,9 +168,10 @@ inline void validate(const synthetic& of) {
 }
 
 /// Weights filled where they lie: only norms, of 1, and frequencies are uploaded. Standard deviations are 1 / sqrt(row's
-/// length); a quarter of it for the output of attention, so that a token outweighs the mean of its context, which would
-/// repeat itself; in deep layers times `depth_scale` for the outputs of attention and feed-forward. Equal arguments give
-/// equal bits on every system. A draft that shares them is a device_model of their first layers.
+/// length); a quarter of it for the output of attention, so that the mean of a context does not outweigh its last token;
+/// for the outputs of attention and feed-forward in deep layers times `depth_scale`. Equal arguments give equal bits on
+/// every system. A draft that shares them is a device_model of their first layers. Cost: a launch for each matrix.
+/// Source: LeCun et al., Efficient BackProp (1998), section 4.6.
 template <class Element, kernels::System S>
 std::shared_ptr<const weights_on_device<Element, S>> make_weights(const S& on, const synthetic& of) {
     validate(of);
