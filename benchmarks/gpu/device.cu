@@ -1,12 +1,12 @@
-// What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with random
-// weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
+// What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with
+// random weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
 //
 //   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
 //                [--repeat 9] [--seed 1] [--json FILE]
 //
-// The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other layers
-// is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns. Exit code 77
-// where there is no GPU, 1 if a text differs from plain decoding's.
+// The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other
+// layers is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns.
+// Exit code 77 where there is no GPU, 1 if a text differs from plain decoding's.
 
 #include <cuda_runtime.h>
 
@@ -170,9 +170,10 @@ struct pass {
     double wall = 0;    ///< until the rows are on the host
 };
 
-/// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of rows.
+/// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of
+/// rows, which ascend.
 std::vector<pass> measure(const model_type& model, const std::vector<std::size_t>& rows, const settings& s) {
-    const auto text = some_text(model, std::max<std::size_t>(s.context, 64));
+    const auto text = some_text(model, std::max(s.context, rows.back()));
     auto sequence = model.make_sequence();
     model.extend_there(sequence, std::span(text).first(s.context), 0);
     const device_watch watch;

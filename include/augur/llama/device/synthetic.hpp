@@ -148,8 +148,8 @@ struct fill_tiles {
     }
 };
 
-/// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers; with
-/// 1 it is an ordinary random model, whose text these do not foretell.
+/// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers;
+/// with 1 it is an ordinary random model, whose text these do not foretell.
 struct synthetic {
     config shape;
     std::uint64_t seed = 0;
@@ -167,10 +167,11 @@ inline void validate(const synthetic& of) {
     }
 }
 
-/// Weights filled where they lie: only norms, of 1, and frequencies are uploaded. Standard deviations are 1 / sqrt(row's
-/// length); a quarter of it for the output of attention, so that the mean of a context does not outweigh its last token;
-/// for the outputs of attention and feed-forward in deep layers times `depth_scale`. Equal arguments give equal bits on
-/// every system. A draft that shares them is a device_model of their first layers. Cost: a launch for each matrix.
+/// Weights filled where they lie: only norms, of 1, and frequencies are uploaded. Standard deviations are
+/// 1 / sqrt(row's length); a quarter of it for the output of attention, so that the mean of a context does not outweigh
+/// its last token; for the outputs of attention and feed-forward in deep layers times `depth_scale`. Equal arguments
+/// give equal bits on every system. A draft that shares them is a device_model of their first layers.
+/// Cost: a launch for each matrix.
 /// Source: LeCun et al., Efficient BackProp (1998), section 4.6.
 template <class Element, kernels::System S>
 std::shared_ptr<const weights_on_device<Element, S>> make_weights(const S& on, const synthetic& of) {

@@ -1,0 +1,80 @@
+// What trees and split passes have been broken by, in a model that has both: docs/conformance.md, 23 to 25.
+
+#include <augur/llama/device/device_model.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "llama/small_llama.hpp"
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(conformance_trees)
+
+namespace {
+
+using played_llama = llama::device::device_model<backend::device::bfloat16, backend::device::played_system>;
+
+played_llama some_llama() {
+    return {{}, testing::small_llama(io::tensor_type::bf16).load({.threads = 1})};
+}
+
+const std::vector<token> before = {5, 9, 2};
+
+std::vector<float> row_of(const scores& rows, std::size_t i) {
+    return {rows[i].begin(), rows[i].end()};
+}
+
+/// The rows of `more` after `before`, one by one.
+std::vector<float> row_after(const played_llama& model, std::vector<token> more) {
+    auto s = model.make_sequence();
+    model.extend(s, before, 0);
+    return testing::copied(model.extend(s, more, 1));
+}
+
+}  // namespace
+
+// Nodes of a tree got their index for a position.
+BOOST_AUTO_TEST_CASE(invariant_23_a_nodes_position_is_the_base_plus_its_depth) {
+    const auto model = some_llama();
+    auto s = model.make_sequence();
+    model.extend(s, before, 0);
+    const std::vector<token> nodes = {1, 2, 3, 4};  // two roots; a child of either
+    const auto rows = model.extend_tree(s, nodes, std::vector<std::int32_t>{-1, -1, 0, 1});
+    BOOST_TEST((row_of(rows, 1) == row_after(model, {2})));
+    BOOST_TEST((row_of(rows, 2) == row_after(model, {1, 3})));
+    BOOST_TEST((row_of(rows, 3) == row_after(model, {2, 4})));
+    BOOST_TEST((row_of(rows, 3) != row_after(model, {1, 2, 3, 4})));  // what its index would have made of it
+}
+
+// The accepted path of a tree was not compacted, or rewound by a single integer.
+BOOST_AUTO_TEST_CASE(invariant_24_a_path_that_is_not_contiguous_is_gathered) {
+    const auto model = some_llama();
+    auto s = model.make_sequence();
+    model.extend(s, before, 0);
+    const std::vector<token> nodes = {1, 2, 3, 4, 6};
+    model.extend_tree(s, nodes, std::vector<std::int32_t>{-1, -1, 0, 1, 3});
+    model.keep(s, std::vector<std::size_t>{1, 3, 4});
+    BOOST_TEST(model.length(s) == before.size() + 3);
+    BOOST_TEST((row_of(model.extend(s, std::vector<token>{7}), 0) == row_after(model, {2, 4, 6, 7})));
+    BOOST_TEST((row_after(model, {2, 4, 6, 7}) != row_after(model, {1, 2, 3, 7})));  // the first three slots instead
+}
+
+// An early-exit model ran its last layers without position ids.
+BOOST_AUTO_TEST_CASE(invariant_25_a_split_pass_equals_a_whole_one) {
+    const auto model = some_llama();
+    const std::vector<token> more = {1, 2, 3, 4};
+    auto whole = model.make_sequence();
+    model.extend(whole, before, 0);
+    const auto expected = testing::copied(model.extend(whole, more));
+    for (std::size_t split = 0; split <= model.layer_count(); ++split) {
+        auto parts = model.make_sequence();
+        model.extend(parts, before, 0);
+        model.extend_shallow(parts, std::span(more).first(3), split);
+        model.extend_shallow(parts, std::span(more).last(1), split);
+        BOOST_TEST((testing::copied(model.extend_deep(parts, split)) == expected), "split after layer " << split);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
