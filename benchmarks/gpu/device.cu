@@ -143,7 +143,7 @@ struct family {
     model_type target, draft;
 
     static family make(const llama::config& shape, const settings& s, double depth_scale) {
-        const cuda_system on;
+        const cuda_system on = cuda_system::with_stream();
         const auto made =
             llama::device::make_weights<bfloat16>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
         llama::config shallow = shape;

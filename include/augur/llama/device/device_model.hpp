@@ -24,19 +24,6 @@
 
 namespace augur::llama::device {
 
-/// Rows that belong to nobody else.
-class owned_rows {
- public:
-    owned_rows(std::vector<float> values, std::size_t width) : values_(std::move(values)), width_(width) {}
-
-    std::size_t size() const { return values_.size() / width_; }
-    logit_row operator[](std::size_t i) const { return logit_row(values_).subspan(i * width_, width_); }
-
- private:
-    std::vector<float> values_;
-    std::size_t width_;
-};
-
 /// A Llama with weights, activations and caches in `Element` (bfloat16 or binary16), sums in float32, on a System. Models
 /// every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
 /// computed with it, in which sequences, trees, parts or batches. Rows come to the host; logits() are where they were made.
@@ -83,6 +70,7 @@ class device_model {
     /// See host_model::extend.
     scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
         run(s, tokens, last, true);
+        if (last == 0) parts_->on.wait();  // as for rows, so that what it took can be timed
         return s.logits_.on_host(parts_->on);
     }
     scores extend(sequence_type& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "augur/backend/device/system.hpp"
@@ -10,6 +11,19 @@
 #include "augur/types/scores.hpp"
 
 namespace augur::llama::device {
+
+/// Rows that belong to nobody else.
+class owned_rows {
+ public:
+    owned_rows(std::vector<float> values, std::size_t width) : values_(std::move(values)), width_(width) {}
+
+    std::size_t size() const { return values_.size() / width_; }
+    logit_row operator[](std::size_t i) const { return logit_row(values_).subspan(i * width_, width_); }
+
+ private:
+    std::vector<float> values_;
+    std::size_t width_;
+};
 
 /// Rows of floats in a device's memory, and on the host where somebody asks for them there. Grows, and never shrinks.
 template <kernels::System S>
