@@ -208,6 +208,7 @@ struct reads_states {
     std::size_t hidden_size() const { return size; }
     proposal<point_mass> propose(state_type&, auto&) const { return {}; }
     void follow(state_type& seen, const prefix&, const auto& states) const { seen = states.first() + states.size(); }
+    void prefilled(state_type& seen, const prefix& prompt) const { seen += 10 * prompt.size(); }
     std::size_t size = 7;
 };
 
@@ -221,6 +222,8 @@ BOOST_AUTO_TEST_CASE(states_reach_those_that_follow_them) {
     drafter.follow(state, prefix(ids{1, 2, 3}), hidden_states<>(1, scores(numbers.data(), 2, 3), 2));
     BOOST_TEST(std::get<0>(state.drafters).followed == 3u);
     BOOST_TEST(std::get<1>(state.drafters) == 3u);
+    drafter.prefilled(state, prefix(ids{1, 2, 3}));
+    BOOST_TEST(std::get<1>(state.drafters) == 33u);
 }
 
 BOOST_AUTO_TEST_CASE(different_vocabularies_are_refused) {

@@ -65,6 +65,7 @@ void prefill(model::cached_sequence<Target>& target, const D& drafter, typename 
     } else {
         target.fill(filled);
     }
+    if constexpr (requires { drafter.prefilled(state, prompt); }) drafter.prefilled(state, prompt);
 }
 
 /// One decoding by `Scheme`. Members are open to inspection between steps; steps alone change them.

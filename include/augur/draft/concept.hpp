@@ -50,6 +50,7 @@ concept FollowsStates = requires(const D& drafter, typename D::state_type& state
 ///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
 ///         follows states;
 ///         prepare(state, prefix) const, called once with the prompt, whose time counts as prefill;
+///         prefilled(state, prefix) const, the same after all of the prompt's states have been followed;
 ///         reuse(state, proposal&&) const, given the last round's proposal for its storage;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
 ///         drawing from it, which policies on the draft's entropy or confidence need.

@@ -51,7 +51,7 @@ class eagle {
 
     void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
 
-    /// Keeps the states. They are run with the next proposal, all at once; before that only where many have come together.
+    /// Keeps the states. They are run with the next proposal, all at once; before that after the prompt, and where many have come together.
     void follow(state_type& state, const prefix& committed, const auto& states) const {
         for (std::size_t i = 0; i < states.size(); ++i) {
             if (states.first() + i != state.known || state.known == model().context_length()) continue;
@@ -63,6 +63,11 @@ class eagle {
             state.waiting.insert(state.waiting.end(), states[i].begin(), states[i].end());
             ++state.known;
         }
+    }
+
+    /// Runs what is left of the prompt's states, so that the first round need not.
+    void prefilled(state_type& state, const prefix& prompt) const {
+        if (state.held < state.known) run(state, prompt, 0);
     }
 
     proposal<claim_type> propose(state_type& state, auto& context) const {

@@ -77,6 +77,12 @@ requires(sizeof...(D) > 0) class first_of {
         });
     }
 
+    void prefilled(state_type& state, const prefix& prompt) const {
+        each(state, [&](const auto& drafter, auto& own) {
+            if constexpr (requires { drafter.prefilled(own, prompt); }) drafter.prefilled(own, prompt);
+        });
+    }
+
     void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
 
     proposal<claim_type> propose(state_type& state, auto& context) const {
