@@ -9,14 +9,26 @@
 
 namespace augur::program {
 
+#if defined(AUGUR_PROGRAM_CUDA)
+namespace {
+
+llama::gpu_number number_of(const std::string& weights) {
+    if (weights == "keep" || weights == "bf16") return llama::gpu_number::bfloat16;
+    if (weights == "f16") return llama::gpu_number::binary16;
+    if (weights == "q8_0") return llama::gpu_number::q8_0;
+    if (weights == "q4_0") return llama::gpu_number::q4_0;
+    detail::fail("--weights ", io::quote(weights),
+                 " is not available with --device cuda; valid are keep (as bf16), bf16, f16, q8_0, q4_0");
+}
+
+}  // namespace
+#endif
+
 void check_device(const std::string& device, const std::string& weights) {
     if (device == "cpu") return;
     if (device != "cuda") detail::fail("--device ", io::quote(device), " is unknown; valid are cpu, cuda");
 #if defined(AUGUR_PROGRAM_CUDA)
-    if (weights != "keep" && weights != "bf16" && weights != "f16") {
-        detail::fail("--weights ", io::quote(weights),
-                     " is not available with --device cuda; valid are keep (as bf16), bf16, f16");
-    }
+    static_cast<void>(number_of(weights));
     static_cast<void>(llama::describe_gpu());
 #else
     static_cast<void>(weights);
@@ -27,8 +39,7 @@ void check_device(const std::string& device, const std::string& weights) {
 model::any_model engine_of(const llama::host_model& model, const std::string& device, const std::string& weights) {
 #if defined(AUGUR_PROGRAM_CUDA)
     if (device == "cuda") {
-        const auto number = weights == "f16" ? llama::gpu_number::binary16 : llama::gpu_number::bfloat16;
-        return llama::on_gpu(model.configuration(), model.parameters(), number, model.context_length());
+        return llama::on_gpu(model.configuration(), model.parameters(), number_of(weights), model.context_length());
     }
 #endif
     check_device(device, weights);

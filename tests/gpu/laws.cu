@@ -10,12 +10,14 @@ BOOST_AUTO_TEST_SUITE(gpu_laws)
 
 namespace {
 
-template <class Element>
+using augur::llama::device::device_format;
+
+template <class Element, device_format F = device_format::elements>
 void check(const augur::llama::config& c) {
     using namespace augur;
     const auto on = backend::device::cuda_system::with_stream();
-    const llama::device::device_model<Element, backend::device::cuda_system> model(on, c,
-                                                                                   testing::random_weights(c, 3));
+    const llama::device::device_model<Element, backend::device::cuda_system, F> model(on, c,
+                                                                                      testing::random_weights(c, 3));
     const auto r = testing::model_laws(model, {.cases = 50});
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.empty(), r);
@@ -27,6 +29,10 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
     check<augur::backend::device::bfloat16>(augur::testing::some_config(3, 128, 8, 2, 320, 500, 700));
     check<augur::backend::device::binary16>(
         augur::testing::some_config(2, 60, 6, 3, 100, 77, 300));  // no multiples of tiles
+    check<augur::backend::device::bfloat16, device_format::q8_0>(
+        augur::testing::some_config(2, 128, 8, 2, 320, 500, 300));
+    check<augur::backend::device::binary16, device_format::q4_0>(
+        augur::testing::some_config(2, 60, 6, 3, 100, 77, 300));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

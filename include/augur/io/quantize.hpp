@@ -135,4 +135,18 @@ inline void widen_q5_0(std::span<const std::byte> in, std::span<std::byte> out) 
     }
 }
 
+/// A q4_0 row as q8_0, exactly: the same scales, and quants of -8 to 7.
+inline void widen_q4_0(std::span<const std::byte> in, std::span<std::byte> out) {
+    const std::size_t blocks = in.size() / block_bytes(tensor_type::q4_0);
+    for (std::size_t i = 0; i < blocks; ++i) {
+        const auto* from = reinterpret_cast<const std::uint8_t*>(in.data()) + i * block_bytes(tensor_type::q4_0);
+        auto* to = reinterpret_cast<std::uint8_t*>(out.data()) + i * block_bytes(tensor_type::q8_0);
+        std::memcpy(to, from, 2);
+        for (std::size_t k = 0; k < 32; ++k) {
+            const int quant = (from[2 + k % 16] >> (k < 16 ? 0 : 4) & 15) - 8;
+            to[2 + k] = static_cast<std::uint8_t>(static_cast<std::int8_t>(quant));
+        }
+    }
+}
+
 }  // namespace augur::io

@@ -23,8 +23,10 @@ using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
 namespace {
 
-template <class Element>
-using played_model = device::device_model<Element, played_system>;
+using device::device_format;
+
+template <class Element, device_format F = device_format::elements>
+using played_model = device::device_model<Element, played_system, F>;
 
 /// Sizes that are multiples of tiles, or none that are and heads of which a part turns.
 augur::llama::host_model some_llama(bool even) {
@@ -55,12 +57,12 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 
 BOOST_AUTO_TEST_SUITE(llama_device_model)
 
-template <class Element>
+template <class Element, device_format F = device_format::elements>
 void check_laws(bool even, bool backwards) {
-    const played_model<Element> model(played_system{backwards}, some_llama(even));
-    static_assert(augur::TreeModel<played_model<Element>> && augur::SplitModel<played_model<Element>> &&
-                  augur::BatchModel<played_model<Element>> && augur::ScoresLastRows<played_model<Element>> &&
-                  augur::PrefillsStates<played_model<Element>>);
+    using model_type = played_model<Element, F>;
+    const model_type model(played_system{backwards}, some_llama(even));
+    static_assert(augur::TreeModel<model_type> && augur::SplitModel<model_type> && augur::BatchModel<model_type> &&
+                  augur::ScoresLastRows<model_type> && augur::PrefillsStates<model_type>);
     const auto r = augur::testing::model_laws(model, {.cases = 8});
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.empty(), r);
@@ -69,6 +71,8 @@ void check_laws(bool even, bool backwards) {
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
     check_laws<bfloat16>(true, false);
     check_laws<binary16>(false, true);
+    check_laws<bfloat16, device_format::q8_0>(false, true);
+    check_laws<binary16, device_format::q4_0>(true, false);
 }
 
 /// A real model's text, greedy: about as far from float32 as the host is in the same format, and where the choice was not
@@ -99,6 +103,38 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_host) {
     };
     check.template operator()<binary16>(weight_format::f16);
     check.template operator()<bfloat16>(weight_format::bf16);
+}
+
+/// Of a file's integers: as far from float32 with the same weights as the host is, whose inputs have 8 bits too.
+BOOST_AUTO_TEST_CASE(rows_of_integers_are_those_of_the_host) {
+    using augur::io::tensor_type;
+    const auto check = []<device_format F>(tensor_type type) {
+        const augur::testing::small_llama file(type);
+        const auto host = file.load(), exact = file.load({.weights = augur::llama::weight_format::f32});
+        const auto tokens = augur::testing::some_tokens(40, host.vocabulary_size());
+        const auto rows_of = [&](const auto& model) {
+            auto s = model.make_sequence();
+            return copied(model.extend(s, tokens));
+        };
+        const auto expected = rows_of(exact);
+        const double far = largest_difference(rows_of(host), expected);
+        BOOST_TEST(far > 0);
+        BOOST_TEST(largest_difference(rows_of(played_model<bfloat16, F>({}, host)), expected) < 2 * far);
+    };
+    check.template operator()<device_format::q8_0>(tensor_type::q8_0);
+    check.template operator()<device_format::q4_0>(tensor_type::q4_0);
+}
+
+/// The same integers and scales: the same bits.
+BOOST_AUTO_TEST_CASE(four_bits_fit_eight) {
+    const auto host = augur::testing::small_llama(augur::io::tensor_type::q4_0).load();
+    const auto tokens = augur::testing::some_tokens(9, host.vocabulary_size());
+    const auto rows_of = [&](const auto& model) {
+        auto s = model.make_sequence();
+        return copied(model.extend(s, tokens));
+    };
+    BOOST_TEST((rows_of(played_model<bfloat16, device_format::q8_0>({}, host)) ==
+                rows_of(played_model<bfloat16, device_format::q4_0>({}, host))));
 }
 
 BOOST_AUTO_TEST_CASE(backwards_is_the_same) {
@@ -223,6 +259,11 @@ BOOST_AUTO_TEST_CASE(memory_is_counted) {
     // 2 layers of 96 + 64 + 192 + 64 rows, depths 64, 64, 64 and 96; the head's 80 rows; the embedding; five norms.
     const std::size_t matrices = 2 * (96 * 64 + 64 * 64 + 192 * 64 + 64 * 96) + 80 * 64 + 77 * 64;
     BOOST_TEST(model.memory_bytes() == 2 * matrices + 5 * 64 * sizeof(float));
+    const played_model<bfloat16, device_format::q8_0> eight({}, host);
+    const played_model<bfloat16, device_format::q4_0> four({}, host);
+    const std::size_t blocks = matrices / 32, rest = 77 * 64 / 32, head = 80 * 64 / 32;  // of 32 weights
+    BOOST_TEST(eight.memory_bytes() == (blocks - rest) * 34 + rest * 64 + 5 * 64 * sizeof(float));
+    BOOST_TEST(four.memory_bytes() == (blocks - rest - head) * 18 + head * 34 + rest * 64 + 5 * 64 * sizeof(float));
     auto s = model.make_sequence();
     const std::size_t before = s.memory_bytes();
     model.extend(s, std::vector<token>{1});

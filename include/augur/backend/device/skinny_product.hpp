@@ -28,13 +28,15 @@ struct panel_sums {
 /// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the warps' order.
 /// So the order in which a sum is made belongs to the matrix: bits depend neither on the number of columns nor on what
 /// the other ones hold. `finish(sums, panel, row, column)` is called once for every row below sixteen and every column.
-template <class Element, unsigned Tiles, class Finish>
+/// `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp.
+template <class View, unsigned Tiles, class Finish>
 struct skinny_product {
     static constexpr unsigned threads = 256, warps = threads / warp_size, width = 8 * Tiles;
     /// Tiles that a warp asks for before it multiplies: what is under way must cover the memory's latency.
-    static constexpr unsigned ahead = 4;
+    static constexpr unsigned ahead = View::ahead;
+    using Element = typename View::element;
 
-    tiled_view<Element> weights;
+    View weights;
     const Element* inputs = nullptr;  ///< columns x padded depth; what fills up is zero
     std::size_t columns = 0;          ///< 1 ... 8 Tiles
     Finish finish;
@@ -64,18 +66,17 @@ struct skinny_product {
     template <class Warp>
     AUGUR_KERNEL void add_up(const Warp& warp, std::size_t panel, float* to) const {
         typename Warp::template own<sum_fragment> sums[Tiles];
-        const weight_fragment* const from = weights.fragments + panel * weights.blocks * tile_layout::fragments;
+        const std::size_t first = panel * weights.blocks;
         for (std::size_t block = warp.index(); block < weights.blocks; block += warps * ahead) {
-            typename Warp::template own<weight_fragment> read[2 * ahead];
+            typename Warp::template own<typename View::part> read[ahead];
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
-                if (block + i * warps < weights.blocks)
-                    load(warp, from, block + i * warps, read[2 * i], read[2 * i + 1]);
+                if (block + i * warps >= weights.blocks) continue;
+                warp.each_apart([&](unsigned lane) { read[i][lane] = weights.load(first + block + i * warps, lane); });
             }
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
-                if (block + i * warps < weights.blocks)
-                    multiply(warp, block + i * warps, read[2 * i], read[2 * i + 1], sums);
+                if (block + i * warps < weights.blocks) multiply(warp, block + i * warps, read[i], sums);
             }
         }
         warp.each([&](unsigned lane) {
@@ -91,19 +92,13 @@ struct skinny_product {
         });
     }
 
-    template <class Warp, class Own>
-    AUGUR_KERNEL void load(const Warp& warp, const weight_fragment* from, std::size_t block, Own& first,
-                           Own& second) const {
-        const weight_fragment* const tile = from + block * tile_layout::fragments;
+    template <class Warp, class Parts, class Sums>
+    AUGUR_KERNEL void multiply(const Warp& warp, std::size_t block, const Parts& read, Sums (&sums)[Tiles]) const {
+        typename Warp::template own<weight_fragment> first, second;
         warp.each_apart([&](unsigned lane) {
-            first[lane] = load_once(tile + lane);
-            second[lane] = load_once(tile + warp_size + lane);
+            first[lane] = View::fragment(read[lane], 0);
+            second[lane] = View::fragment(read[lane], 1);
         });
-    }
-
-    template <class Warp, class Weights, class Sums>
-    AUGUR_KERNEL void multiply(const Warp& warp, std::size_t block, const Weights& first, const Weights& second,
-                               Sums (&sums)[Tiles]) const {
         AUGUR_UNROLL
         for (unsigned tile = 0; tile < Tiles; ++tile) {
             typename Warp::template own<input_fragment> low, high;
@@ -118,31 +113,20 @@ struct skinny_product {
                     high[lane].words[i] = at->words[2 + i];
                 }
             });
-            warp.template multiply_add<Element>(sums[tile], first, low);
-            warp.template multiply_add<Element>(sums[tile], second, high);
+            View::multiply_add(warp, read, first, second, low, high, sums[tile]);
         }
-    }
-
-    /// Weights are read once per pass: they need not stay near.
-    static AUGUR_KERNEL weight_fragment load_once(const weight_fragment* from) {
-#if defined(__CUDA_ARCH__)
-        const uint4 words = __ldcs(reinterpret_cast<const uint4*>(from));
-        return {{words.x, words.y, words.z, words.w}};
-#else
-        return *from;
-#endif
     }
 };
 
 /// Launches weights times `columns` columns.
-template <class Element, System S, class Finish>
-void multiply(const S& on, const tiled_view<Element>& weights, const Element* inputs, std::size_t columns,
+template <class View, System S, class Finish>
+void multiply(const S& on, const View& weights, const typename View::element* inputs, std::size_t columns,
               const Finish& finish) {
     if (columns == 0 || columns > most_columns) {
         augur::detail::fail("a skinny product takes 1 to ", most_columns, " columns, not ", columns);
     }
     const auto launch = [&]<unsigned Tiles>() {
-        on.launch(weights.panels, skinny_product<Element, Tiles, Finish>{weights, inputs, columns, finish});
+        on.launch(weights.panels, skinny_product<View, Tiles, Finish>{weights, inputs, columns, finish});
     };
     if (columns <= 8) return launch.template operator()<1>();
     if (columns <= 16) return launch.template operator()<2>();

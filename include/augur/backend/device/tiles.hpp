@@ -2,8 +2,10 @@
 // A weight matrix in the order in which warps read it.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "augur/backend/device/element.hpp"
@@ -29,16 +31,58 @@ struct tile_layout {
     }
 };
 
-/// What kernels see of a matrix.
-template <class Element>
-struct tiled_view {
-    const weight_fragment* fragments = nullptr;
+/// 4, 8 or 16 bytes of weights. They are read once per pass: they need not stay near.
+template <class T>
+AUGUR_KERNEL T load_once(const T* from) {
+#if defined(__CUDA_ARCH__)
+    using words = std::conditional_t<sizeof(T) == 16, uint4, std::conditional_t<sizeof(T) == 8, uint2, unsigned>>;
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const words*>(from)));
+#else
+    return *from;
+#endif
+}
+
+/// Which matrix it is, as every view says.
+struct matrix_shape {
     std::size_t rows = 0;    ///< outputs
     std::size_t panels = 0;  ///< of 16 rows
     std::size_t blocks = 0;  ///< of 32 k
 
+    static matrix_shape of(std::size_t rows, std::size_t depth) {
+        if (rows == 0 || depth == 0) augur::detail::fail("a matrix of ", rows, " rows by ", depth, " has no weights");
+        return {rows, (rows + tile_layout::rows - 1) / tile_layout::rows,
+                tile_layout::padded(depth) / tile_layout::depth};
+    }
+    std::size_t tiles() const { return panels * blocks; }
     /// The Elements that inputs of one column take.
     AUGUR_HOST_DEVICE std::size_t padded_depth() const { return blocks * tile_layout::depth; }
+};
+
+/// What kernels see of a matrix. A view says for the product (skinny_product.hpp) what a lane holds of a tile and how many tiles a
+/// warp asks for at once, loads it, makes fragments of it and adds products of them.
+template <class Element>
+struct tiled_view : matrix_shape {
+    using element = Element;
+    struct part {
+        weight_fragment halves[2];
+    };
+    static constexpr unsigned ahead = 4;
+
+    const weight_fragment* fragments = nullptr;
+
+    AUGUR_KERNEL part load(std::size_t tile, unsigned lane) const {
+        const weight_fragment* const from = fragments + tile * tile_layout::fragments + lane;
+        return {{load_once(from), load_once(from + warp_size)}};
+    }
+    static AUGUR_KERNEL weight_fragment fragment(const part& of, unsigned half) { return of.halves[half]; }
+
+    /// sums += (first, second) * (low, high)
+    template <class Warp, class Parts, class Weights, class Inputs, class Sums>
+    static AUGUR_KERNEL void multiply_add(const Warp& warp, const Parts&, const Weights& first, const Weights& second,
+                                          const Inputs& low, const Inputs& high, Sums& sums) {
+        warp.template multiply_add<Element>(sums, first, low);
+        warp.template multiply_add<Element>(sums, second, high);
+    }
 };
 
 /// `rows` outputs by `depth` inputs in a system's memory. Rows that fill up the last panel, and k that fill up the last block, are
@@ -46,15 +90,14 @@ struct tiled_view {
 template <class Element, System S>
 class tiled_matrix {
  public:
+    using view_type = tiled_view<Element>;
+
     tiled_matrix() = default;
 
     /// Undefined at first: for a kernel to fill.
     tiled_matrix(const S& on, std::size_t rows, std::size_t depth) {
-        if (rows == 0 || depth == 0) augur::detail::fail("a matrix of ", rows, " rows by ", depth, " has no weights");
-        view_.rows = rows;
-        view_.panels = (rows + tile_layout::rows - 1) / tile_layout::rows;
-        view_.blocks = tile_layout::padded(depth) / tile_layout::depth;
-        memory_ = buffer<weight_fragment, S>(on, view_.panels * view_.blocks * tile_layout::fragments);
+        static_cast<matrix_shape&>(view_) = matrix_shape::of(rows, depth);
+        memory_ = buffer<weight_fragment, S>(on, view_.tiles() * tile_layout::fragments);
         view_.fragments = memory_.data();
     }
 
@@ -80,13 +123,13 @@ class tiled_matrix {
         on.wait();
     }
 
-    const tiled_view<Element>& view() const { return view_; }
+    const view_type& view() const { return view_; }
     /// Where the view's fragments lie.
     weight_fragment* data() const { return memory_.data(); }
     std::size_t memory_bytes() const { return memory_.memory_bytes(); }
 
  private:
-    tiled_view<Element> view_;
+    view_type view_;
     buffer<weight_fragment, S> memory_;
 };
 

@@ -72,6 +72,17 @@ class packed_matrix {
         for (std::size_t k = 0; k < depth_; ++k) out[k] = weight_at(format_, place(row, k));
     }
 
+    /// The row's bytes as set_row took them; of q8_0 and q4_0 only.
+    void row_blocks(std::size_t row, std::span<std::byte> out) const {
+        if (format_ != storage::q8_0 && format_ != storage::q4_0) {
+            detail::fail("blocks are given back of q8_0 and q4_0, not of ", layout_.name);
+        }
+        check_row(row, out.size(), depth_ / layout_.file_depth * layout_.file_bytes, " bytes");
+        for (std::size_t k = 0, at = 0; k < depth_; k += layout_.file_depth, at += layout_.file_bytes) {
+            unpack_block(format_, place(row, k), out.data() + at);
+        }
+    }
+
  private:
     packed_place place(std::size_t row, std::size_t k) const {
         const std::size_t block = k / layout_.depth;

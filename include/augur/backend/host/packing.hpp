@@ -146,6 +146,19 @@ inline void copy_block(storage format, const packed_place& from, const packed_pl
     copy(from.words, to.words, 0, layout.word_bytes, format == storage::f16 ? 2 : 4);
 }
 
+/// A block of q8_0 or q4_0 as the file had it.
+inline void unpack_block(storage format, const packed_place& from, std::byte* to) {
+    std::memcpy(to, from.header + 2 * from.lane, 2);
+    if (format == storage::q8_0) {
+        for (std::size_t k = 0; k < 32; k += 4) std::memcpy(to + 2 + k, from.words + 16 * k + 4 * from.lane, 4);
+        return;
+    }
+    for (std::size_t k = 0; k < 16; ++k) {
+        const int low = packing::get_nibble(from.words, from.lane, k);
+        to[2 + k] = std::byte(low | packing::get_nibble(from.words, from.lane, k + 16) << 4);
+    }
+}
+
 /// One weight, as dequantisation of the file gives it. (Every product of a scale and its factors is exact in binary32.)
 inline float weight_at(storage format, const packed_place& at) {
     using namespace packing;

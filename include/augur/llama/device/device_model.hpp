@@ -24,22 +24,22 @@
 
 namespace augur::llama::device {
 
-/// A Llama with weights, activations and caches in `Element` (bfloat16 or binary16), sums in float32, on a System. Models
-/// every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
+/// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in float32, on a
+/// System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
 /// computed with it, in which sequences, trees, parts or batches. Rows come to the host; logits() are where they were made.
 /// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
-template <class Element, kernels::System S>
+template <class Element, kernels::System S, device_format F = device_format::elements>
 class device_model {
  public:
+    using weights_type = weights_on_device<Element, S, F>;
     using sequence_type = sequence<Element, S>;
 
     /// `context_length`: to allow less than the model's own; 0 means the model's own. The weights are copied.
     device_model(const S& on, const config& c, const weights& from, std::size_t context_length = 0)
-        : device_model(on, c, std::make_shared<const weights_on_device<Element, S>>(on, c, from), context_length) {}
+        : device_model(on, c, std::make_shared<const weights_type>(on, c, from), context_length) {}
 
     /// Of weights that models share. They were made for this configuration, but that it may have their first layers only.
-    device_model(const S& on, const config& c, std::shared_ptr<const weights_on_device<Element, S>> from,
-                 std::size_t context_length = 0)
+    device_model(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t context_length = 0)
         : parts_(std::make_unique<parts>(on, c, std::move(from))),
           context_(checked_context(context_length, parts_->settings.context)) {
         const std::size_t there = parts_->weight->layers().size();
@@ -218,14 +218,14 @@ class device_model {
  private:
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
-        parts(const S& system, const config& c, std::shared_ptr<const weights_on_device<Element, S>> from)
+        parts(const S& system, const config& c, std::shared_ptr<const weights_type> from)
             : on(system), settings(c), weight(std::move(from)), forward(on, settings, *weight) {}
 
         S on;
         config settings;
-        std::shared_ptr<const weights_on_device<Element, S>> weight;
+        std::shared_ptr<const weights_type> weight;
         std::mutex busy;
-        forward_pass<Element, S> forward;
+        forward_pass<Element, S, F> forward;
     };
 
     void run(sequence_type& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
@@ -250,7 +250,7 @@ class device_model {
     /// `use(first, size)` for passes of as many rows as one takes.
     template <class Use>
     void in_passes(const std::vector<row_place>& rows, const Use& use) const {
-        constexpr std::size_t most = forward_pass<Element, S>::most_rows;
+        constexpr std::size_t most = forward_pass<Element, S, F>::most_rows;
         for (std::size_t first = 0; first < rows.size(); first += most) {
             const auto now = std::span(rows).subspan(first, std::min(most, rows.size() - first));
             std::int32_t longest = 0;

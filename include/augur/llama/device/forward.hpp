@@ -65,12 +65,12 @@ struct place_sums {
 
 /// Runs up to `most_rows` rows at a time, and holds the memory that they need on their way. Every kernel computes a row in an
 /// order that does not depend on the others.
-template <class Element, kernels::System S>
+template <class Element, kernels::System S, device_format F = device_format::elements>
 class forward_pass {
  public:
     static constexpr std::size_t most_rows = kernels::most_columns;
 
-    forward_pass(const S& on, const config& c, const weights_on_device<Element, S>& w)
+    forward_pass(const S& on, const config& c, const weights_on_device<Element, S, F>& w)
         : on_(on), config_(c), weights_(w), places_(on, most_rows), state_(on, most_rows * c.width) {
         check_attention(layout(), c.heads);
         queries_size_ = c.heads * c.head_size;
@@ -182,7 +182,7 @@ class forward_pass {
 
     S on_;
     const config& config_;
-    const weights_on_device<Element, S>& weights_;
+    const weights_on_device<Element, S, F>& weights_;
     std::size_t queries_size_ = 0, keys_size_ = 0, rows_ = 0, longest_ = 0;
     kernels::buffer<row_place, S> places_;
     kernels::buffer<float, S> state_, queries_, turns_, scratch_;

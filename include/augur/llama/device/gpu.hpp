@@ -10,8 +10,8 @@
 
 namespace augur::llama {
 
-/// What weights, activations and caches are on a GPU.
-enum class gpu_number { bfloat16, binary16 };
+/// What weights, activations and caches are on a GPU. With q8_0 and q4_0 that are matrices only; the rest is bfloat16.
+enum class gpu_number { bfloat16, binary16, q8_0, q4_0 };
 
 /// Its name, memory and compute capability; throws with CUDA's own words where there is none, or no driver for one.
 std::string describe_gpu();

@@ -74,6 +74,8 @@ class float_rows {
     mutable bool is_here_ = false;
 };
 
+enum class device_format;  // weights.hpp
+
 /// A sequence of one device_model: owned by the caller, moved but not copied, changed only by the model.
 template <class Element, kernels::System S>
 class sequence {
@@ -87,7 +89,7 @@ class sequence {
     }
 
  private:
-    template <class, kernels::System>
+    template <class, kernels::System, device_format>
     friend class device_model;
 
     kv_cache<Element, S> cache_;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "augur/backend/device/element.hpp"
+#include "augur/backend/device/quantised_tiles.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/llama/config.hpp"
@@ -18,11 +20,18 @@ namespace augur::llama::device {
 
 namespace kernels = augur::backend::device;
 
+/// What the matrices of layers are: Elements, or integers of 8 or 4 bits with scales. The head of either is q8_0.
+enum class device_format { elements, q8_0, q4_0 };
+
+template <class Element, kernels::System S, device_format F>
+using device_matrix = std::conditional_t<F == device_format::elements, kernels::tiled_matrix<Element, S>,
+                                         kernels::quantised_matrix<Element, F == device_format::q4_0 ? 4 : 8, S>>;
+
 /// Matrices that read the same inputs are one: queries, keys and values; gate and up, eight rows of each in turn.
-template <class Element, kernels::System S>
+template <class Element, kernels::System S, device_format F = device_format::elements>
 struct layer_on_device {
     kernels::buffer<float, S> attention_norm, feed_forward_norm;
-    kernels::tiled_matrix<Element, S> query_key_value, attention_output, gate_up, down;
+    device_matrix<Element, S, F> query_key_value, attention_output, gate_up, down;
 
     std::size_t memory_bytes() const {
         return attention_norm.memory_bytes() + feed_forward_norm.memory_bytes() + query_key_value.memory_bytes() +
@@ -30,11 +39,16 @@ struct layer_on_device {
     }
 };
 
-/// Rounded to Elements, whatever format they were loaded in. The embedding is kept by rows, and again in tiles for the head: a
-/// tied model takes it twice. Refused: heads of some tokens only, fused inputs, odd sizes of heads.
-template <class Element, kernels::System S>
+/// Rounded to Elements, whatever format they were loaded in; or matrices to integers, which are kept as they were loaded where that
+/// is their format. The embedding is kept by rows of Elements, and again in tiles for the head: a tied model takes it twice.
+/// Refused: heads of some tokens only, fused inputs, odd sizes of heads.
+template <class Element, kernels::System S, device_format F = device_format::elements>
 class weights_on_device {
  public:
+    using layer_type = layer_on_device<Element, S, F>;
+    using head_type =
+        device_matrix<Element, S, F == device_format::elements ? device_format::elements : device_format::q8_0>;
+
     weights_on_device(const S& on, const config& c, const weights& from) {
         if (from.fuses())
             augur::detail::fail("a model on a device takes tokens alone, but this one fuses them with states");
@@ -52,16 +66,15 @@ class weights_on_device {
         }
         embedding_ = kernels::buffer<Element, S>(on, std::span<const Element>(rows));
         final_norm_ = kernels::buffer<float, S>(on, std::span<const float>(from.final_norm));
-        head_ = tiles(on, {&from.output()});
+        head_ = joined<head_type>(on, {&from.output()});
         for (const auto& layer : from.layers) layers_.push_back(upload(on, *layer));
         const auto frequencies = rotary_frequencies(c);
         frequencies_ = kernels::buffer<double, S>(on, std::span<const double>(frequencies));
     }
 
     /// Made elsewhere, for this configuration: vocabulary x width numbers, a head, norms of `width` floats.
-    weights_on_device(const S& on, const config& c, kernels::buffer<Element, S> embedding,
-                      kernels::tiled_matrix<Element, S> head, std::vector<layer_on_device<Element, S>> layers,
-                      kernels::buffer<float, S> final_norm)
+    weights_on_device(const S& on, const config& c, kernels::buffer<Element, S> embedding, head_type head,
+                      std::vector<layer_type> layers, kernels::buffer<float, S> final_norm)
         : embedding_(std::move(embedding)),
           final_norm_(std::move(final_norm)),
           head_(std::move(head)),
@@ -74,8 +87,8 @@ class weights_on_device {
     const Element* embedding() const { return embedding_.data(); }
     const float* final_norm() const { return final_norm_.data(); }
     const double* frequencies() const { return frequencies_.data(); }
-    const kernels::tiled_view<Element>& head() const { return head_.view(); }
-    const std::vector<layer_on_device<Element, S>>& layers() const { return layers_; }
+    const typename head_type::view_type& head() const { return head_.view(); }
+    const std::vector<layer_type>& layers() const { return layers_; }
     std::size_t memory_bytes() const {
         std::size_t total = embedding_.memory_bytes() + final_norm_.memory_bytes() + head_.memory_bytes();
         for (const auto& layer : layers_) total += layer.memory_bytes();
@@ -84,52 +97,72 @@ class weights_on_device {
 
  private:
     using matrix = backend::host::packed_matrix;
-    using tiled = kernels::tiled_matrix<Element, S>;
+    using layer_matrix = device_matrix<Element, S, F>;
 
     static void check_heads(const config& c) {
         if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
     }
 
+    /// `find(row)` is a matrix and which of its rows, or null for zeros.
+    template <class Tiles, class Find>
+    static Tiles made(const S& on, std::size_t rows, std::size_t depth, const Find& find) {
+        const auto read = [&](std::size_t row, auto out, const auto& unpack) {
+            const std::pair<const matrix*, std::size_t> from = find(row);
+            std::fill(out.begin(), out.end(), typename decltype(out)::value_type{});
+            if (from.first != nullptr) unpack(*from.first, from.second, out);
+        };
+        if constexpr (std::is_same_v<Tiles, kernels::tiled_matrix<Element, S>>) {
+            const auto unpack = [](const matrix& from, std::size_t at, std::span<float> out) {
+                from.unpack_row(at, out);
+            };
+            return Tiles(on, rows, depth, [&](std::size_t row, std::span<float> out) { read(row, out, unpack); });
+        } else {
+            const auto unpack = [](const matrix& from, std::size_t at, std::span<std::byte> out) {
+                kernels::read_blocks(from, at, Tiles::layout::type, out);
+            };
+            return Tiles(on, rows, kernels::tile_layout::padded(depth),
+                         [&](std::size_t row, std::span<std::byte> out) { read(row, out, unpack); });
+        }
+    }
+
     /// The rows of several matrices, one matrix after the other.
-    static tiled tiles(const S& on, std::vector<const matrix*> of) {
+    template <class Tiles>
+    static Tiles joined(const S& on, const std::vector<const matrix*>& of) {
         std::size_t rows = 0;
         for (const matrix* each : of) rows += each->rows();
-        return tiled(on, rows, of.front()->depth(), [&](std::size_t row, std::span<float> out) {
+        return made<Tiles>(on, rows, of.front()->depth(), [&](std::size_t row) {
             auto each = of.begin();
             while (row >= (*each)->rows()) row -= (*each++)->rows();
-            (*each)->unpack_row(row, out);
+            return std::pair(*each, row);
         });
     }
 
     /// The rows of two matrices, eight of each in turn.
-    static tiled paired_tiles(const S& on, const matrix& gate, const matrix& up) {
+    static layer_matrix paired(const S& on, const matrix& gate, const matrix& up) {
         const std::size_t half = kernels::tile_layout::rows / 2, groups = (gate.rows() + half - 1) / half;
-        return tiled(on, groups * kernels::tile_layout::rows, gate.depth(), [&](std::size_t row, std::span<float> out) {
+        return made<layer_matrix>(on, groups * kernels::tile_layout::rows, gate.depth(), [&](std::size_t row) {
             const std::size_t source = row / (2 * half) * half + row % half;
-            if (source >= gate.rows()) {
-                std::fill(out.begin(), out.end(), 0.0f);
-            } else {
-                (row % (2 * half) < half ? gate : up).unpack_row(source, out);
-            }
+            const matrix* const from = row % (2 * half) < half ? &gate : &up;
+            return std::pair(source < gate.rows() ? from : nullptr, source);
         });
     }
 
-    static layer_on_device<Element, S> upload(const S& on, const layer_weights& from) {
-        layer_on_device<Element, S> out;
+    static layer_type upload(const S& on, const layer_weights& from) {
+        layer_type out;
         out.attention_norm = kernels::buffer<float, S>(on, std::span<const float>(from.attention_norm));
         out.feed_forward_norm = kernels::buffer<float, S>(on, std::span<const float>(from.feed_forward_norm));
-        out.query_key_value = tiles(on, {&from.query, &from.key, &from.value});
-        out.attention_output = tiles(on, {&from.attention_output});
-        out.gate_up = paired_tiles(on, from.gate, from.up);
-        out.down = tiles(on, {&from.down});
+        out.query_key_value = joined<layer_matrix>(on, {&from.query, &from.key, &from.value});
+        out.attention_output = joined<layer_matrix>(on, {&from.attention_output});
+        out.gate_up = paired(on, from.gate, from.up);
+        out.down = joined<layer_matrix>(on, {&from.down});
         return out;
     }
 
     kernels::buffer<Element, S> embedding_;
     kernels::buffer<float, S> final_norm_;
     kernels::buffer<double, S> frequencies_;
-    kernels::tiled_matrix<Element, S> head_;
-    std::vector<layer_on_device<Element, S>> layers_;
+    head_type head_;
+    std::vector<layer_type> layers_;
 };
 
 }  // namespace augur::llama::device
