@@ -14,26 +14,21 @@
 
 #include "augur/backend/device/tiles.hpp"
 #include "augur/types/error.hpp"
+#include "backend/host/matrices.hpp"
 
 namespace device = augur::backend::device;
 using device::bfloat16, device::binary16, device::played_system;
 
-namespace {
+using augur::testing::normal_numbers;
 
-std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> out(count);
-    for (float& x : out) x = normal(bits);
-    return out;
-}
+namespace {
 
 /// A random matrix, and columns of which the first `columns` are multiplied.
 template <class Element>
 struct product {
     std::size_t rows, depth;
-    std::vector<float> weights = random_numbers(rows * depth, 1);
-    std::vector<float> x = random_numbers(device::most_columns * depth, 2);
+    std::vector<float> weights = normal_numbers(rows * depth, 1);
+    std::vector<float> x = normal_numbers(device::most_columns * depth, 2);
 
     device::tiled_matrix<Element, played_system> matrix(const played_system& on) const {
         return {on, rows, depth, [&](std::size_t row, std::span<float> out) {
@@ -123,7 +118,7 @@ BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
     const product<bfloat16> of{20, 40};
     const auto made = of.matrix({});
     const device::buffer<bfloat16, played_system> in({}, std::span<const bfloat16>(of.inputs(3)));
-    const auto start = random_numbers(3 * of.rows, 5);
+    const auto start = normal_numbers(3 * of.rows, 5);
     const device::buffer<float, played_system> state({}, std::span<const float>(start));
     device::multiply(played_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
     const auto alone = of.multiplied({}, 3), got = state.on_host();

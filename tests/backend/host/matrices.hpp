@@ -35,6 +35,10 @@ inline std::vector<float> normal_numbers(std::size_t count, std::mt19937& random
     for (float& value : out) value = normal(random);
     return out;
 }
+inline std::vector<float> normal_numbers(std::size_t count, std::uint32_t seed) {
+    std::mt19937 random(seed);
+    return normal_numbers(count, random);
+}
 
 inline io::tensor_type tensor_type_of(host::storage format) {
     using enum io::tensor_type;

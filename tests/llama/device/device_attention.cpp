@@ -13,11 +13,14 @@
 
 #include "augur/llama/device/attention.hpp"
 #include "augur/types/error.hpp"
+#include "backend/host/matrices.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using device::cache_layout, device::row_place;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
+
+using augur::testing::normal_numbers;
 
 namespace {
 
@@ -28,14 +31,6 @@ using bits = std::vector<std::uint16_t>;
 
 const played_system forwards{}, backwards{.backwards = true};
 constexpr std::size_t layers = 2, layer = 1;
-
-std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
-    std::mt19937 words(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> out(count);
-    for (float& x : out) x = normal(words);
-    return out;
-}
 
 struct shape {
     std::size_t heads, shared, size;  ///< shared: of keys and values
@@ -68,7 +63,7 @@ struct memory {
         return key + i % 2 * layout.keys_size();
     }
     static std::vector<float> numbers(const shape& s, std::uint32_t name) {
-        return random_numbers(layers * s.shared * 2 * s.size, 100 + name);
+        return normal_numbers(layers * s.shared * 2 * s.size, 100 + name);
     }
     void write(std::size_t slot, std::uint32_t name) {
         const auto from = numbers(of, name);
@@ -96,7 +91,7 @@ std::vector<std::uint32_t> names(std::size_t count, std::uint32_t first = 0) {
 }
 
 std::vector<float> queries_of(const shape& of, augur::token id, float scale) {
-    auto out = random_numbers(of.width(), 50000 + static_cast<std::uint32_t>(id));
+    auto out = normal_numbers(of.width(), 50000 + static_cast<std::uint32_t>(id));
     for (float& x : out) x *= scale / std::sqrt(static_cast<float>(of.size));
     return out;
 }

@@ -11,11 +11,14 @@
 
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/device/rows.hpp"
+#include "backend/host/matrices.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using device::row_place;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
+
+using augur::testing::normal_numbers;
 
 namespace {
 
@@ -24,14 +27,6 @@ template <class T>
 using buffer = kernels::buffer<T, played_system>;
 
 const played_system forwards{}, backwards{.backwards = true};
-
-std::vector<float> random_numbers(std::size_t count, std::uint32_t seed) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> out(count);
-    for (float& x : out) x = normal(bits);
-    return out;
-}
 
 template <class T>
 buffer<T> uploaded(const std::vector<T>& from) {
@@ -84,7 +79,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(embeddings_are_rows_of_the_table, Element, element
     const std::vector<augur::token> tokens{6, 0, 3, 3};
     for (const std::size_t width : {1u, 255u, 300u}) {
         std::vector<Element> table;
-        for (const float x : random_numbers(vocabulary * width, 1)) table.push_back(Element::of(x));
+        for (const float x : normal_numbers(vocabulary * width, 1)) table.push_back(Element::of(x));
         std::vector<row_place> rows;
         for (const augur::token id : tokens) rows.push_back({.id = id});
         const auto places = uploaded(rows);
@@ -128,9 +123,9 @@ BOOST_AUTO_TEST_CASE(turns_are_taken_in_double_precision) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(norms_are_those_of_double_precision, Element, elements) {
     for (const std::size_t width : {1u, 5u, 256u, 257u, 576u}) {
         for (const float size : {1.0f, 1e-3f}) {  // the second is of the order of epsilon
-            auto state = random_numbers(3 * width, 2);
+            auto state = normal_numbers(3 * width, 2);
             for (float& x : state) x *= size;
-            const auto weight = random_numbers(width, 3);
+            const auto weight = normal_numbers(width, 3);
             const float epsilon = 1e-5f;
             const normed<Element> got(forwards, state, weight, epsilon);
             for (std::size_t i = 0; i < state.size(); ++i) {
@@ -150,7 +145,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norms_are_those_of_double_precision, Element, elem
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(norms_belong_to_their_row, Element, elements) {
     const std::size_t width = 300, rows = 5, gap = 20;
-    const auto state = random_numbers(rows * width, 4), weight = random_numbers(width, 5);
+    const auto state = normal_numbers(rows * width, 4), weight = normal_numbers(width, 5);
     const normed<Element> all(forwards, state, weight, 1e-5f);
     const normed<Element> turned(backwards, state, weight, 1e-5f);
     BOOST_TEST((turned.unrounded == all.unrounded));
@@ -168,7 +163,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norms_belong_to_their_row, Element, elements) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(norms_need_not_be_written_as_floats, Element, elements) {
-    const auto state = random_numbers(40, 6), weight = random_numbers(20, 7);
+    const auto state = normal_numbers(40, 6), weight = normal_numbers(20, 7);
     const auto x = uploaded(state), w = uploaded(weight);
     const buffer<Element> out(forwards, 40);
     forwards.launch(2, device::rms_norm<Element>{x.data(), w.data(), 20, 1e-5f, out.data(), 20});
@@ -177,8 +172,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norms_need_not_be_written_as_floats, Element, elem
 }
 
 BOOST_AUTO_TEST_CASE(a_state_that_is_not_finite_spoils_its_row_only) {
-    auto state = random_numbers(60, 8);
-    const auto weight = random_numbers(20, 9);
+    auto state = normal_numbers(60, 8);
+    const auto weight = normal_numbers(20, 9);
     const normed<bfloat16> before(forwards, state, weight, 1e-5f);
     state[25] = std::numeric_limits<float>::quiet_NaN();
     const normed<bfloat16> after(forwards, state, weight, 1e-5f);
