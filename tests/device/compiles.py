@@ -23,7 +23,7 @@ def main():
     flags += ["--expt-relaxed-constexpr", "--fmad=false", "-Werror=all-warnings", "-Xcompiler=-Wall"]
     flags += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
     sources = [HERE / "everything.cu", ROOT / "cmake" / "gpu.cu"]
-    for folder in ("tests", "benchmarks"):
+    for folder in ("tests", "benchmarks", "examples"):
         sources += sorted((ROOT / folder / "gpu").glob("*.cu"))
     failed = 0
     with tempfile.TemporaryDirectory() as made:

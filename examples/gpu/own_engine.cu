@@ -1,0 +1,109 @@
+// An engine of one's own on a GPU: its kernels, its memory, and every scheme of augur over it. Then the same rows judged where
+// they are, by a rule of one's own.
+//
+//   nvcc -std=c++20 -arch=native --expt-relaxed-constexpr --fmad=false -I include examples/gpu/own_engine.cu
+
+#include <augur/accept/exact.hpp>
+#include <augur/backend/device/cuda_system.hpp>
+#include <augur/backend/device/round.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+namespace device = augur::backend::device;
+using augur::token;
+
+constexpr std::size_t vocabulary = 50;
+
+/// The engine's own kernel: any CUDA will do. Here a token makes its successors likely, whatever came before.
+__global__ void score(const token* tokens, float* logits) {
+    const std::size_t i = threadIdx.x, row = blockIdx.x;
+    const auto wanted = static_cast<std::size_t>(tokens[row] * 7 + 3) % vocabulary;
+    logits[row * vocabulary + i] = i == wanted ? 5.0f : static_cast<float>((i * 31 + row) % 5) * 0.1f;
+}
+
+/// What augur asks of an engine: a Model. Rows of logits do not depend on how many are computed together.
+class engine {
+ public:
+    struct sequence_type {
+        std::vector<token> tokens;
+        std::vector<float> rows;
+    };
+
+    std::size_t vocabulary_size() const { return vocabulary; }
+    std::size_t context_length() const { return 1000; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
+    augur::scores extend(sequence_type& s, std::span<const token> tokens) const {
+        if (s.tokens.size() + tokens.size() > context_length()) throw augur::error("the context is full");
+        s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
+        s.rows = rows_of(tokens).on_host();
+        return {s.rows.data(), tokens.size(), vocabulary};
+    }
+    void truncate(sequence_type& s, std::size_t length) const {
+        if (length > s.tokens.size()) throw augur::error("there are fewer tokens");
+        s.tokens.resize(length);
+    }
+
+    /// The rows where they were made.
+    device::buffer<float, device::cuda_system> rows_of(std::span<const token> tokens) const {
+        const device::buffer<token, device::cuda_system> there(on_, tokens);
+        device::buffer<float, device::cuda_system> rows(on_, tokens.size() * vocabulary);
+        score<<<static_cast<unsigned>(tokens.size()), vocabulary, 0, on_.stream>>>(there.data(), rows.data());
+        device::check_cuda(cudaGetLastError(), "launching score");
+        on_.wait();
+        return rows;
+    }
+
+ private:
+    device::cuda_system on_ = device::cuda_system::with_stream();
+};
+
+static_assert(augur::Model<engine>);
+
+/// A rule of one's own, on the host and in a kernel: what is likely enough under the target stands.
+struct likely_enough {
+    using guarantee = augur::guarantee::minimum_probability;
+    using drawing = augur::draft::sampled;
+
+    double least = 0.05;
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim>
+    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
+                                            auto& draws) const {
+        if (target.probability(drafted.id) >= least) return augur::decision::accept();
+        return augur::decision::replace_with(draw(target, draws));
+    }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, augur::purpose::correction));
+    }
+};
+
+int main() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+        std::puts("there is no GPU here");
+        return 77;
+    }
+    const engine mine;
+    const auto scheme = augur::speculate(augur::draft::prompt_lookup(1, 4), mine, augur::policy::fixed_length{4},
+                                         augur::accept::exact{});
+    augur::decode::options options;
+    options.sampling.temperature = {0};
+    options.stop.max_tokens = 60;
+    const auto made = augur::decode::generate(scheme, std::vector<token>{1, 2, 3}, options);
+    std::printf("%zu tokens in %zu passes\n", made.tokens.size(), made.counts.rounds());
+
+    const std::vector<token> drafted = {10, 23, 4}, verified = {1, 10, 23, 4};  // the second of each follows the first
+    const auto rows = mine.rows_of(verified);
+    const device::buffer<token, device::cuda_system> there({}, std::span<const token>(drafted));
+    const device::round_judge<likely_enough, device::cuda_system> judge({}, vocabulary, 8, {}, 1);
+    judge.judge(rows.data(), device::certain_chain{there.data(), drafted.size()}, 1, 0);
+    std::printf("%zu of %zu drafted tokens stand\n", judge.result().accepted, drafted.size());
+}
