@@ -246,6 +246,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses([&] { model.keep(early, std::vector<std::size_t>{0}); }, "the tree was scored after 3 tokens");
 }
 
+/// What was extended since lies in the tree's slots, even if it was taken back.
+BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
+    const played_model<bfloat16> model({}, some_llama(true));
+    const std::vector<token> tokens = {1, 2, 3};
+    auto s = model.make_sequence();
+    model.extend(s, tokens);
+    model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0, 0});
+    model.extend(s, tokens, 0);
+    model.truncate(s, 3);
+    BOOST_CHECK_EXCEPTION(model.keep(s, std::vector<std::size_t>{0}), augur::error,
+                          [](const augur::error& e) { return says(e, "keep: node 0 of a tree of 0"); });
+}
+
 BOOST_AUTO_TEST_CASE(heads_of_some_tokens_are_refused) {
     const auto some = augur::testing::small_llama().load({.head_tokens = {1, 2}});
     BOOST_CHECK_EXCEPTION(played_model<bfloat16>({}, some), augur::error, [](const augur::error& e) {

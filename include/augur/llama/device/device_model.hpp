@@ -113,7 +113,7 @@ class device_model {
             slots.insert(slots.end(), paths[i].begin(), paths[i].end());
         }
         const kernels::buffer<std::int32_t, S> uploaded(parts_->on, std::span<const std::int32_t>(slots));
-        s.cache_.reserve(s.length_ + tokens.size());
+        make_room(s, tokens.size());
         std::vector<row_place> rows = chain(s, tokens, s.length_);
         const std::int32_t* path = uploaded.data();
         for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -150,7 +150,7 @@ class device_model {
         check_split(s, split);
         check_extension(tokens, tokens.size(), s.length_, context_, vocabulary_size());
         const std::lock_guard lock(parts_->busy);
-        s.cache_.reserve(s.length_ + tokens.size());
+        make_room(s, tokens.size());
         s.split_ = split;
         const std::vector<row_place> rows = chain(s, tokens, s.length_);
         float* const states = s.waiting_.append(parts_->on, tokens.size(), hidden_size());
@@ -195,7 +195,7 @@ class device_model {
         const std::lock_guard lock(parts_->busy);
         std::vector<row_place> rows;
         for (const auto& item : items) {
-            item.sequence->cache_.reserve(item.sequence->length_ + item.tokens.size());
+            make_room(*item.sequence, item.tokens.size());
             const auto own = chain(*item.sequence, item.tokens, item.sequence->length_);
             rows.insert(rows.end(), own.begin(), own.end());
         }
@@ -231,9 +231,15 @@ class device_model {
     void run(sequence_type& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
         check(s, tokens, last);
         const std::lock_guard lock(parts_->busy);
-        s.cache_.reserve(s.length_ + tokens.size());
+        make_room(s, tokens.size());
         score(s, chain(s, tokens, s.length_), last, with_logits);
         s.length_ += tokens.size();
+    }
+
+    /// For so many more tokens. They take the slots of a tree that was scored before, which cannot be kept any more.
+    void make_room(sequence_type& s, std::size_t tokens) const {
+        s.cache_.reserve(s.length_ + tokens);
+        s.tree_.clear();
     }
 
     /// The rows of tokens that follow the first `length` of a sequence.

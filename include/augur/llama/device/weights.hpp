@@ -49,14 +49,13 @@ class weights_on_device {
     using head_type =
         device_matrix<Element, S, F == device_format::elements ? device_format::elements : device_format::q8_0>;
 
-    weights_on_device(const S& on, const config& c, const weights& from) {
+    weights_on_device(const S& on, const config& c, const weights& from) : frequencies_(frequencies_of(on, c)) {
         if (from.fuses())
             augur::detail::fail("a model on a device takes tokens alone, but this one fuses them with states");
         if (!from.head_tokens.empty()) {
             augur::detail::fail("a model on a device has a head of all ", c.vocabulary, " tokens, but this one's has ",
                                 from.head_tokens.size());
         }
-        check_heads(c);
         std::vector<float> row(c.width);
         std::vector<Element> rows(c.vocabulary * c.width);
         for (std::size_t id = 0; id < c.vocabulary; ++id) {
@@ -68,8 +67,6 @@ class weights_on_device {
         final_norm_ = kernels::buffer<float, S>(on, std::span<const float>(from.final_norm));
         head_ = joined<head_type>(on, {&from.output()});
         for (const auto& layer : from.layers) layers_.push_back(upload(on, *layer));
-        const auto frequencies = rotary_frequencies(c);
-        frequencies_ = kernels::buffer<double, S>(on, std::span<const double>(frequencies));
     }
 
     /// Made elsewhere, for this configuration: vocabulary x width numbers, a head, norms of `width` floats.
@@ -77,12 +74,9 @@ class weights_on_device {
                       std::vector<layer_type> layers, kernels::buffer<float, S> final_norm)
         : embedding_(std::move(embedding)),
           final_norm_(std::move(final_norm)),
+          frequencies_(frequencies_of(on, c)),
           head_(std::move(head)),
-          layers_(std::move(layers)) {
-        check_heads(c);
-        const auto frequencies = rotary_frequencies(c);
-        frequencies_ = kernels::buffer<double, S>(on, std::span<const double>(frequencies));
-    }
+          layers_(std::move(layers)) {}
 
     const Element* embedding() const { return embedding_.data(); }
     const float* final_norm() const { return final_norm_.data(); }
@@ -99,8 +93,10 @@ class weights_on_device {
     using matrix = backend::host::packed_matrix;
     using layer_matrix = device_matrix<Element, S, F>;
 
-    static void check_heads(const config& c) {
+    static kernels::buffer<double, S> frequencies_of(const S& on, const config& c) {
         if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
+        const auto frequencies = rotary_frequencies(c);
+        return {on, std::span<const double>(frequencies)};
     }
 
     /// `find(row)` is a matrix and which of its rows, or null for zeros.
