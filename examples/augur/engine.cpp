@@ -36,14 +36,14 @@ void check_device(const std::string& device, const std::string& weights) {
 #endif
 }
 
-model::any_model engine_of(const llama::host_model& model, const std::string& device, const std::string& weights) {
+engine engine_of(const llama::host_model& model, const std::string& device, const std::string& weights) {
 #if defined(AUGUR_PROGRAM_CUDA)
     if (device == "cuda") {
         return llama::on_gpu(model.configuration(), model.parameters(), number_of(weights), model.context_length());
     }
 #endif
     check_device(device, weights);
-    return model::any_model(model);
+    return engine(model);
 }
 
 }  // namespace augur::program

@@ -1,16 +1,22 @@
 #pragma once
 // Where a model computes: on the processor, or on a GPU where the program was built for one.
 
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/model/any_model.hpp>
 #include <string>
 
 namespace augur::program {
 
+/// A target, wherever it computes: the criteria are those that a GPU judges by itself.
+using engine = model::basic_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
+
 /// Throws, before anything is loaded, unless the device is known and there, and holds weights as `--weights` says.
 void check_device(const std::string& device, const std::string& weights);
 
 /// The model itself, which must outlive it, or a copy of it on a GPU.
-model::any_model engine_of(const llama::host_model& model, const std::string& device, const std::string& weights);
+engine engine_of(const llama::host_model& model, const std::string& device, const std::string& weights);
 
 }  // namespace augur::program

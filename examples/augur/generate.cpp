@@ -277,7 +277,7 @@ class generator {
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
     std::optional<llama::host_model> target_;
-    std::optional<model::any_model> engine_;  ///< the target, where it computes
+    std::optional<engine> engine_;  ///< the target, where it computes
     members drafters_;
     member_files drafters_of_;
     std::vector<std::string> drafter_paths_;

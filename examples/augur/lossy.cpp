@@ -50,7 +50,7 @@ void check_lengths(const scheme_options& chosen) {
     }
 }
 
-run_result run_turns(const scheme_options& resolved, const model::any_model& target, const llama::host_model& small,
+run_result run_turns(const scheme_options& resolved, const engine& target, const llama::host_model& small,
                      const run_request& request) {
     const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
     const auto scheme = switching(small, target, turns_of(resolved)).with(options);
@@ -62,7 +62,7 @@ run_result run_turns(const scheme_options& resolved, const model::any_model& tar
     return made;
 }
 
-run_result run_fuzzy(const scheme_options& resolved, const model::any_model& target, const members& drafters,
+run_result run_fuzzy(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request, const auto& last) {
     using cascade::link;
     if (resolved.scheme == "fsd") {
@@ -104,7 +104,7 @@ scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts) {
     return chosen;
 }
 
-run_result run_lossy(const scheme_options& resolved, const model::any_model& target, const members& drafters,
+run_result run_lossy(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request) {
     if (resolved.scheme == "ead") return run_turns(resolved, target, *drafters.draft, request);
     const fuzzy last(resolved.thresholds.back());

@@ -9,7 +9,7 @@ namespace augur::program {
 scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts);
 
 /// As run, for these.
-run_result run_lossy(const scheme_options& resolved, const model::any_model& target, const members& drafters,
+run_result run_lossy(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request);
 
 }  // namespace augur::program

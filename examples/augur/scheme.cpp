@@ -125,7 +125,7 @@ bool drafts_what_pays(const scheme_options& resolved) {
     return !resolved.length && std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }
 
-run_result run(const scheme_options& resolved, const model::any_model& target, const members& drafters,
+run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request) {
     if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
     const auto compose = [&](auto criterion) {

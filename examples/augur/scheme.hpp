@@ -2,7 +2,6 @@
 // The one place where what was chosen at run time becomes a scheme's type.
 
 #include <augur/decode/generate.hpp>
-#include <augur/model/any_model.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/tune/metered.hpp>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine.hpp"
 #include "members.hpp"
 
 namespace augur::program {
@@ -95,7 +95,7 @@ struct run_result {
 
 /// Decodes by a resolved scheme, for which the members that it uses are loaded. Throws augur::error, also where the model's
 /// logits were invalid.
-run_result run(const scheme_options& resolved, const model::any_model& target, const members& drafters,
+run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request);
 
 }  // namespace augur::program

@@ -283,7 +283,7 @@ class tuner {
     std::optional<io::tokenizer> words_;
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
-    model::any_model engine_{target_};
+    engine engine_{target_};
     members drafters_;
     json identity_;
     std::optional<journal> journal_;

@@ -75,3 +75,4 @@
 #include "augur/types/token.hpp"
 #include "augur/types/verdict.hpp"
 #include "augur/verify/chain.hpp"
+#include "augur/verify/referee.hpp"

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(the_published_form_has_its_offset_inside_the_logarithm) {
     }
     BOOST_TEST(published::entropy_nats(row) == literal, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(std::isinf(published::entropy_nats(std::vector<float>{0, NAN})));
-    BOOST_TEST(policy::entropy_bins::entropy_nats(row) == literal, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(measure::entropy_nats(row) == literal, boost::test_tools::tolerance(1e-6));
+    static_assert(MeasuresEntropy<published> && !MeasuresEntropy<policy::entropy_bins>);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_bins_are_refused_with_their_values) {

@@ -22,6 +22,7 @@
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
 #include "augur/types/verdict.hpp"
+#include "augur/verify/referee.hpp"
 
 namespace augur::decode {
 
@@ -80,7 +81,8 @@ struct session {
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
             commit::stop_conditions conditions, C with)
-        : committed(checked_prompt(prompt, scheme.target().vocabulary_size(), scheme.target().context_length())),
+        : referee(make_referee(scheme, sampling, with)),
+          committed(checked_prompt(prompt, scheme.target().vocabulary_size(), scheme.target().context_length())),
           target(scheme.target()),
           drafter_state(scheme.drafter().make_state()),
           policy(scheme.policy()),
@@ -99,6 +101,8 @@ struct session {
         counts.seconds.prefill = watch.seconds();
     }
 
+    verify::referee_t<Scheme, C>
+        referee;  ///< judges where the target's rows are, if it can; else they come to the host
     prefix committed;
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
@@ -112,6 +116,16 @@ struct session {
     observation seen;                  ///< what the policy will be shown at the start of the next round
     round_record<proposal_type> last;  ///< the round before; its storage serves the next
     accept::target_rows<transform::pipeline> target_rows;  ///< storage
+
+ private:
+    static verify::referee_t<Scheme, C> make_referee(const Scheme& scheme, const transform::settings& sampling,
+                                                     const C& with) {
+        if constexpr (verify::has_referee<Scheme, C>) {
+            return scheme.target().make_referee(scheme.criterion(), sampling, with);
+        } else {
+            return {};
+        }
+    }
 };
 
 }  // namespace augur::decode

@@ -14,6 +14,7 @@
 #include "augur/types/observation.hpp"
 #include "augur/types/verdict.hpp"
 #include "augur/verify/chain.hpp"
+#include "augur/verify/referee.hpp"
 
 namespace augur::decode {
 
@@ -25,12 +26,15 @@ struct step_options {
 
 namespace detail {
 
-template <class Policy>
-double target_entropy(logit_row row) {
+/// Of one of the target's rows, where it lies if it can be.
+template <class Policy, class Rows>
+double target_entropy(const Rows& rows, std::size_t i) {
     if constexpr (MeasuresEntropy<Policy>) {
-        return Policy::entropy_nats(row);
+        return Policy::entropy_nats(rows[i]);
+    } else if constexpr (requires { rows.entropy_nats(i); }) {
+        return rows.entropy_nats(i);
     } else {
-        return measure::entropy_nats(row);
+        return measure::entropy_nats(rows[i]);
     }
 }
 
@@ -63,8 +67,24 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
                          .last_drafted = record.decided.drafted,
                          .last_accepted = record.decided.accepted};
     if constexpr (includes(needs_of<policy_type>, signals::target_entropy)) {
-        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows[record.decided.accepted]);
+        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, record.decided.accepted);
     }
+}
+
+/// What follows a verdict on `rows`, the target's: one more than drafted tokens.
+template <class Scheme, Chooser C, class Rows>
+void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
+                 const Rows& rows, augur::detail::stopwatch& watch) {
+    auto& record = s.last;
+    record.committed =
+        commit::apply(scheme, s, record.proposed, record.decided, chosen.on_token, std::move(record.committed));
+    record.log_probabilities.clear();
+    for (std::size_t i = 0; chosen.log_probabilities && i < record.committed.size(); ++i) {
+        record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));
+    }
+    conclude(s, record, rows, decided_on);
+    record.seconds.other = watch.lap();
+    s.counts.seconds += record.seconds;
 }
 
 /// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
@@ -72,6 +92,7 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
 /// Returns what the round did, which is the session's until its next step. Allocates nothing once storage has grown to what a
 /// round needs, beside text that is asked for.
 /// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
+/// Where the target has a referee for the criterion, rows stay where they were made, unless they are asked for.
 template <class Scheme, Chooser C>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
     augur::detail::stopwatch watch(chosen.timed);
@@ -86,24 +107,20 @@ const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     }
     record.proposed = scheme.drafter().propose(s.drafter_state, context);
     record.seconds = {.draft = watch.lap()};
+    if constexpr (verify::has_referee<Scheme, C>) {
+        if (s.referee) {
+            record.decided = verify::judge_there(s.referee, s.target, s.committed, record.proposed, s.seen.round);
+            record.seconds.verify = watch.lap();  // acceptance included
+            finish_step(scheme, s, chosen, context.seen(), verify::rows_there(s.referee, s.target), watch);
+            return record;
+        }
+    }
     const auto rows = verify::chain(s.target, s.committed, record.proposed);
     record.seconds.verify = watch.lap();
     record.decided = accept::judge(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser,
                                    s.seen.round, s.target_rows);
     record.seconds.accept = watch.lap();
-    record.committed =
-        commit::apply(scheme, s, record.proposed, record.decided, chosen.on_token, std::move(record.committed));
-
-    record.log_probabilities.clear();
-    if (chosen.log_probabilities) {
-        for (std::size_t i = 0; i < record.committed.size(); ++i) {
-            record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));
-        }
-    }
-    const observation decided_on = context.seen();
-    conclude(s, record, rows, decided_on);
-    record.seconds.other = watch.lap();
-    s.counts.seconds += record.seconds;
+    finish_step(scheme, s, chosen, context.seen(), rows, watch);
     return record;
 }
 

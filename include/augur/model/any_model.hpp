@@ -6,12 +6,18 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "augur/detail/held.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/verdict.hpp"
+#include "augur/verify/referee.hpp"
 
 namespace augur::model {
 
@@ -25,9 +31,12 @@ concept Erasable = ScoresLastRows<M> && PrefillsStates<M> && std::movable<M> &&
 };
 
 /// A model behind virtual functions, so that schemes are compiled once for several engines. Refinements
-/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that.
-/// Models: ScoresLastRows, PrefillsStates. Cost: a virtual call per pass, an allocation per sequence.
-class any_model {
+/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that. An engine's referees for
+/// these criteria are kept, so that its rows need not come to the host.
+/// Models: ScoresLastRows, PrefillsStates; RefereesRounds for the criteria. Cost: a virtual call per pass, an allocation per
+/// sequence and per referee.
+template <class... Criteria>
+class basic_any_model {
     template <class Source>
     using held_type = typename augur::detail::held<Source>::type;
 
@@ -35,6 +44,14 @@ class any_model {
         virtual ~sequence_base() = default;
         virtual std::size_t memory_bytes() const = 0;
     };
+    struct referee_base {
+        virtual ~referee_base() = default;
+        virtual verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed,
+                              std::size_t drafted, std::size_t round) = 0;
+        virtual scores rows(const sequence_base& s) = 0;
+        virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
+    };
+    using any_criterion = std::variant<std::monostate, Criteria...>;
 
  public:
     /// Belongs to the model that made it.
@@ -44,16 +61,36 @@ class any_model {
         std::size_t memory_bytes() const { return held_->memory_bytes(); }
 
      private:
-        friend class any_model;
+        friend class basic_any_model;
 
         explicit sequence_type(std::unique_ptr<sequence_base> held) : held_(std::move(held)) {}
 
         std::unique_ptr<sequence_base> held_;
     };
 
+    /// The engine's own, or none.
+    class referee_type {
+     public:
+        explicit operator bool() const { return held_ != nullptr; }
+        verdict judge(sequence_type& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
+                      std::size_t round) {
+            return held_->judge(*s.held_, missing, supposed, drafted, round);
+        }
+        scores rows(const sequence_type& s) { return held_->rows(*s.held_); }
+        double entropy_nats(const sequence_type& s, std::size_t row) { return held_->entropy_nats(*s.held_, row); }
+
+     private:
+        friend class basic_any_model;
+
+        explicit referee_type(std::unique_ptr<referee_base> held) : held_(std::move(held)) {}
+
+        std::unique_ptr<referee_base> held_;
+    };
+
     /// Owns a model that is given away; refers to one that is not.
     template <class Source>
-    requires(Erasable<held_type<Source>> && !std::same_as<held_type<Source>, any_model>) explicit any_model(Source&& of)
+    requires(Erasable<held_type<Source>> &&
+             !std::same_as<held_type<Source>, basic_any_model>) explicit basic_any_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
         static_assert(has_bitwise_rows<held_type<Source>>,
                       "augur::model::any_model: this model's rows depend on how many are computed together");
@@ -75,6 +112,12 @@ class any_model {
     void truncate(sequence_type& s, std::size_t length) const { held_->truncate(*s.held_, length); }
     scores hidden(const sequence_type& s) const { return held_->hidden(*s.held_); }
 
+    /// See augur::RefereesRounds.
+    template <class Criterion>
+    requires(std::same_as<Criterion, Criteria> || ...) referee_type
+        make_referee(const Criterion& criterion, const transform::settings& chosen, const random::philox_chooser& by)
+    const { return referee_type(held_->make_referee(criterion, chosen, by)); }
+
  private:
     struct model_base {
         virtual ~model_base() = default;
@@ -87,6 +130,9 @@ class any_model {
         virtual scores extend_states(sequence_base& s, std::span<const token> tokens) const = 0;
         virtual void truncate(sequence_base& s, std::size_t length) const = 0;
         virtual scores hidden(const sequence_base& s) const = 0;
+        virtual std::unique_ptr<referee_base> make_referee(const any_criterion& criterion,
+                                                           const transform::settings& chosen,
+                                                           const random::philox_chooser& by) const = 0;
     };
 
     template <class M>
@@ -100,6 +146,33 @@ class any_model {
             return 0;
         }
     };
+
+    template <class M, class R>
+    struct held_referee final : referee_base {
+        R own;
+        const M* owner;
+
+        held_referee(R made, const M& of) : own(std::move(made)), owner(&of) {}
+        verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
+                      std::size_t round) override {
+            return own.judge(own_of(s, *owner), missing, supposed, drafted, round);
+        }
+        scores rows(const sequence_base& s) override { return own.rows(own_of(s, *owner)); }
+        double entropy_nats(const sequence_base& s, std::size_t row) override {
+            return own.entropy_nats(own_of(s, *owner), row);
+        }
+    };
+
+    template <class M>
+    static const sequence_t<M>& own_of(const sequence_base& s, const M& owner) {
+        const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
+        if (found == nullptr || found->owner != &owner) augur::detail::fail("any_model: a sequence of another model");
+        return found->own;
+    }
+    template <class M>
+    static sequence_t<M>& own_of(sequence_base& s, const M& owner) {
+        return const_cast<sequence_t<M>&>(own_of(std::as_const(s), owner));
+    }
 
     template <class Source>
     struct holder final : model_base {
@@ -122,20 +195,29 @@ class any_model {
         }
         void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
         scores hidden(const sequence_base& s) const override { return own().hidden(of(s)); }
+        std::unique_ptr<referee_base> make_referee(const any_criterion& criterion, const transform::settings& chosen,
+                                                   const random::philox_chooser& by) const override {
+            return std::visit(
+                [&]<class Criterion>(const Criterion& of) -> std::unique_ptr<referee_base> {
+                    if constexpr (RefereesRounds<M, Criterion>) {
+                        auto made = own().make_referee(of, chosen, by);
+                        if (made) return std::make_unique<held_referee<M, decltype(made)>>(std::move(made), own());
+                    }
+                    return nullptr;
+                },
+                criterion);
+        }
 
      private:
         const M& own() const { return held.get(); }
-        const sequence_t<M>& of(const sequence_base& s) const {
-            const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
-            if (found == nullptr || found->owner != &own())
-                augur::detail::fail("any_model: a sequence of another model");
-            return found->own;
-        }
-        sequence_t<M>& of(sequence_base& s) const { return const_cast<sequence_t<M>&>(of(std::as_const(s))); }
+        const sequence_t<M>& of(const sequence_base& s) const { return own_of(s, own()); }
+        sequence_t<M>& of(sequence_base& s) const { return own_of(s, own()); }
     };
 
     std::unique_ptr<model_base> held_;
 };
+
+using any_model = basic_any_model<>;
 
 static_assert(ScoresLastRows<any_model> && PrefillsStates<any_model>);
 

@@ -27,9 +27,16 @@ class cached_sequence {
     /// (1 <= rows <= tokens.size()); at least `rows` rows. Cost: one pass over what the cache lacks, at least `rows`.
     /// If the model throws, the cache stays usable.
     auto score(std::span<const token> tokens, std::size_t rows) {
+        return score_by(tokens, rows,
+                        [&](sequence_t<M>&, std::span<const token> missing) { return extend(missing, rows); });
+    }
+
+    /// The same by `extend(sequence, missing)`, which appends what is missing; returns what that returns.
+    template <class Extend>
+    auto score_by(std::span<const token> tokens, std::size_t rows, const Extend& extend) {
         rewind(tokens.first(tokens.size() - rows));
         const auto missing = tokens.subspan(tokens_.size());
-        auto made = extend(missing, rows);
+        auto made = extend(sequence_, missing);
         hold(missing);
         return made;
     }

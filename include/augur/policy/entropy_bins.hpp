@@ -79,8 +79,8 @@ class basic_entropy_bins {
     static constexpr signals needs = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy;
     static constexpr bool asked_once = true;
 
-    static double entropy_nats(logit_row row) {
-        return Form == entropy_form::exact ? measure::entropy_nats(row) : measure::entropy_nats_offset(row);
+    static double entropy_nats(logit_row row) requires(Form == entropy_form::offset) {
+        return measure::entropy_nats_offset(row);
     }
 
     /// EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.

@@ -79,6 +79,8 @@ class philox_chooser {
     AUGUR_HOST_DEVICE explicit philox_chooser(std::uint64_t seed)
         : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {}
 
+    std::uint64_t seed() const { return key_[0] | static_cast<std::uint64_t>(key_[1]) << 32; }
+
     /// Inverse transform on a 53-bit uniform: over the sums of chunks, then in one chunk. Weights that have no sums() are
     /// added up first.
     std::size_t choose(const Weights auto& weights, draw_key key) const {

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <string>
 
+#include "augur/accept/coupled.hpp"
+#include "augur/accept/exact.hpp"
+#include "augur/accept/rejection_sampling.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/model/any_model.hpp"
@@ -16,7 +19,10 @@ enum class gpu_number { bfloat16, binary16, q8_0, q4_0 };
 /// Its name, memory and compute capability; throws with CUDA's own words where there is none, or no driver for one.
 std::string describe_gpu();
 
+/// A model on some engine, with what judges rounds by the lossless criteria where its rows are.
+using gpu_model = model::basic_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
+
 /// A device_model with the current GPU. Throws what its constructor refuses, and where there is no GPU.
-model::any_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);
+gpu_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);
 
 }  // namespace augur::llama
