@@ -1,6 +1,7 @@
 #include "augur/llama/device/device_model.hpp"
 
 #include <algorithm>
+#include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -198,18 +199,30 @@ BOOST_AUTO_TEST_CASE(trees_across_blocks) {
     BOOST_TEST((copied(model.extend(tree, more)) == copied(model.extend(chain, more))));
 }
 
+/// With rows that stay, with rows that stay behind virtual functions, and with rows that come to the host.
 BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
-    const augur::model::any_model model(played_model<bfloat16>({}, some_llama(true)));
+    const played_model<bfloat16> there({}, some_llama(true));
+    const augur::model::basic_any_model<augur::accept::exact, augur::accept::coupled> erased(there);
+    const augur::model::any_model here(there);
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
-    const auto text = [&](std::size_t length) {
-        const auto scheme = augur::speculate(augur::draft::prompt_lookup(1, 4), model,
-                                             augur::policy::fixed_length{length}, augur::accept::exact{});
+    const auto text = [&](const auto& model, const auto& criterion, float temperature, std::size_t length) {
+        const auto scheme =
+            augur::speculate(augur::draft::prompt_lookup(1, 4), model, augur::policy::fixed_length{length}, criterion);
         augur::decode::options options;
-        options.sampling.temperature = {0};
+        options.sampling.temperature = {temperature};
         options.stop.max_tokens = 40;
         return augur::decode::generate(scheme, prompt, options).tokens;
     };
-    BOOST_TEST((text(5) == text(0)));
+    const auto check = [&](const auto& criterion, float temperature) {
+        const auto expected = text(here, criterion, temperature, 0);
+        for (const std::size_t length : {0, 5}) {
+            BOOST_TEST((text(here, criterion, temperature, length) == expected));
+            BOOST_TEST((text(there, criterion, temperature, length) == expected));
+            BOOST_TEST((text(erased, criterion, temperature, length) == expected));
+        }
+    };
+    check(augur::accept::exact{}, 0);
+    check(augur::accept::coupled{}, 0.8f);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {

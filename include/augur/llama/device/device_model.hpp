@@ -123,7 +123,7 @@ class device_model {
         }
         const kernels::buffer<std::int32_t, S> uploaded(parts_->on, std::span<const std::int32_t>(slots));
         make_room(s, tokens.size());
-        std::vector<row_place> rows = chain(s, tokens, s.length_);
+        std::vector<row_place>& rows = chain(s, tokens, s.length_);
         const std::int32_t* path = uploaded.data();
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].base = base;
@@ -161,7 +161,7 @@ class device_model {
         const std::lock_guard lock(parts_->busy);
         make_room(s, tokens.size());
         s.split_ = split;
-        const std::vector<row_place> rows = chain(s, tokens, s.length_);
+        const std::vector<row_place>& rows = chain(s, tokens, s.length_);
         float* const states = s.waiting_.append(parts_->on, tokens.size(), hidden_size());
         in_passes(rows, [&](std::size_t first, std::size_t) {
             float* const own = states + first * hidden_size();
@@ -180,7 +180,7 @@ class device_model {
         const std::lock_guard lock(parts_->busy);
         const std::size_t count = s.waiting_.size();
         const std::vector<token> unread(count);  // embeddings were looked up before
-        const std::vector<row_place> rows = chain(s, unread, s.length_ - count);
+        const std::vector<row_place>& rows = chain(s, unread, s.length_ - count);
         float* const logits = s.logits_.require(parts_->on, count, vocabulary_size());
         float* const hidden = s.hidden_.require(parts_->on, count, hidden_size());
         in_passes(rows, [&](std::size_t first, std::size_t size) {
@@ -205,7 +205,7 @@ class device_model {
         std::vector<row_place> rows;
         for (const auto& item : items) {
             make_room(*item.sequence, item.tokens.size());
-            const auto own = chain(*item.sequence, item.tokens, item.sequence->length_);
+            const auto& own = chain(*item.sequence, item.tokens, item.sequence->length_);
             rows.insert(rows.end(), own.begin(), own.end());
         }
         float_rows<S> logits, hidden;
@@ -251,9 +251,10 @@ class device_model {
         s.tree_.clear();
     }
 
-    /// The rows of tokens that follow the first `length` of a sequence.
-    std::vector<row_place> chain(const sequence_type& s, std::span<const token> tokens, std::size_t length) const {
-        std::vector<row_place> rows(tokens.size());
+    /// The rows of tokens that follow the first `length` of a sequence, in storage of its own.
+    std::vector<row_place>& chain(sequence_type& s, std::span<const token> tokens, std::size_t length) const {
+        std::vector<row_place>& rows = s.rows_;
+        rows.assign(tokens.size(), {});
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].blocks = s.cache_.blocks();
             rows[i].position = rows[i].slot = static_cast<std::int32_t>(length + i);

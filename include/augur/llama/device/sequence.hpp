@@ -8,6 +8,7 @@
 
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/rows.hpp"
 #include "augur/types/scores.hpp"
 
 namespace augur::llama::device {
@@ -94,6 +95,7 @@ class sequence {
 
     kv_cache<Element, S> cache_;
     std::size_t length_ = 0;
+    std::vector<row_place> rows_;     ///< storage for the next extend
     float_rows<S> logits_, hidden_;   ///< of the last extend
     float_rows<S> waiting_;           ///< states of the last positions, which lack the deep layers
     std::size_t split_ = 0;           ///< layers that these have been through
