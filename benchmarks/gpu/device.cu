@@ -92,9 +92,9 @@ class device_watch {
 
     template <class Launch>
     double seconds(const cuda_system& on, const Launch& launch) const {
-        check_cuda(cudaEventRecord(begin_, on.stream), "recording an event");
+        check_cuda(cudaEventRecord(begin_, on.stream()), "recording an event");
         launch();
-        check_cuda(cudaEventRecord(end_, on.stream), "recording an event");
+        check_cuda(cudaEventRecord(end_, on.stream()), "recording an event");
         on.wait();
         float milliseconds = 0;
         check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading events");

@@ -52,7 +52,7 @@ class engine {
     device::buffer<float, device::cuda_system> rows_of(std::span<const token> tokens) const {
         const device::buffer<token, device::cuda_system> there(on_, tokens);
         device::buffer<float, device::cuda_system> rows(on_, tokens.size() * vocabulary);
-        score<<<static_cast<unsigned>(tokens.size()), vocabulary, 0, on_.stream>>>(there.data(), rows.data());
+        score<<<static_cast<unsigned>(tokens.size()), vocabulary, 0, on_.stream()>>>(there.data(), rows.data());
         device::check_cuda(cudaGetLastError(), "launching score");
         on_.wait();
         return rows;

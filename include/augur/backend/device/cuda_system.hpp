@@ -10,18 +10,13 @@
 #include <memory>
 #include <type_traits>
 
+#include "augur/backend/device/cuda_graph.hpp"
 #include "augur/backend/device/element.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::backend::device {
-
-/// Throws with CUDA's own words where something went wrong.
-inline void check_cuda(cudaError_t status, const char* what) {
-    if (status == cudaSuccess) return;
-    augur::detail::fail("CUDA: ", what, ": ", cudaGetErrorName(status), " (", cudaGetErrorString(status), ")");
-}
 
 /// A value of the thread that asks.
 template <class T>
@@ -117,36 +112,39 @@ __global__ void __launch_bounds__(K::threads) run_kernel(const K kernel) {
     kernel(cuda_team{});
 }
 
-/// A CUDA graph that can be launched: kernels with their parameters.
-class cuda_recording {
- public:
-    cuda_recording() = default;
-    explicit cuda_recording(cudaGraph_t of) {
-        cudaGraphExec_t made = nullptr;
-        const cudaError_t status = cudaGraphInstantiate(&made, of, 0);
-        cudaGraphDestroy(of);
-        check_cuda(status, "instantiating a graph");
-        held_.reset(made, [](cudaGraphExec_t graph) { cudaGraphExecDestroy(graph); });
+/// Tells a conditional node what a word says.
+struct set_condition {
+    static constexpr unsigned threads = warp_size;
+
+    cudaGraphConditionalHandle handle;
+    const std::uint32_t* word;
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    __device__ void operator()(const Team& team) const {
+        team.each([&](unsigned thread) {
+            if (thread == 0) cudaGraphSetConditional(handle, *word);
+        });
     }
-
-    cudaGraphExec_t get() const { return held_.get(); }
-
- private:
-    std::shared_ptr<CUgraphExec_st> held_;
 };
 
-/// One stream of the GPU that is current. Copies share the stream; `stream` may be one's own, null is CUDA's default stream, on which
-/// nothing can be recorded.
-struct cuda_system {
-    cudaStream_t stream = nullptr;
-    std::shared_ptr<CUstream_st> owned = nullptr;  ///< where the stream is of with_stream()'s making
+/// One stream of the GPU that is current. Copies share the stream, also where a recording's loop makes it another for a while. It may
+/// be one's own; null is CUDA's default stream, on which nothing can be recorded.
+class cuda_system {
+ public:
+    cuda_system() = default;
+    cuda_system(cudaStream_t stream) : streams_(stream == nullptr ? nullptr : new cuda_streams(stream, false)) {}
 
     /// With a stream of its own.
     static cuda_system with_stream() {
-        cudaStream_t made = nullptr;
-        check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "creating a stream");
-        return {made, {made, [](cudaStream_t old) { cudaStreamDestroy(old); }}};
+        cuda_system made;
+        made.streams_ = std::make_shared<cuda_streams>(cuda_streams::make(), true);
+        return made;
     }
+
+    /// Where launches go now.
+    cudaStream_t stream() const { return streams_ == nullptr ? nullptr : streams_->current(); }
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
@@ -158,7 +156,7 @@ struct cuda_system {
                                             static_cast<int>(shared)),
                        "shared memory of a kernel");
         }
-        run_kernel<K><<<static_cast<unsigned>(blocks), K::threads, shared, stream>>>(kernel);
+        run_kernel<K><<<static_cast<unsigned>(blocks), K::threads, shared, stream()>>>(kernel);
         check_cuda(cudaGetLastError(), "a launch");
     }
 
@@ -168,44 +166,96 @@ struct cuda_system {
         return made;
     }
     void release(void* memory) const { cudaFree(memory); }
+    /// Memory of the host that has the same address in kernels (unified addressing, which 64-bit systems have).
+    void* allocate_shared(std::size_t bytes) const {
+        void* made = nullptr;
+        check_cuda(cudaHostAlloc(&made, bytes, cudaHostAllocMapped), "allocating shared memory");
+        return made;
+    }
+    void release_shared(void* memory) const { cudaFreeHost(memory); }
     void upload(void* to, const void* from, std::size_t bytes) const {
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "an upload");
+        if (recording_now()) augur::detail::fail("a recording cannot hold an upload");
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "an upload");
     }
     void download(void* to, const void* from, std::size_t bytes) const {
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a download");
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "a download");
         wait();
     }
     void copy(void* to, const void* from, std::size_t bytes) const {
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "a copy");
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
     }
-    void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream), "clearing"); }
-    void wait() const { check_cuda(cudaStreamSynchronize(stream), "waiting"); }
+    void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "clearing"); }
+    void wait() const { check_cuda(cudaStreamSynchronize(stream()), "waiting"); }
 
     using recording = cuda_recording;
 
-    bool records() const { return stream != nullptr; }
+    bool records() const { return stream() != nullptr && !recording_now(); }
 
     template <class Body>
     recording record(const Body& body) const {
-        check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "beginning to record");
-        cudaGraph_t made = nullptr;
-        try {
-            body();
-        } catch (...) {
-            cudaStreamEndCapture(stream, &made);  // invalid, and what went wrong is on its way
-            if (made != nullptr) cudaGraphDestroy(made);
-            throw;
+        if (!records()) {
+            augur::detail::fail("a recording cannot ",
+                                stream() == nullptr ? "be made on the default stream" : "hold another");
         }
-        check_cuda(cudaStreamEndCapture(stream, &made), "ending to record");
-        return recording(made);
+        return recording(capture(stream(), nullptr, body));
     }
-    void replay(const recording& made) const { check_cuda(cudaGraphLaunch(made.get(), stream), "launching a graph"); }
+    void replay(const recording& made) const {
+        if (recording_now()) augur::detail::fail("a recording cannot hold another");
+        check_cuda(cudaGraphLaunch(made.get(), stream()), "launching a graph");
+    }
+
+    /// Where driver and toolkit have graphs with loops and choices.
+    bool controls() const { return stream() != nullptr && graphs_control(); }
+
+    /// Recorded, a WHILE node: the GPU decides. Otherwise the host does, which downloads the flag before each turn.
+    template <class Body>
+    void repeat_while(const std::uint32_t* flag, const Body& body) const {
+        if (!recording_now()) {
+            while (downloaded(flag) != 0) body();
+            return;
+        }
+        const auto node = add_conditional(cudaGraphCondTypeWhile, 1, flag);
+        streams_->capture_deeper(node.bodies[0], [&] {
+            body();
+            launch(1, set_condition{node.handle, flag});
+        });
+    }
+
+    /// Recorded, a SWITCH node: the GPU decides. Otherwise the host does, which downloads the index.
+    template <class Bodies>
+    void choose(const std::uint32_t* index, std::uint32_t count, const Bodies& body) const {
+        if (!recording_now()) {
+            if (const std::uint32_t chosen = downloaded(index); chosen < count) body(chosen);
+            return;
+        }
+        if (count == 0) return;
+        const auto node = add_conditional(cudaGraphCondTypeSwitch, count, index);
+        for (std::uint32_t i = 0; i < count; ++i) streams_->capture_deeper(node.bodies[i], [&] { body(i); });
+    }
 
  private:
+    /// The node that launches depend on from now on; what comes before it tells it what the word says.
+    conditional_node add_conditional(cudaGraphConditionalNodeType type, std::uint32_t bodies,
+                                     const std::uint32_t* word) const {
+        const cudaGraphConditionalHandle handle = make_condition(stream());
+        launch(1, set_condition{handle, word});
+        return add_conditional_node(stream(), type, handle, bodies);
+    }
+
+    bool recording_now() const { return stream() != nullptr && is_capturing(stream()); }
+
+    std::uint32_t downloaded(const std::uint32_t* word) const {
+        std::uint32_t found = 0;
+        download(&found, word, sizeof found);
+        return found;
+    }
+
     static constexpr std::size_t default_shared_bytes = 48 * 1024;
+
+    std::shared_ptr<cuda_streams> streams_;  ///< null: the default stream
 };
 
-static_assert(RecordingSystem<cuda_system>);
+static_assert(ControllingSystem<cuda_system>);
 
 }  // namespace augur::backend::device
 

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -27,13 +28,16 @@ concept Kernel = std::is_trivially_copyable_v<K> && requires(const K& kernel) {
     { kernel.shared_bytes() } -> std::convertible_to<std::size_t>;
 };
 
-/// `launch(blocks, kernel)`; `allocate(bytes)` and `release(pointer)`; `upload(to, from, bytes)`, `download`, `copy` within
+/// `launch(blocks, kernel)`; `allocate(bytes)` and `release(pointer)`; `allocate_shared(bytes)` and `release_shared(pointer)`,
+/// memory that kernels and the host both read and write (shared_buffer.hpp); `upload(to, from, bytes)`, `download`, `copy` within
 /// the system and `clear`; `wait()` until all is done. Launches, copies and clearing are done in their order.
 /// A download is done when it returns; what is uploaded may be changed as soon as upload returns.
 template <class S>
 concept System = std::copyable<S> && requires(const S& system, void* to, const void* from, std::size_t bytes) {
     { system.allocate(bytes) } -> std::same_as<void*>;
     system.release(to);
+    { system.allocate_shared(bytes) } -> std::same_as<void*>;
+    system.release_shared(to);
     system.upload(to, from, bytes);
     system.download(to, from, bytes);
     system.copy(to, from, bytes);
@@ -41,12 +45,26 @@ concept System = std::copyable<S> && requires(const S& system, void* to, const v
     system.wait();
 };
 
-/// `record(body)`: what the body launches, not run but kept, with the values of its parameters; `replay(recording)` then launches
-/// all of it at once. The body does nothing but launch. `records()`: whether this one can.
+/// `record(body)`: what the body launches, copies within the system and clears, not run but kept, with the values of its parameters;
+/// `replay(recording)` then launches all of it at once. The body does nothing else on the system: nothing is allocated, uploaded,
+/// downloaded, waited for or replayed in it. `records()`: whether this one can, now; in a recording it cannot.
 template <class S>
 concept RecordingSystem = System<S> && requires(const S& system, void (&body)()) {
     { system.records() } -> std::same_as<bool>;
     system.replay(system.record(body));
+};
+
+/// Loops and choices by words in the system's memory (of allocate), run at once or, in a body of record, recorded:
+///   `repeat_while(flag, body)`          what body() launches, again and again while *flag is not 0, tested before each turn;
+///   `choose(index, count, body)`        what body(i) launches for i = *index; nothing where *index >= count.
+/// They nest. Recorded, each body is called once, and the words are read when the recording runs. `controls()`: whether recordings of
+/// this one can hold them; where they cannot, both still run outside of recordings.
+template <class S>
+concept ControllingSystem = RecordingSystem<S> &&
+    requires(const S& system, const std::uint32_t* word, void (&body)(), void (&bodies)(std::uint32_t)) {
+    { system.controls() } -> std::same_as<bool>;
+    system.repeat_while(word, body);
+    system.choose(word, std::uint32_t{}, bodies);
 };
 
 /// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no GPU.
@@ -56,9 +74,79 @@ struct played_system {
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
-        if (recorder() != nullptr)
-            return recorder()->push_back([on = *this, blocks, kernel] { on.launch(blocks, kernel); });
         static_assert(K::threads % warp_size == 0 && K::threads <= most_threads);
+        run_or_keep([on = *this, blocks, kernel] { on.play(blocks, kernel); });
+    }
+
+    void* allocate(std::size_t bytes) const {
+        refuse_in_recording("memory");
+        void* const made = std::malloc(bytes);
+        if (made == nullptr) throw std::bad_alloc();
+        std::memset(made, 0xff, bytes);
+        return made;
+    }
+    void release(void* memory) const { std::free(memory); }
+    void* allocate_shared(std::size_t bytes) const { return allocate(bytes); }
+    void release_shared(void* memory) const { release(memory); }
+    void upload(void* to, const void* from, std::size_t bytes) const {
+        refuse_in_recording("an upload");
+        std::memcpy(to, from, bytes);
+    }
+    void download(void* to, const void* from, std::size_t bytes) const {
+        refuse_in_recording("a download");
+        std::memcpy(to, from, bytes);
+    }
+    void copy(void* to, const void* from, std::size_t bytes) const {
+        run_or_keep([=] { std::memmove(to, from, bytes); });
+    }
+    void clear(void* to, std::size_t bytes) const {
+        run_or_keep([=] { std::memset(to, 0, bytes); });
+    }
+    void wait() const { refuse_in_recording("a wait"); }
+
+    using recording = std::vector<std::function<void()>>;
+
+    bool records() const { return recorder() == nullptr; }
+
+    template <class Body>
+    recording record(const Body& body) const {
+        refuse_in_recording("another");
+        return kept(body);
+    }
+    void replay(const recording& made) const {
+        refuse_in_recording("another");
+        for (const auto& launch : made) launch();
+    }
+
+    bool controls() const { return true; }
+
+    template <class Body>
+    void repeat_while(const std::uint32_t* flag, const Body& body) const {
+        if (recorder() == nullptr) {
+            while (*flag != 0) body();
+            return;
+        }
+        recorder()->push_back([on = *this, flag, turn = kept(body)] {
+            while (*flag != 0) on.replay(turn);
+        });
+    }
+
+    template <class Bodies>
+    void choose(const std::uint32_t* index, std::uint32_t count, const Bodies& body) const {
+        if (recorder() == nullptr) {
+            if (*index < count) body(*index);
+            return;
+        }
+        std::vector<recording> made;
+        for (std::uint32_t i = 0; i < count; ++i) made.push_back(kept([&] { body(i); }));
+        recorder()->push_back([on = *this, index, made = std::move(made)] {
+            if (*index < made.size()) on.replay(made[*index]);
+        });
+    }
+
+ private:
+    template <Kernel K>
+    void play(std::size_t blocks, const K& kernel) const {
         std::vector<std::max_align_t> shared(kernel.shared_bytes() / sizeof(std::max_align_t) + 1);
         for (std::size_t i = 0; i < blocks; ++i) {
             std::memset(shared.data(), 0xff, shared.size() * sizeof(std::max_align_t));  // NaNs, to be noticed
@@ -68,43 +156,35 @@ struct played_system {
         }
     }
 
-    void* allocate(std::size_t bytes) const {
-        void* const made = std::malloc(bytes);
-        if (made == nullptr) throw std::bad_alloc();
-        std::memset(made, 0xff, bytes);
-        return made;
-    }
-    void release(void* memory) const { std::free(memory); }
-    void upload(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
-    void download(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
-    void copy(void* to, const void* from, std::size_t bytes) const { std::memmove(to, from, bytes); }
-    void clear(void* to, std::size_t bytes) const { std::memset(to, 0, bytes); }
-    void wait() const {}
-
-    using recording = std::vector<std::function<void()>>;
-
-    bool records() const { return true; }
-
-    template <class Body>
-    recording record(const Body& body) const {
-        recording made;
-        recorder() = &made;
-        body();
-        recorder() = nullptr;
-        return made;
-    }
-    void replay(const recording& made) const {
-        for (const auto& launch : made) launch();
-    }
-
- private:
+    /// What the calling thread records into; null outside of recordings.
     static recording*& recorder() {
         static thread_local recording* current = nullptr;
         return current;
     }
+
+    static void run_or_keep(const auto& work) {
+        if (recorder() == nullptr) return work();
+        recorder()->push_back(work);
+    }
+
+    /// Of the body, whatever was being recorded around it; an exception leaves that as it was.
+    template <class Body>
+    static recording kept(const Body& body) {
+        recording made;
+        const struct restorer {
+            recording* outer;
+            ~restorer() { recorder() = outer; }
+        } restored{std::exchange(recorder(), &made)};
+        body();
+        return made;
+    }
+
+    static void refuse_in_recording(const char* what) {
+        if (recorder() != nullptr) augur::detail::fail("a recording cannot hold ", what);
+    }
 };
 
-static_assert(RecordingSystem<played_system>);
+static_assert(ControllingSystem<played_system>);
 
 /// Room for so many T in a system's memory; undefined at first.
 template <class T, System S>

@@ -1,0 +1,86 @@
+#include "augur/backend/device/system.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "augur/types/error.hpp"
+#include "backend/device/controlled.hpp"
+
+namespace device = augur::backend::device;
+using device::played_system;
+
+namespace {
+
+std::string refusal(const std::function<void()>& of) {
+    try {
+        of();
+    } catch (const augur::error& e) {
+        return e.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(backend_system)
+
+static_assert(device::ControllingSystem<played_system>);
+
+BOOST_AUTO_TEST_CASE(loops_and_choices_nest_at_once_and_recorded) {
+    for (const bool backwards : {false, true}) controlled::check_all(played_system{backwards});
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_runs_when_it_is_replayed_and_not_before) {
+    const played_system on;
+    std::uint32_t from = 3, to = 0, flag = 1;
+    const auto made = on.record([&] {
+        on.copy(&to, &from, sizeof to);
+        on.clear(&flag, sizeof flag);
+    });
+    BOOST_TEST(to == 0u);
+    BOOST_TEST(flag == 1u);
+    from = 4;
+    on.replay(made);
+    BOOST_TEST(to == 4u);
+    BOOST_TEST(flag == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(each_body_is_recorded_once) {
+    const played_system on;
+    std::uint32_t words[] = {0, 7};
+    std::vector<std::uint32_t> bodies;
+    const auto made = on.record([&] {
+        on.repeat_while(words, [&] { bodies.push_back(9); });
+        on.choose(words + 1, 3, [&](std::uint32_t i) { bodies.push_back(i); });
+    });
+    on.replay(made);
+    BOOST_TEST(bodies == (std::vector<std::uint32_t>{9, 0, 1, 2}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_recording_cannot_hold_is_refused) {
+    const played_system on;
+    std::uint32_t word = 0, other = 5;
+    BOOST_TEST(on.records());
+    const auto empty = on.record([&] { BOOST_TEST(!on.records()); });
+    const auto recording = [&](const std::function<void()>& body) {
+        const auto said = refusal([&] { on.record(body); });
+        BOOST_TEST(on.records());
+        return said;
+    };
+    BOOST_TEST(recording([&] { on.release(on.allocate(4)); }) == "a recording cannot hold memory");
+    BOOST_TEST(recording([&] { on.release_shared(on.allocate_shared(4)); }) == "a recording cannot hold memory");
+    BOOST_TEST(recording([&] { on.upload(&word, &other, 4); }) == "a recording cannot hold an upload");
+    BOOST_TEST(recording([&] { on.download(&word, &other, 4); }) == "a recording cannot hold a download");
+    BOOST_TEST(recording([&] { on.wait(); }) == "a recording cannot hold a wait");
+    BOOST_TEST(recording([&] { on.record([] {}); }) == "a recording cannot hold another");
+    BOOST_TEST(recording([&] { on.replay(empty); }) == "a recording cannot hold another");
+    const auto in_body = [&] { on.repeat_while(&word, [&] { on.wait(); }); };
+    BOOST_TEST(recording(in_body) == "a recording cannot hold a wait");
+    BOOST_TEST(word == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
