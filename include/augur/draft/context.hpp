@@ -1,10 +1,9 @@
 #pragma once
 // What a drafter is given for one proposal.
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 
+#include "augur/draft/asking.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/random/chooser.hpp"
@@ -22,86 +21,59 @@ class context {
     /// drafter will show.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
             observation seen, std::size_t room, signals shown = signals::none)
-        : before_(before),
-          transform_(transform),
-          chooser_(chooser),
-          policy_(policy),
-          start_(seen),
-          seen_(seen),
-          room_(room) {
+        : before_(before), transform_(transform), chooser_(chooser), policy_(policy), start_(seen), room_(room) {
         begin(seen.source, shown);
     }
 
     /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
     void begin(std::size_t source, signals shown) {
-        seen_ = start_;
-        seen_.source = source;
-        seen_.pending = shown & signals_of<Policy>;
-        if constexpr (includes(needs_of<Policy>, of_rows | signals::match_length)) {
-            length_ = room_;
-        } else {
-            ask();
-        }
+        observation start = start_;
+        start.source = source;
+        asking_.begin(policy_, start, room_, shown);
     }
 
     /// The committed tokens; a drafter may push suppositions and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
     /// Whether another token is wanted after `drafted` of them, as far as can be told without the draft's row.
-    bool wants_more(std::size_t drafted) const { return drafted < length_; }
+    bool wants_more(std::size_t drafted) const { return drafted < asking_.wanted(); }
 
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if (sees_rows && !(asked_once<Policy> && drafted > 0)) {
-            observe(drafted, row);
-            ask();
-        }
-        return drafted < length_;
+        if (asking<Policy>::looks_at_row(drafted)) see(drafted, row);
+        return wants_more(drafted);
     }
 
     /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to know.
     void matched(std::size_t length) {
-        if constexpr (includes(signals_of<Policy>, signals::match_length)) {
-            seen_.match_length = length;
-            seen_.pending = without(seen_.pending, signals::match_length);
-            ask();
-        }
+        if constexpr (includes(signals_of<Policy>, signals::match_length)) asking_.see_match(policy_, length);
     }
 
     /// The transformed distribution of the token after the prefix, suppositions included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
 
     /// Randomness of the position after the prefix, suppositions included.
-    position_draws<C> draws() { return {chooser_, before_.size(), seen_.round}; }
+    position_draws<C> draws() { return {chooser_, before_.size(), start_.round}; }
 
     /// For a stage inside another: what its own context is made of.
     const transform::pipeline& transform() const { return transform_; }
     C& chooser() { return chooser_; }
     /// Tokens that are wanted in all, as far as can be told so far.
-    std::size_t wanted() const { return length_; }
+    std::size_t wanted() const { return asking_.wanted(); }
 
     /// What the policy saw last.
-    const observation& seen() const { return seen_; }
+    const observation& seen() const { return asking_.seen(); }
 
  private:
-    static constexpr signals of_rows = signals::draft_entropy | signals::draft_confidence;
-    static constexpr bool sees_rows = includes(signals_of<Policy>, of_rows);
-
-    void ask() { length_ = std::min(room_, static_cast<std::size_t>(policy_.length(seen_))); }
-
-    void observe(std::size_t drafted, logit_row row) {
-        seen_.drafted = drafted;
-        seen_.pending = without(seen_.pending, of_rows);
-        if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) {
-            seen_.draft_entropy_nats = entropy(row);
-            if (drafted == 0) seen_.first_draft_entropy_nats = seen_.draft_entropy_nats;
-        }
+    /// Computes the signals that the policy needs, and asks it.
+    void see(std::size_t drafted, logit_row row) {
+        double entropy_nats = 0, confidence = 0;
+        if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) entropy_nats = entropy(row);
         if constexpr (includes(signals_of<Policy>, signals::draft_confidence)) {
-            const measure::softmax_moments m = measure::moments(row);
-            seen_.draft_confidence = m.valid && m.sum > 0 ? 1 / m.sum : 0;
-            seen_.path_value = seen_.draft_confidence * (drafted == 0 ? 1 : seen_.path_value);
+            confidence = measure::confidence(measure::moments(row));
         }
+        asking_.see_row(policy_, drafted, entropy_nats, confidence);
     }
 
     static double entropy(logit_row row) {
@@ -117,9 +89,8 @@ class context {
     C& chooser_;
     const Policy& policy_;
     observation start_;
-    observation seen_;
     std::size_t room_;
-    std::size_t length_;
+    asking<Policy> asking_;
 };
 
 }  // namespace augur::draft

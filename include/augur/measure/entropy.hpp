@@ -92,6 +92,11 @@ AUGUR_HOST_DEVICE inline double entropy_nats(const softmax_moments& m) {
     return std::max(0.0, std::log(m.sum) - m.moment / m.sum);
 }
 
+/// The largest probability of the softmax that has these moments; 0 where it has none.
+AUGUR_HOST_DEVICE inline double confidence(const softmax_moments& m) {
+    return m.valid && m.sum > 0 ? 1 / m.sum : 0;
+}
+
 /// Entropy of softmax(row) in nats, in [0, ln vocabulary].
 /// A row that holds NaN or +infinity, or no finite logit, is maximally uncertain: +infinity.
 inline double entropy_nats(logit_row row) {
