@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "augur/draft/asking.hpp"
+#include "augur/detail/asking.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/random/chooser.hpp"
@@ -41,7 +41,7 @@ class context {
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if (asking<Policy>::looks_at_row(drafted)) see(drafted, row);
+        if (augur::detail::asking<Policy>::looks_at_row(drafted)) see(drafted, row);
         return wants_more(drafted);
     }
 
@@ -90,7 +90,7 @@ class context {
     const Policy& policy_;
     observation start_;
     std::size_t room_;
-    asking<Policy> asking_;
+    augur::detail::asking<Policy> asking_;
 };
 
 }  // namespace augur::draft

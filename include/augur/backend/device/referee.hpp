@@ -11,6 +11,7 @@
 
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/random/chooser.hpp"
@@ -49,8 +50,7 @@ class referee {
                   std::size_t round) {
         model_->extend_there(sequence, missing, drafted + 1);
         require(drafted + 1);
-        const auto tokens = supposed.tokens().last(drafted);
-        model_->system().upload(drafted_.data(), tokens.data(), tokens.size_bytes());
+        send(model_->system(), drafted_.data(), supposed.tokens().last(drafted));
         judge_->judge(model_->logits(sequence), certain_chain{drafted_.data(), drafted}, supposed.size() - drafted,
                       round);
         return judge_->result();

@@ -8,6 +8,7 @@
 #include "augur/accept/concept.hpp"
 #include "augur/backend/device/accept_chain.hpp"
 #include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -85,7 +86,7 @@ class round_judge {
         const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
         scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
         if (temperature_ > 0) sums_ = buffer<double, S>(on, chunks);
-        decided_ = buffer<chain_verdict, S>(on, 1);
+        decided_ = shared_buffer<chain_verdict, S>(on, 1);
     }
 
     /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.
@@ -107,13 +108,13 @@ class round_judge {
                                                      temperature_, seed_, position, round, decided_.data()});
     }
 
-    /// Where the system's memory has the outcome of the last judgement, for kernels that come after it.
+    /// Where kernels and the host find the outcome of the last judgement, once it is done.
     const chain_verdict* decided() const { return decided_.data(); }
 
-    /// The outcome of the last judgement, downloaded: sixteen bytes. Waits until it is done.
+    /// The outcome of the last judgement: sixteen bytes that the host shares. Waits until it is done.
     verdict result() const {
-        chain_verdict made;
-        on_.download(&made, decided_.data(), sizeof made);
+        on_.wait();
+        const chain_verdict made = *decided_.data();
         return {.drafted = made.drafted, .accepted = made.accepted, .next = made.next};
     }
 
@@ -127,7 +128,7 @@ class round_judge {
     Criterion criterion_;
     buffer<augur::detail::row_scan, S> scans_;
     buffer<double, S> sums_;
-    buffer<chain_verdict, S> decided_;
+    shared_buffer<chain_verdict, S> decided_;
 };
 
 }  // namespace augur::backend::device

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "augur/backend/device/send.hpp"
 #include "augur/backend/device/skinny_product.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/config.hpp"
@@ -86,15 +87,24 @@ class forward_pass {
 
     cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size}; }
 
-    /// The rows that the calls below are about; none sees more than `longest` positions.
-    void begin(std::span<const row_place> rows, std::size_t longest) {
-        rows_ = rows.size();
-        longest_ = std::bit_ceil(std::max(longest, cache_layout::block_positions));  // so that few recordings serve all
-        on_.upload(places_.data(), rows.data(), rows.size_bytes());
-        const std::size_t scratch = scratch_floats(rows_, config_.heads, config_.head_size, longest_);
+    /// Memory for passes of so many rows that see so many positions.
+    void reserve(std::size_t rows, std::size_t longest) {
+        const std::size_t scratch = scratch_floats(rows, config_.heads, config_.head_size, bounded(longest));
         if (scratch <= scratch_.size()) return;
         scratch_ = kernels::buffer<float, S>(on_, 2 * scratch);
         recordings_.clear();
+    }
+
+    /// The rows that the calls below are about; none sees more than `longest` positions.
+    void begin(std::span<const row_place> rows, std::size_t longest) {
+        reserve(rows.size(), longest);
+        kernels::send(on_, begin_there(rows.size(), longest), rows);
+    }
+    /// The same for rows that a kernel writes where this says. Memory for them is reserved.
+    row_place* begin_there(std::size_t rows, std::size_t longest) {
+        rows_ = rows;
+        longest_ = bounded(longest);
+        return places_.data();
     }
 
     /// Memory of the pass for the rows' states; a caller may have its own.
@@ -135,6 +145,11 @@ class forward_pass {
     }
 
  private:
+    /// In steps, so that few recordings serve all.
+    static std::size_t bounded(std::size_t longest) {
+        return std::bit_ceil(std::max(longest, cache_layout::block_positions));
+    }
+
     void run_layer(std::size_t index, float* state) {
         const auto& layer = weights_.layers()[index];
         const float scale = 1.0f / std::sqrt(static_cast<float>(config_.head_size));

@@ -7,7 +7,7 @@
 #include "augur/policy/concept.hpp"
 #include "augur/types/observation.hpp"
 
-namespace augur::draft {
+namespace augur::detail {
 
 /// One round's questions to a policy. Values alone: the policy is handed to every call.
 template <SpeculationPolicy Policy>
@@ -73,4 +73,4 @@ class asking {
     std::size_t length_ = 0;
 };
 
-}  // namespace augur::draft
+}  // namespace augur::detail

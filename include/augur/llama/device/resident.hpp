@@ -1,0 +1,128 @@
+#pragma once
+// A Llama's passes over a text that lies on the device, as launches that know neither its tokens nor its length.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "augur/backend/device/system.hpp"
+#include "augur/llama/checks.hpp"
+#include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/forward.hpp"
+#include "augur/llama/device/rows.hpp"
+#include "augur/llama/device/weights.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::llama::device {
+
+/// Where the tokens at *first, *first + 1, ... of a text stand in the sequence that has it: a row each.
+struct place_text {
+    static constexpr unsigned threads = 64;
+
+    const token* text;
+    const std::uint32_t* first;
+    const std::byte* const* blocks;
+    std::uint32_t count;
+    row_place* rows;
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        team.each([&](unsigned thread) {
+            for (std::uint32_t i = thread; i < count; i += threads) {
+                const std::uint32_t at = *first + i;
+                row_place place;
+                place.blocks = blocks;
+                place.position = place.slot = static_cast<std::int32_t>(at);
+                place.id = text[at];
+                rows[i] = place;
+            }
+        });
+    }
+};
+
+/// One sequence of a model, with memory for all that it will hold and passes of its own. Models ResidentModel
+/// (backend/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be recorded. Rows are
+/// those of device_model, bit for bit. Refers to the system's memory of shared weights.
+template <class Element, kernels::System S, device_format F = device_format::elements>
+class resident {
+ public:
+    using weights_type = weights_on_device<Element, S, F>;
+
+    /// For texts of at most `capacity` tokens, 1 to the model's context. `most_rows`: of a launch.
+    resident(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t capacity,
+             std::size_t most_rows)
+        : parts_(std::make_unique<parts>(on, c, std::move(from))), capacity_(capacity) {
+        if (capacity == 0 || capacity > c.context) {
+            augur::detail::fail("a resident text of ", capacity, " tokens in a context of ", c.context);
+        }
+        if (most_rows == 0 || most_rows > parts::pass_type::most_rows) {
+            augur::detail::fail("a launch of ", most_rows, " rows; it takes 1 to ", parts::pass_type::most_rows);
+        }
+        // Rows beyond the end of a text are computed, too, where a launch is for more rows than there are: they need slots.
+        longest_ = capacity + most_rows;
+        parts_->cache.reserve(longest_);
+        parts_->pass.reserve(parts::pass_type::most_rows, longest_);
+        parts_->logits = kernels::buffer<float, S>(on, most_rows * c.vocabulary);
+        parts_->hidden = kernels::buffer<float, S>(on, most_rows * c.width);
+    }
+
+    const S& system() const { return parts_->on; }
+    std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    std::size_t capacity() const { return capacity_; }
+    std::size_t memory_bytes() const {
+        return parts_->cache.memory_bytes() + parts_->logits.memory_bytes() + parts_->hidden.memory_bytes();
+    }
+
+    /// Launches the rows of the tokens at *first ... *first + count - 1 of a text in the system's memory; keys and values of those
+    /// before are there, and theirs are afterwards. The last `last` rows of logits are made. 1 <= count <= most_rows.
+    void launch(const token* text, const std::uint32_t* first, std::size_t count, std::size_t last) const {
+        auto& pass = parts_->pass;
+        parts_->on.launch(1, place_text{text, first, parts_->cache.blocks(), static_cast<std::uint32_t>(count),
+                                        pass.begin_there(count, longest_)});
+        pass.run_all();
+        pass.run_head(pass.state(), last, parts_->hidden.data(), parts_->logits.data());
+    }
+
+    /// Rows x vocabulary of the last launch that made any.
+    const float* logits() const { return parts_->logits.data(); }
+
+    /// Keys and values of the text's first `count` tokens, in as few passes as they fill. The host counts.
+    void fill(const token* text, std::size_t count) const {
+        const kernels::buffer<std::uint32_t, S> first(parts_->on, 1);
+        constexpr std::size_t most = parts::pass_type::most_rows;
+        for (std::size_t done = 0; done < count; done += most) {
+            const auto at = static_cast<std::uint32_t>(done);
+            kernels::send(parts_->on, first.data(), std::span(&at, 1));
+            launch(text, first.data(), std::min(most, count - done), 0);
+        }
+        parts_->on.wait();  // before the word goes
+    }
+
+ private:
+    /// On the heap, for its addresses must not change when this is moved.
+    struct parts {
+        using pass_type = forward_pass<Element, S, F>;
+
+        parts(const S& system, const config& c, std::shared_ptr<const weights_type> from)
+            : on(system), settings(c), weight(std::move(from)), pass(on, settings, *weight), cache(on, pass.layout()) {}
+
+        S on;
+        config settings;
+        std::shared_ptr<const weights_type> weight;
+        pass_type pass;
+        kv_cache<Element, S> cache;
+        kernels::buffer<float, S> logits, hidden;
+    };
+
+    std::unique_ptr<parts> parts_;
+    std::size_t capacity_;
+    std::size_t longest_ = 0;
+};
+
+}  // namespace augur::llama::device
