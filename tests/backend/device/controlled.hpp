@@ -70,7 +70,7 @@ struct begin_inner {
 };
 struct inner_turn {
     AUGUR_KERNEL static void run(std::uint32_t* at) {
-        at[1] -= 1;
+        at[1] -= at[1] > 0;
         at[3] += 1;
     }
 };
