@@ -50,6 +50,16 @@ struct keeps_the_guarantee {
                   "generate<any_guarantee>");
 };
 
+/// What a text that ended has come to. `made.detail` is the fault, if there was one.
+void finish(auto& made, auto& text) {
+    text.stops.text().finish();
+    made.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
+    made.text = text.stops.text().text();
+    made.finish = text.finished;
+    if (made.finish == finish_reason::stop_string) made.detail = text.stops.text().matched();
+    made.counts = std::move(text.counts);
+}
+
 }  // namespace detail
 
 /// Decodes until something ends it, with a chooser of the caller's.
@@ -67,12 +77,8 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
         made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
                                       record.log_probabilities.end());
     }
-    s.stops.text().finish();
-    made.tokens.assign(s.committed.generated().begin(), s.committed.generated().end());
-    made.text = s.stops.text().text();
-    made.finish = s.finished;
-    made.detail = s.finished == finish_reason::stop_string ? std::string(s.stops.text().matched()) : s.fault;
-    made.counts = std::move(s.counts);
+    made.detail = std::move(s.fault);
+    detail::finish(made, s);
     made.policy = std::move(s.policy);
     return made;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // How a draft model picks a token from its row, and what may then be claimed about it.
 
+#include "augur/detail/host_device.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/proposal.hpp"
@@ -13,14 +14,18 @@ namespace augur::draft {
 struct argmax {
     using claim_type = point_mass;
 
-    token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
 };
 
 /// A draw from the row, which is kept with the token: for rejection sampling.
 struct sampled {
     using claim_type = distribution;
 
-    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.choose(row, purpose::draft)); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& draws) const {
+        return static_cast<token>(draws.choose(row, purpose::draft));
+    }
 };
 
 /// A draw with the noise that belongs to the position, the same that the target draws with. Given the noise the token is
@@ -28,7 +33,8 @@ struct sampled {
 struct shared_noise {
     using claim_type = point_mass;
 
-    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
 };
 
 /// Picks what follows by a row, and adds it to the proposal with what is claimed about it. Nothing, and no_token, where

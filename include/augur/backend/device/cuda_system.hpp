@@ -186,6 +186,11 @@ class cuda_system {
     }
     void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "clearing"); }
     void wait() const { check_cuda(cudaStreamSynchronize(stream()), "waiting"); }
+    bool idle() const {
+        const cudaError_t status = cudaStreamQuery(stream());
+        if (status != cudaErrorNotReady) check_cuda(status, "asking whether all is done");
+        return status == cudaSuccess;
+    }
 
     using recording = cuda_recording;
 

@@ -30,7 +30,7 @@ concept Kernel = std::is_trivially_copyable_v<K> && requires(const K& kernel) {
 
 /// `launch(blocks, kernel)`; `allocate(bytes)` and `release(pointer)`; `allocate_shared(bytes)` and `release_shared(pointer)`,
 /// memory that kernels and the host both read and write (shared_buffer.hpp); `upload(to, from, bytes)`, `download`, `copy` within
-/// the system and `clear`; `wait()` until all is done. Launches, copies and clearing are done in their order.
+/// the system and `clear`; `wait()` until all is done; `idle()`: whether it is. Launches, copies and clearing are done in their order.
 /// A download is done when it returns; what is uploaded may be changed as soon as upload returns.
 template <class S>
 concept System = std::copyable<S> && requires(const S& system, void* to, const void* from, std::size_t bytes) {
@@ -43,6 +43,7 @@ concept System = std::copyable<S> && requires(const S& system, void* to, const v
     system.copy(to, from, bytes);
     system.clear(to, bytes);
     system.wait();
+    { system.idle() } -> std::same_as<bool>;
 };
 
 /// `record(body)`: what the body launches, copies within the system and clears, not run but kept, with the values of its parameters;
@@ -103,6 +104,7 @@ struct played_system {
         run_or_keep([=] { std::memset(to, 0, bytes); });
     }
     void wait() const { refuse_in_recording("a wait"); }
+    bool idle() const { return true; }
 
     using recording = std::vector<std::function<void()>>;
 

@@ -64,6 +64,8 @@ class device_model {
     /// Of the weights, which other models may share.
     std::size_t memory_bytes() const { return parts_->weight->memory_bytes(); }
     const S& system() const { return parts_->on; }
+    /// For others to share.
+    const std::shared_ptr<const weights_type>& shared_weights() const { return parts_->weight; }
 
     sequence_type make_sequence() const { return {parts_->on, parts_->forward.layout()}; }
     std::size_t length(const sequence_type& s) const { return s.length_; }

@@ -8,9 +8,11 @@
 #include <span>
 #include <utility>
 
+#include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
-#include "augur/llama/checks.hpp"
+#include "augur/llama/config.hpp"
 #include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/device_model.hpp"
 #include "augur/llama/device/forward.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/llama/device/weights.hpp"
@@ -57,12 +59,16 @@ class resident {
     /// For texts of at most `capacity` tokens, 1 to the model's context. `most_rows`: of a launch.
     resident(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t capacity,
              std::size_t most_rows)
-        : parts_(std::make_unique<parts>(on, c, std::move(from))), capacity_(capacity) {
+        : parts_(std::make_unique<parts>(on, c, std::move(from))), capacity_(capacity), most_rows_(most_rows) {
         if (capacity == 0 || capacity > c.context) {
             augur::detail::fail("a resident text of ", capacity, " tokens in a context of ", c.context);
         }
         if (most_rows == 0 || most_rows > parts::pass_type::most_rows) {
             augur::detail::fail("a launch of ", most_rows, " rows; it takes 1 to ", parts::pass_type::most_rows);
+        }
+        if (c.layers > parts_->weight->layers().size()) {
+            augur::detail::fail("a model of ", c.layers, " layers cannot have weights of ",
+                                parts_->weight->layers().size());
         }
         // Rows beyond the end of a text are computed, too, where a launch is for more rows than there are: they need slots.
         longest_ = capacity + most_rows;
@@ -72,9 +78,14 @@ class resident {
         parts_->hidden = kernels::buffer<float, S>(on, most_rows * c.width);
     }
 
+    /// With the weights of a model.
+    resident(const device_model<Element, S, F>& of, std::size_t capacity, std::size_t most_rows)
+        : resident(of.system(), of.configuration(), of.shared_weights(), capacity, most_rows) {}
+
     const S& system() const { return parts_->on; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     std::size_t capacity() const { return capacity_; }
+    std::size_t most_rows() const { return most_rows_; }
     std::size_t memory_bytes() const {
         return parts_->cache.memory_bytes() + parts_->logits.memory_bytes() + parts_->hidden.memory_bytes();
     }
@@ -121,7 +132,7 @@ class resident {
     };
 
     std::unique_ptr<parts> parts_;
-    std::size_t capacity_;
+    std::size_t capacity_, most_rows_;
     std::size_t longest_ = 0;
 };
 
