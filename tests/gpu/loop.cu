@@ -1,0 +1,78 @@
+// Whole decodings as one graph, beside the same decodings round by round from the host.
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/backend/device/cuda_system.hpp>
+#include <augur/backend/device/loop.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/decode/resident.hpp>
+#include <augur/llama/device/device_model.hpp>
+#include <augur/llama/device/resident.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <vector>
+
+#include "gpu/random_llama.hpp"
+
+BOOST_AUTO_TEST_SUITE(gpu_loop)
+
+namespace {
+
+using namespace augur;
+using backend::device::bfloat16;
+using backend::device::cuda_system;
+using backend::device::loop_as;
+using model_type = llama::device::device_model<bfloat16, cuda_system>;
+using resident_type = llama::device::resident<bfloat16, cuda_system>;
+
+/// A policy of a user's own, asked by a kernel.
+struct by_entropy {
+    static constexpr signals needs = signals::draft_entropy;
+
+    AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const { return seen.draft_entropy_nats < 4 ? 5 : 2; }
+};
+
+struct pair {
+    cuda_system on = cuda_system::with_stream();
+    llama::config shape = testing::some_config(4, 128, 8, 2, 320, 500, 1200);
+    model_type target{on, shape, testing::random_weights(shape, 3)};
+    model_type draft = first_layers(target, 2);
+    resident_type target_there{target, 1000, 8}, draft_there{draft, 1000, 2};
+
+    static model_type first_layers(const model_type& of, std::size_t layers) {
+        llama::config c = of.configuration();
+        c.layers = layers;
+        return {of.system(), c, of.shared_weights()};
+    }
+
+    template <class Policy, class Criterion>
+    void check(const Policy& policy, const Criterion& criterion, float temperature) {
+        decode::options options;
+        options.seed = 11;
+        options.sampling.temperature = {temperature};
+        options.stop.max_tokens = 400;
+        const std::vector<token> prompt = {1, 5, 8, 2, 1, 5, 8, 2, 44};
+        const auto scheme = speculate(draft, target, policy, criterion);
+        const auto expected = decode::generate(scheme, prompt, options);
+        backend::device::speculation_loop loop(target_there, draft_there, policy, criterion, options.sampling, 7);
+        for (const loop_as how : {loop_as::whole, loop_as::rounds, loop_as::launches, loop_as::whole}) {
+            const auto got = decode::generate(loop, prompt, options, how);
+            BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
+            BOOST_TEST(got.counts.stages.back().accepted == expected.counts.stages.back().accepted);
+            BOOST_TEST(got.counts.stages.back().drafted == expected.counts.stages.back().drafted);
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(graphs_write_what_rounds_from_the_host_write) {
+    pair models;
+    models.check(policy::fixed_length{4}, accept::exact{}, 0);
+    models.check(policy::fixed_length{7}, accept::coupled{}, 0.8f);
+    models.check(by_entropy{}, accept::exact{}, 0);
+    models.check(by_entropy{}, accept::rejection_sampling{}, 0.8f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
