@@ -203,7 +203,7 @@ void check_parity(const std::vector<System>& systems, const Criterion& criterion
                   const std::vector<float>& temperatures) {
     std::mt19937 random(7);
     outcomes seen;
-    for (const std::size_t vocabulary : {2u, 255u, 257u, 5000u}) {
+    for (const std::size_t vocabulary : {1u, 2u, 17u, 255u, 257u, 5000u}) {
         const int repeats = vocabulary < 5000 ? 90 : 36;
         for (int repeat = 0; repeat < repeats; ++repeat) {
             settings chosen = repeat % 3 == 0 ? settings{} : random_settings(random, vocabulary);

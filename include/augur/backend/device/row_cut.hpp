@@ -70,15 +70,15 @@ struct cut_rows {
     }
 
  private:
-    static_assert(threads == augur::detail::chunk_size);
-
-    /// body(index) for each index of a thread in chunks that are wanted(chunk).
+    /// body(index) for each index of a thread in chunks that are wanted(chunk): each warp takes chunks of its own, so that the others
+    /// need not be asked about.
     template <class Wanted, class Body>
     AUGUR_KERNEL void each_index(unsigned thread, const Wanted& wanted, const Body& body) const {
-        for (std::size_t chunk = 0; chunk < of.chunks(); ++chunk) {
+        for (std::size_t chunk = thread / warp_size; chunk < of.chunks(); chunk += threads / warp_size) {
             if (!wanted(chunk)) continue;
-            const std::size_t i = chunk * augur::detail::chunk_size + thread;
-            if (i < of.vocabulary_size) body(i);
+            const std::size_t begin = chunk * augur::detail::chunk_size;
+            const std::size_t end = augur::detail::end_of_chunk(begin, of.vocabulary_size);
+            for (std::size_t i = begin + thread % warp_size; i < end; i += warp_size) body(i);
         }
     }
 
@@ -87,15 +87,12 @@ struct cut_rows {
     AUGUR_KERNEL float kth_largest(const ranking<Team>& ranked, const float* logits,
                                    const augur::detail::row_scan* heads) const {
         const auto needed = [this](std::uint64_t) { return chosen.top_k; };
-        std::uint32_t bound = 0;
-        if (chosen.top_k <= of.chunks()) {
-            const auto each_head = [&](unsigned thread, std::uint32_t, const auto& take) {
-                for (std::size_t chunk = thread; chunk < of.chunks(); chunk += threads) {
-                    take(key_of(heads[chunk].largest), 1);
-                }
-            };
-            bound = ranked.last_of(each_head, needed).key;
-        }
+        const auto each_head = [&](unsigned thread, std::uint32_t, const auto& take) {
+            for (std::size_t chunk = thread; chunk < of.chunks(); chunk += threads) {
+                take(key_of(heads[chunk].largest), 1);
+            }
+        };
+        const std::uint32_t bound = ranked.last_of(each_head, needed).key;  // 0 where there are fewer than k
         const auto each_logit = [&](unsigned thread, std::uint32_t least, const auto& take) {
             const std::uint32_t from = least < bound ? bound : least;
             each_index(
