@@ -13,7 +13,8 @@ namespace augur::detail {
 /// Rows longer than this could overflow a count of 64 bits: 2^20 weights of 1 are 2^64 units.
 inline constexpr std::size_t most_counted = (std::size_t{1} << 20) - 1;
 
-/// A weight of 0 to 1 in units of 2^-44, the nearest: doubles from 256 to 512 are so far apart, and their bits count them.
+/// A weight of 0 to 1 in units of 2^-44, the nearest: doubles from 256 to 512 are so far apart, and their bits count
+/// them.
 AUGUR_HOST_DEVICE inline std::uint64_t mass_of(float weight) {
     return std::bit_cast<std::uint64_t>(static_cast<double>(weight) + 384.0) - std::bit_cast<std::uint64_t>(384.0);
 }

@@ -25,8 +25,8 @@ struct weighted_token {
     }
 };
 
-/// Sorts the front of `tokens`, in growing parts, until it holds so many units of mass; returns how many that takes, 0 where all
-/// of them do not hold it.
+/// Sorts the front of `tokens`, in growing parts, until it holds so many units of mass; returns how many that takes, 0
+/// where all of them do not hold it.
 inline std::size_t rank_until(std::span<weighted_token> tokens, std::uint64_t mass) {
     std::uint64_t cumulative = 0;
     std::size_t sorted = 0;

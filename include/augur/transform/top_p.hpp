@@ -18,8 +18,9 @@
 namespace augur::transform {
 
 /// Keeps tokens in order of falling probability (ties: lower id first) until their mass reaches p; at least one stays
-/// (Holtzman et al. 2020, equation 2). Mass is counted in units of 2^-44 of the largest probability (detail/mass.hpp), so that it is
-/// the same in whatever order it is added up. O(vocabulary) to weigh, plus a sort of the part that holds the mass.
+/// (Holtzman et al. 2020, equation 2). Mass is counted in units of 2^-44 of the largest probability (detail/mass.hpp),
+/// so that it is the same in whatever order it is added up. O(vocabulary) to weigh, plus a sort of the part that holds
+/// the mass.
 struct top_p {
     float p = 1;  ///< in (0, 1]; 1 is off
 

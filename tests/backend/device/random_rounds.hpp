@@ -196,8 +196,8 @@ inline settings random_settings(std::mt19937& random, std::size_t vocabulary) {
     return chosen;
 }
 
-/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty: a third with a temperature alone, the others
-/// with all that settings have.
+/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty: a third with a temperature
+/// alone, the others with all that settings have.
 template <class System, class Criterion>
 void check_parity(const std::vector<System>& systems, const Criterion& criterion,
                   const std::vector<float>& temperatures) {

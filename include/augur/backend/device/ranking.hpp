@@ -30,22 +30,23 @@ struct last_ranked {
 /// Of the block's memory that a ranking takes: what each thread counts, and sums of that.
 inline constexpr std::size_t ranking_shared_bytes = (16 * most_threads + most_threads + 16) * sizeof(std::uint64_t);
 
-/// Ranks keys by a whole block: of those in falling order, the first at which what they hold together reaches what is needed. Integers
-/// are counted, each thread for itself, so that no order matters.
-/// Cost: eight looks at the keys, each only at those that share the digits found so far or, if that is cheaper, at more.
+/// Ranks keys by a whole block: of those in falling order, the first at which what they hold together reaches what is
+/// needed. Integers are counted, each thread for itself, so that no order matters. Cost: eight looks at the keys, each
+/// only at those that share the digits found so far or, if that is cheaper, at more.
 template <class Team>
 class ranking {
  public:
-    /// With ranking_shared_bytes of the block's shared memory, from its beginning on. The block has most_threads threads.
+    /// With ranking_shared_bytes of the block's shared memory, from its beginning on. The block has most_threads
+    /// threads.
     explicit AUGUR_KERNEL ranking(const Team& team)
         : team_(team),
           counts_(team.template shared<std::uint64_t>()),
           sums_(counts_ + digits * most_threads),
           totals_(sums_ + most_threads) {}
 
-    /// `each(thread, least, take)` calls take(key, how much it holds) for those keys of the thread's that are not below `least`; for
-    /// others it may. All threads' together are all keys. `needed(total)` says how much, 1 or more, of what all hold together. Where
-    /// they do not hold it, the last key is 0.
+    /// `each(thread, least, take)` calls take(key, how much it holds) for those keys of the thread's that are not below
+    /// `least`; for others it may. All threads' together are all keys. `needed(total)` says how much, 1 or more, of
+    /// what all hold together. Where they do not hold it, the last key is 0.
     template <class Each, class Needed>
     AUGUR_KERNEL last_ranked last_of(const Each& each, const Needed& needed) const {
         last_ranked last;

@@ -60,11 +60,12 @@ inline void check_kernel_settings(const transform::settings& chosen, std::size_t
     }
 }
 
-/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on.
-/// Effect: the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken at
-/// construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and penalties and one
-/// for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the criterion asks of a row (a race, a
-/// residual, a divergence: a pass each) by one. Refuses a mask, and what the criterion's own check refuses.
+/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
+/// the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
+/// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
+/// penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
+/// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the
+/// criterion's own check refuses.
 template <KernelCriterion Criterion, System S>
 class round_judge {
  public:
@@ -87,8 +88,8 @@ class round_judge {
         decided_ = buffer<chain_verdict, S>(on, 1);
     }
 
-    /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed before each round,
-    /// and every prefix will do. Cost: row_edits.hpp; without penalties none.
+    /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
+    /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
     void follow(const prefix& before) { edits_.follow(before); }
 
     /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.

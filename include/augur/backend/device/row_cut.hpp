@@ -37,9 +37,10 @@ struct cut_settings {
     }
 };
 
-/// Kernel: what stays of each row, as transform::pipeline has it, for temperatures above 0. A block per row, after scan_rows.
-/// Cost: for top-k, passes over the few chunks that may hold the k largest; for top-p one over the row, seven over what is left of it
-/// digit by digit, and at ties with the last token eight more over the chunks that may hold its equals.
+/// Kernel: what stays of each row, as transform::pipeline has it, for temperatures above 0. A block per row, after
+/// scan_rows. Cost: for top-k, passes over the few chunks that may hold the k largest; for top-p one over the row,
+/// seven over what is left of it digit by digit, and at ties with the last token eight more over the chunks that may
+/// hold its equals.
 struct cut_rows {
     static constexpr unsigned threads = most_threads;
 
@@ -70,8 +71,8 @@ struct cut_rows {
     }
 
  private:
-    /// body(index) for each index of a thread in chunks that are wanted(chunk): each warp takes chunks of its own, so that the others
-    /// need not be asked about.
+    /// body(index) for each index of a thread in chunks that are wanted(chunk): each warp takes chunks of its own, so
+    /// that the others need not be asked about.
     template <class Wanted, class Body>
     AUGUR_KERNEL void each_index(unsigned thread, const Wanted& wanted, const Body& body) const {
         for (std::size_t chunk = thread / warp_size; chunk < of.chunks(); chunk += threads / warp_size) {

@@ -53,9 +53,9 @@ struct note_occurrences {
     }
 };
 
-/// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them, too. A block per
-/// row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted tokens before it; each block
-/// reads all biases.
+/// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them,
+/// too. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
+/// tokens before it; each block reads all biases.
 struct edit_rows {
     static constexpr unsigned threads = 256;
 
@@ -111,8 +111,9 @@ struct edit_rows {
     }
 };
 
-/// Bias and penalties of up to `most_rows` rows at a time, with the memory for it, which is taken at construction: the biases, a copy of
-/// the rows, and for penalties eight bytes per token of the vocabulary. Settings without them take none, and rows stay as they are.
+/// Bias and penalties of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: the
+/// biases, a copy of the rows, and for penalties eight bytes per token of the vocabulary. Settings without them take
+/// none, and rows stay as they are.
 template <System S>
 class row_edits {
  public:
@@ -130,8 +131,8 @@ class row_edits {
         entries_.reserve(most_noted);
     }
 
-    /// Counts the tokens of a prefix, for penalties. Costs nothing without them; else what has changed since the last one crosses, 12
-    /// bytes for each token of another count, and the host compares the prefixes.
+    /// Counts the tokens of a prefix, for penalties. Costs nothing without them; else what has changed since the last
+    /// one crosses, 12 bytes for each token of another count, and the host compares the prefixes.
     void follow(const prefix& before) {
         if (!penalties_.active()) return;
         note_changes(before);
@@ -142,8 +143,8 @@ class row_edits {
         }
     }
 
-    /// Launches the edits of rows at `position`, each after one more of the drafted tokens; returns where they will be: in memory that the
-    /// next edits overwrite. Refuses a position other than the followed prefix's end.
+    /// Launches the edits of rows at `position`, each after one more of the drafted tokens; returns where they will be:
+    /// in memory that the next edits overwrite. Refuses a position other than the followed prefix's end.
     rows_view edited(const rows_view& of, const token* drafted, std::size_t position) const {
         if (edited_.size() == 0) return of;
         if (penalties_.active() && position != followed_.size()) {

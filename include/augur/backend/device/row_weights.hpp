@@ -13,8 +13,8 @@
 
 namespace augur::backend::device {
 
-/// What stays of a row: sharpened logits not below a floor (top-k, min-p), and of those the most probable up to a last one (top-p).
-/// At first all.
+/// What stays of a row: sharpened logits not below a floor (top-k, min-p), and of those the most probable up to a last
+/// one (top-p). At first all.
 struct row_cut {
     float floor = -std::numeric_limits<float>::infinity();
     float last_weight = -1;
@@ -42,8 +42,8 @@ struct row_weights {
     }
 };
 
-/// Kernel: the sums of the weights of each chunk, for temperatures above 0. A block per row and tile, after scan_rows and, where
-/// something is cut, cut_rows.
+/// Kernel: the sums of the weights of each chunk, for temperatures above 0. A block per row and tile, after scan_rows
+/// and, where something is cut, cut_rows.
 struct weigh_rows {
     static constexpr unsigned threads = 256;
 
