@@ -4,6 +4,7 @@
 #include <augur/transform/pipeline.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -71,27 +72,15 @@ BOOST_AUTO_TEST_CASE(what_is_cut_is_what_the_transforms_cut_one_after_the_other_
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_sum_among_zeros_is_the_sum_of_all) {
-    std::mt19937 source(12);
-    for (const std::size_t size : {5u, 256u, 700u, 1030u}) {
-        std::vector<float> weights(size, 0.0f);
-        std::vector<augur::detail::weighted_token> some;
-        for (std::size_t i = 0; i < size; ++i) {
-            if (source() % 3 != 0) continue;
-            weights[i] = static_cast<float>(source()) * 1e-9f;
-            some.push_back({weights[i], i});
-        }
-        BOOST_TEST(augur::detail::sum_among_zeros(some, size) == augur::detail::sum_in_chunks(weights, size));
-    }
-}
-
 BOOST_AUTO_TEST_CASE(tokens_are_ranked_until_they_hold_the_mass) {
-    std::vector<augur::detail::weighted_token> tokens{{1, 0}, {4, 1}, {2, 2}, {2, 3}, {1, 4}};
-    BOOST_TEST(augur::detail::rank_until(tokens, 6) == 2u);
+    std::vector<augur::detail::weighted_token> tokens{{0.25f, 0}, {1, 1}, {0.5f, 2}, {0.5f, 3}, {0.25f, 4}};
+    const auto whole = [](double weights) { return static_cast<std::uint64_t>(weights * 0x1p44); };
+    BOOST_TEST(augur::detail::rank_until(tokens, whole(1.5)) == 2u);
     BOOST_TEST(tokens[0].index == 1u);
     BOOST_TEST(tokens[1].index == 2u);  // of equals the lower index
-    BOOST_TEST(augur::detail::rank_until(tokens, 10) == 5u);
-    BOOST_TEST(augur::detail::rank_until(tokens, 10.5) == 0u);
+    BOOST_TEST(augur::detail::rank_until(tokens, whole(1.5) + 1) == 3u);
+    BOOST_TEST(augur::detail::rank_until(tokens, whole(2.5)) == 5u);
+    BOOST_TEST(augur::detail::rank_until(tokens, whole(2.5) + 1) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,9 +3,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/backend/device/cuda_system.hpp>
+#include <augur/backend/device/generate.hpp>
 #include <augur/backend/device/loop.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/decode/resident.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/llama/device/resident.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -57,7 +57,7 @@ struct pair {
         const auto expected = decode::generate(scheme, prompt, options);
         backend::device::speculation_loop loop(target_there, draft_there, policy, criterion, options.sampling, 7);
         for (const loop_as how : {loop_as::whole, loop_as::rounds, loop_as::launches, loop_as::whole}) {
-            const auto got = decode::generate(loop, prompt, options, how);
+            const auto got = backend::device::generate(loop, prompt, options, how);
             BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
             BOOST_TEST(got.counts.stages.back().accepted == expected.counts.stages.back().accepted);
             BOOST_TEST(got.counts.stages.back().drafted == expected.counts.stages.back().drafted);

@@ -17,7 +17,7 @@ const std::vector<augur::backend::device::cuda_system> gpu(1);
 
 }  // namespace
 
-/// By arithmetic that IEEE 754 fixes: the same verdicts.
+/// By arithmetic that IEEE 754 fixes, under settings of every kind but a mask: the same verdicts.
 BOOST_AUTO_TEST_CASE(verdicts_are_the_hosts) {
     rounds::check_parity(gpu, augur::accept::exact{}, {0});
     rounds::check_parity(gpu, augur::accept::rejection_sampling{}, rounds::sampled);

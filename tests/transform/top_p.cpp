@@ -71,6 +71,10 @@ BOOST_AUTO_TEST_CASE(what_is_no_probability_is_refused_with_its_value) {
     BOOST_TEST(rows::refusal(top_p{0}) == "top_p is 0; it must be in (0, 1]");
     BOOST_TEST(rows::refusal(top_p{-0.1f}) == "top_p is -0.1; it must be in (0, 1]");
     BOOST_TEST(rows::refusal(top_p{1.25f}) == "top_p is 1.25; it must be in (0, 1]");
+    BOOST_TEST(rows::refusal(top_p{0.5f}, 1048575) == "");
+    BOOST_TEST(rows::refusal(top_p{0.5f}, 1048576) ==
+               "top_p counts the mass of at most 1048575 tokens, but the vocabulary has 1048576");
+    BOOST_TEST(rows::refusal(top_p{1}, 1048576) == "");
     BOOST_TEST(rows::refusal(top_p{rows::not_a_number}) == "top_p is nan; it must be in (0, 1]");
 }
 

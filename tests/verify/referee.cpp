@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_rows_on_the_host_and_no_row_comes_there
     }
 }
 
+/// Penalties count the text, the prompt's part too, and what is drafted.
+BOOST_AUTO_TEST_CASE(every_transform_but_the_mask_stays_there) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        decode::options chosen = options_with(0.9f, seed);
+        chosen.sampling.penalties = {.repetition = 1.3f, .presence = 0.2f, .frequency = 0.1f};
+        chosen.sampling.bias.added = {{3, 0.5f}, {1, -1}};
+        if (seed % 3 == 1) chosen.sampling.top_k.k = 4;
+        if (seed % 3 == 2) chosen.sampling.top_p.p = 0.8f;
+        if (seed % 2 == 1) chosen.sampling.min_p.p = 0.05f;
+        check(draft::prompt_lookup(1, 3), policy::fixed_length{4}, accept::coupled{}, chosen);
+        check(draft::prompt_lookup(1, 3), policy::fixed_length{3}, accept::rejection_sampling{}, chosen);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_policy_on_the_targets_entropy_brings_no_row) {
     const policy::target_entropy_bins bins({0.3, 0.6, 1.2}, {5, 4, 2, 1});
     check(draft::prompt_lookup(1, 3), bins, accept::coupled{}, options_with(1, 4));

@@ -69,6 +69,12 @@ struct sharpening {
     float factor = 1;
     float top = 0;
 
+    /// At a temperature above 0, for a row whose largest logit this is.
+    static AUGUR_HOST_DEVICE sharpening at(float temperature, float largest) {
+        if (temperature == 1) return {0, 1, largest};
+        return {largest, 1 / temperature, 0};
+    }
+
     AUGUR_HOST_DEVICE float sharpened(float logit) const { return (logit - shift) * factor; }
     AUGUR_HOST_DEVICE float weight(float logit) const { return exp_nonpositive(sharpened(logit) - top); }
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/mass.hpp"
 #include "augur/detail/row_scan.hpp"
 
 namespace augur::detail {
@@ -23,10 +25,10 @@ struct weighted_token {
     }
 };
 
-/// Sorts the front of `tokens`, in growing parts, until it holds the mass; returns how many that takes, 0 where all of them
-/// do not hold it.
-inline std::size_t rank_until(std::span<weighted_token> tokens, double mass) {
-    double cumulative = 0;
+/// Sorts the front of `tokens`, in growing parts, until it holds so many units of mass; returns how many that takes, 0
+/// where all of them do not hold it.
+inline std::size_t rank_until(std::span<weighted_token> tokens, std::uint64_t mass) {
+    std::uint64_t cumulative = 0;
     std::size_t sorted = 0;
     for (std::size_t part = 64; sorted < tokens.size(); part *= 4) {
         const std::size_t end = std::min(tokens.size(), sorted + part);
@@ -35,24 +37,11 @@ inline std::size_t rank_until(std::span<weighted_token> tokens, double mass) {
         if (end < tokens.size()) std::nth_element(first, last, tokens.end());
         std::sort(first, last);
         for (; sorted < end; ++sorted) {
-            cumulative += static_cast<double>(tokens[sorted].weight);
+            cumulative += mass_of(tokens[sorted].weight);
             if (cumulative >= mass) return sorted + 1;
         }
     }
     return 0;
-}
-
-/// The sum that these weights have among zeros (sum_in_chunks), bit for bit. In order of index.
-inline double sum_among_zeros(std::span<const weighted_token> tokens, std::size_t size) {
-    double total = 0;
-    for (std::size_t i = 0; i < tokens.size();) {
-        const std::size_t begin = tokens[i].index / chunk_size * chunk_size;
-        const std::size_t end = end_of_chunk(begin, size);
-        float weights[chunk_size] = {};
-        for (; i < tokens.size() && end > tokens[i].index; ++i) weights[tokens[i].index - begin] = tokens[i].weight;
-        total += sum_of_chunk(weights, 0, end - begin);
-    }
-    return total;
 }
 
 /// Tokens that are kept of one row, with the storage for finding them. Its memory is reused from row to row.
@@ -103,23 +92,27 @@ class selection {
     /// Keeps the most probable tokens of the whole row until they hold this share of its mass.
     void keep_mass(double share, const sharpening& by) {
         by_ = by;
-        double total = 0;
+        std::uint64_t total = 0;
         for (std::size_t begin = 0; begin < logits_.size(); begin += chunk_size) {
             float weights[chunk_size];
             by.weigh(chunk(begin), weights);
-            total += sum_of_chunk(weights, 0, chunk(begin).size());
+            total += mass_of(weights, chunk(begin).size());
         }
         // Most of the mass is in few tokens, mostly. Tokens below the second floor hold less than is left out; the last floor is
         // for what rounding makes of that.
-        const double second = (1 - share) * total / static_cast<double>(logits_.size());
+        const double second = (1 - share) * 0x1p-44 * static_cast<double>(total) / static_cast<double>(logits_.size());
         for (const float floor : {0x1.0p-10f, static_cast<float>(second), 0.0f}) {
             keep_weights_from(floor);
-            if (cut_to_mass(share * total)) return;
+            if (cut_to_mass(units_in_share(share, total))) return;
         }
     }
 
     /// Keeps the most probable of the kept until they hold this share of their mass.
-    void cut_to_share(double share) { cut_to_mass(share * sum_among_zeros(kept, logits_.size())); }
+    void cut_to_share(double share) {
+        std::uint64_t total = 0;
+        for (const weighted_token& t : kept) total += mass_of(t.weight);
+        cut_to_mass(units_in_share(share, total));
+    }
 
     /// Drops what is below the floor once it is sharpened.
     void drop_below(float floor) {
@@ -154,7 +147,7 @@ class selection {
     }
 
     /// Whether the kept hold the mass; if not, all stay.
-    bool cut_to_mass(double mass) {
+    bool cut_to_mass(std::uint64_t mass) {
         const std::size_t needed = rank_until(kept, mass);
         if (needed > 0) kept.resize(needed);
         return needed > 0;

@@ -46,6 +46,7 @@ class basic_any_model {
     };
     struct referee_base {
         virtual ~referee_base() = default;
+        virtual void prepare(const prefix& before, std::size_t drafted) = 0;
         virtual verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed,
                               std::size_t drafted, std::size_t round) = 0;
         virtual scores rows(const sequence_base& s) = 0;
@@ -72,6 +73,7 @@ class basic_any_model {
     class referee_type {
      public:
         explicit operator bool() const { return held_ != nullptr; }
+        void prepare(const prefix& before, std::size_t drafted) { held_->prepare(before, drafted); }
         verdict judge(sequence_type& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
                       std::size_t round) {
             return held_->judge(*s.held_, missing, supposed, drafted, round);
@@ -153,6 +155,7 @@ class basic_any_model {
         const M* owner;
 
         held_referee(R made, const M& of) : own(std::move(made)), owner(&of) {}
+        void prepare(const prefix& before, std::size_t drafted) override { own.prepare(before, drafted); }
         verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
                       std::size_t round) override {
             return own.judge(own_of(s, *owner), missing, supposed, drafted, round);

@@ -95,8 +95,7 @@ class pipeline {
     }
 
     augur::detail::sharpening sharpening_below(float largest) const {
-        if (!settings_.temperature.active()) return {0, 1, largest};
-        return {largest, 1 / settings_.temperature.value, 0};
+        return augur::detail::sharpening::at(settings_.temperature.value, largest);
     }
 
     bool cuts_to_k(std::size_t size) const { return settings_.top_k.active() && settings_.top_k.k < size; }

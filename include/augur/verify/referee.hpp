@@ -21,6 +21,7 @@ namespace augur {
 
 /// Judges what was drafted after one sequence of a model, round by round.
 /// Define: `explicit operator bool`: whether it can, with the settings that it was made for (bring rows to the host otherwise);
+///         `prepare(before, drafted)`: is told of the committed text, after which so many tokens were drafted, before each judgement;
 ///         `judge(sequence, missing, supposed, drafted, round)`: extends the sequence by what it lacks of the supposed text, and
 ///         returns accept::judge's verdict on the text's last `drafted` tokens;
 ///         `rows(sequence)`: the drafted + 1 rows that it judged, brought to the host, until the sequence is extended;
@@ -71,6 +72,7 @@ inline constexpr bool has_referee = !std::same_as<referee_t<Scheme, C>, no_refer
 template <Model M, Referee<M> R>
 verdict judge_there(R& referee, model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed,
                     std::size_t round) {
+    referee.prepare(before, proposed.size());
     supposition supposed(before);
     for (token t : proposed.tokens()) supposed.push(t);
     const auto judge = [&](sequence_t<M>& sequence, std::span<const token> missing) {

@@ -134,6 +134,45 @@ BOOST_AUTO_TEST_CASE(the_mode_is_that_of_the_weights) {
     }
 }
 
+/// One prefix after another, with what was drafted and rejected forgotten: penalties count what each has.
+BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
+    std::mt19937 random(10);
+    const settings chosen{.penalties = {.repetition = 1.3f, .presence = 0.4f, .frequency = 0.2f}, .top_p = {0.9f}};
+    device::round_judge<accept::rejection_sampling, played_system> judge({}, 300, 9, chosen, 5);
+    const augur::transform::pipeline transform(chosen, 300);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+        one_round made = random_round(random, 300, chosen, augur::draft::sampled{});
+        const round_on_device<played_system> there({}, made);
+        judge.follow(made.before);
+        judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
+        const augur::scores scores(made.target.data(), made.drawn.size() + 1, 300);
+        const augur::random::philox_chooser chooser(5);
+        const augur::verdict expected = accept::judge(accept::rejection_sampling{}, made.drawn, scores, transform,
+                                                      made.before, chooser, made.number);
+        BOOST_TEST(judge.result().accepted == expected.accepted);
+        BOOST_TEST(judge.result().next == expected.next);
+    }
+}
+
+/// Logits so near each other that both weigh 1: top-p leaves the first of them, and min-p then nothing.
+BOOST_AUTO_TEST_CASE(a_row_of_which_nothing_stays_ends_the_walk) {
+    one_round made{.vocabulary = 2,
+                   .seed = 1,
+                   .number = 0,
+                   .chosen = {.top_p = {0.5f}, .min_p = {1}},
+                   .before = {},
+                   .target = {0.0f, 1e-9f, 0.0f, 1e-9f},
+                   .certain = {},
+                   .drawn = {},
+                   .weights = {},
+                   .totals = {}};
+    made.draft(distribution::point(0, made.vocabulary), 0);
+    outcomes seen;
+    check_judgement(played, accept::rejection_sampling{}, made, made.certain, seen);
+    check_judgement(played, accept::coupled{}, made, made.drawn, seen);
+    BOOST_TEST(seen.invalid == 2u);
+}
+
 /// The workspace of one object serves longer and shorter rounds after each other.
 BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
     std::mt19937 random(9);
@@ -150,18 +189,14 @@ BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(settings_beyond_the_temperature_are_refused) {
-    const auto is_set = [](const std::string& name) {
-        return "device::round_judge knows the temperature only, but settings." + name +
-               " is set; use device::pipeline with accept::judge";
-    };
-    BOOST_TEST(refusal({.bias = {{{1, 2.0f}}}}) == is_set("bias"));
-    BOOST_TEST(refusal({.penalties = {.presence = 0.5f}}) == is_set("penalties"));
-    BOOST_TEST(refusal({.mask = [](std::span<float>, const prefix&) {}}) == is_set("mask"));
-    BOOST_TEST(refusal({.top_k = {4}}) == is_set("top_k"));
-    BOOST_TEST(refusal({.top_p = {0.9f}}) == is_set("top_p"));
-    BOOST_TEST(refusal({.min_p = {0.1f}}) == is_set("min_p"));
-    BOOST_TEST(refusal({.top_k = {5}}).empty());  // of five tokens
+BOOST_AUTO_TEST_CASE(what_a_kernel_cannot_do_is_refused) {
+    BOOST_TEST(refusal({.mask = [](std::span<float>, const prefix&) {}}) ==
+               "settings.mask edits logits on the host, but device::round_judge's rows lie in device memory; use "
+               "device::pipeline "
+               "with accept::judge");
+    BOOST_TEST(
+        refusal({.bias = {{{1, 2.0f}}}, .penalties = {.presence = 0.5f}, .top_k = {4}, .top_p = {0.9f}}).empty());
+    BOOST_TEST(refusal({.bias = {{{5, 2.0f}}}}) == "logit bias names token 5, but the vocabulary has 5");
     BOOST_TEST(refusal({.temperature = {-1}}) == "temperature is -1; it must be 0 (greedy) or positive and finite");
     BOOST_TEST(refusal({}, 0) == "the vocabulary size is 0; there is nothing to draw from");
     BOOST_TEST(refusal({}, 5, 0) == "a round judges 1 row or more, but most_rows is 0");
@@ -183,8 +218,10 @@ BOOST_AUTO_TEST_CASE(memory_is_taken_once) {
     const device::round_judge<accept::coupled, played_system> sampling({}, 300, 3, {}, 1);
     const std::size_t scans = 6 * sizeof(augur::detail::row_scan);
     BOOST_TEST(sampling.memory_bytes() == scans + 6 * sizeof(double) + 16);
-    const device::round_judge<accept::exact, played_system> greedy({}, 300, 3, {.temperature = {0}}, 1);
+    const device::round_judge<accept::exact, played_system> greedy({}, 300, 3, {.temperature = {0}, .top_k = {5}}, 1);
     BOOST_TEST(greedy.memory_bytes() == scans + 16);
+    const device::round_judge<accept::coupled, played_system> cutting({}, 300, 3, {.top_k = {5}}, 1);
+    BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,6 +113,8 @@ one_round random_round(std::mt19937& random, std::size_t vocabulary, const setti
                    .drawn = {},
                    .weights = {},
                    .totals = {}};
+    for (const token t : rows::tokens(random, random() % 9, vocabulary + 3))
+        made.before.push(t);  // some unknown to the model
     const augur::transform::pipeline transform(chosen, vocabulary);
     const augur::random::philox_chooser chooser(made.seed);
     const std::size_t drafted = random() % 9, invalid = random() % 5 == 0 ? random() % (drafted + 1) : drafted + 1;
@@ -162,8 +164,8 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
         augur::accept::judge(criterion, proposed, scores, transform, played.before, chooser, played.number);
     for (const System& on : systems) {
         const round_on_device<System> there(on, played);
-        const device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed,
-                                                           criterion);
+        device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed, criterion);
+        judge.follow(played.before);
         judge.judge(there.target.data(), there.chain(proposed), played.before.size(), played.number);
         const augur::verdict made = judge.result();
         BOOST_TEST(made.drafted == expected.drafted);
@@ -180,16 +182,31 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
     seen.corrected += !all && !expected.invalid_row();
 }
 
-/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty.
+/// Of every kind but a mask, at temperature 1.
+inline settings random_settings(std::mt19937& random, std::size_t vocabulary) {
+    settings chosen;
+    const auto any = [&] { return static_cast<token>(random() % vocabulary); };
+    const token twice = any();  // named three times, and the order matters to the rounding
+    if (random() % 3 == 0) chosen.bias.added = {{twice, 1e6f}, {any(), -2.5f}, {twice, 0.3f}, {twice, -1e6f}};
+    if (random() % 8 == 0) chosen.bias.added.emplace_back(any(), -rows::infinity);
+    if (random() % 3 == 0) chosen.penalties = {.repetition = 1.2f, .presence = 0.3f, .frequency = 0.1f};
+    if (random() % 2 == 0) chosen.top_k.k = 1 + random() % (random() % 2 == 0 ? 20 : vocabulary + 5);
+    if (random() % 2 == 0) chosen.top_p.p = static_cast<float>(50 + random() % 50) / 100;
+    if (random() % 3 == 0) chosen.min_p.p = static_cast<float>(random() % 30) / 100;
+    return chosen;
+}
+
+/// Rounds of every kind, judged on both sides, with the draft's rows and with certainty: a third with a temperature
+/// alone, the others with all that settings have.
 template <class System, class Criterion>
 void check_parity(const std::vector<System>& systems, const Criterion& criterion,
                   const std::vector<float>& temperatures) {
     std::mt19937 random(7);
     outcomes seen;
-    for (const std::size_t vocabulary : {2u, 255u, 257u, 5000u}) {
-        const int repeats = vocabulary < 5000 ? 60 : 25;
+    for (const std::size_t vocabulary : {1u, 2u, 17u, 255u, 257u, 5000u}) {
+        const int repeats = vocabulary < 5000 ? 90 : 36;
         for (int repeat = 0; repeat < repeats; ++repeat) {
-            settings chosen;
+            settings chosen = repeat % 3 == 0 ? settings{} : random_settings(random, vocabulary);
             chosen.temperature.value = temperatures[random() % temperatures.size()];
             one_round played = random_round(random, vocabulary, chosen, typename Criterion::drawing{});
             BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {

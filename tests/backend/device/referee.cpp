@@ -41,6 +41,7 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
             std::vector<token> text(before.tokens().begin(), before.tokens().end());
             text.insert(text.end(), proposed.tokens().begin(), proposed.tokens().end());
             const augur::prefix supposed(text);
+            referee.prepare(before, drafted);
             const auto got = referee.judge(sequence, text, supposed, drafted, round);
             const augur::scores rows = referee.rows(sequence);
             BOOST_TEST(rows.size() == drafted + 1);

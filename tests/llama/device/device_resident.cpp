@@ -2,8 +2,8 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/backend/device/generate.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/decode/resident.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(loops_write_what_generate_writes) {
             augur::decode::generate(augur::speculate(draft, target, three, criterion), prompt, options);
         kernels::speculation_loop loop(target_there, draft_there, three, criterion, options.sampling, 3);
         for (const auto how : {kernels::loop_as::whole, kernels::loop_as::launches}) {
-            const auto got = augur::decode::generate(loop, prompt, options, how);
+            const auto got = kernels::generate(loop, prompt, options, how);
             BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
             BOOST_TEST(got.counts.stages.back().accepted == expected.counts.stages.back().accepted);
             drafted += got.counts.stages.back().drafted;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
@@ -214,6 +215,7 @@ struct accept_chain {
     std::size_t position;  ///< of the first drafted token
     std::size_t round;
     chain_verdict* decided;
+    const row_cut* cuts = nullptr;  ///< of each row, or null
 
     /// walking_block's.
     std::size_t shared_bytes() const {
@@ -249,10 +251,11 @@ struct accept_chain {
     AUGUR_KERNEL bool judge_next(const walking_block<Team>& block, chain_verdict& walked) const {
         const std::size_t at = walked.accepted, chunks = of.chunks();
         const augur::detail::row_scan seen = whole_scan(block.team(), scans + at * chunks, chunks);
-        if (!seen.possible()) return false;
-        const chain_row<Team> target = temperature > 0 ? chain_row<Team>(block, {of.row(at), seen.largest, temperature},
-                                                                         sums + at * chunks, block.totals()[at])
-                                                       : chain_row<Team>(block, static_cast<token>(seen.first));
+        if (!seen.possible() || (temperature > 0 && !(block.totals()[at] > 0))) return false;
+        const row_weights weights(of.row(at), seen.largest, temperature, cuts == nullptr ? nullptr : cuts + at);
+        const chain_row<Team> target = temperature > 0
+                                           ? chain_row<Team>(block, weights, sums + at * chunks, block.totals()[at])
+                                           : chain_row<Team>(block, static_cast<token>(seen.first));
         chain_draws<Team> draws(block, seed, position + at, round);
         decision ruled;
         if (at == proposed.size) {

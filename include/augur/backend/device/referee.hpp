@@ -45,11 +45,15 @@ class referee {
     /// A mask is a function of the host's.
     explicit operator bool() const { return !chosen_.mask; }
 
+    void prepare(const prefix& before, std::size_t drafted) {
+        require(drafted + 1);
+        judge_->follow(before);
+    }
+
     template <class Sequence>
     verdict judge(Sequence& sequence, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
                   std::size_t round) {
         model_->extend_there(sequence, missing, drafted + 1);
-        require(drafted + 1);
         send(model_->system(), drafted_.data(), supposed.tokens().last(drafted));
         judge_->judge(model_->logits(sequence), certain_chain{drafted_.data(), drafted}, supposed.size() - drafted,
                       round);

@@ -7,11 +7,15 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/backend/device/accept_chain.hpp"
+#include "augur/backend/device/row_cut.hpp"
+#include "augur/backend/device/row_edits.hpp"
+#include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/token.hpp"
 #include "augur/types/verdict.hpp"
@@ -47,27 +51,22 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
                           !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
 
-/// Refuses what is more than a temperature.
+/// Refuses what a kernel cannot do: a mask is a function of the host.
 inline void check_kernel_settings(const transform::settings& chosen, std::size_t vocabulary_size) {
-    const auto refuse = [](bool active, const char* what) {
-        if (!active) return;
-        augur::detail::fail("device::round_judge knows the temperature only, but settings.", what,
-                            " is set; use device::pipeline with accept::judge");
-    };
     const transform::pipeline checked(chosen, vocabulary_size);
-    refuse(chosen.bias.active(), "bias");
-    refuse(chosen.penalties.active(), "penalties");
-    refuse(static_cast<bool>(chosen.mask), "mask");
-    refuse(chosen.top_k.active() && chosen.top_k.k < vocabulary_size, "top_k");
-    refuse(chosen.top_p.active(), "top_p");
-    refuse(chosen.min_p.active(), "min_p");
+    if (chosen.mask) {
+        augur::detail::fail(
+            "settings.mask edits logits on the host, but device::round_judge's rows lie in device memory; use "
+            "device::pipeline with accept::judge");
+    }
 }
 
-/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on.
-/// Effect: the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken at
-/// construction, and none in a round. Cost: three launches per round, two at temperature 0; a look at all rows by many blocks, and
-/// what the criterion asks of a row (a race, a residual, a divergence: a pass each) by one.
-/// Refuses settings beyond the temperature, and what the criterion's own check refuses.
+/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
+/// the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
+/// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
+/// penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
+/// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the
+/// criterion's own check refuses.
 template <KernelCriterion Criterion, System S>
 class round_judge {
  public:
@@ -77,17 +76,22 @@ class round_judge {
         : on_(on),
           vocabulary_size_(vocabulary_size),
           most_rows_(most_rows),
-          temperature_(chosen.temperature.value),
+          cut_(chosen, vocabulary_size),
           seed_(seed),
-          criterion_(criterion) {
-        check_kernel_settings(chosen, vocabulary_size);
+          criterion_(criterion),
+          edits_(on, checked(chosen, vocabulary_size), vocabulary_size, most_rows) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
         if constexpr (requires { criterion.check(chosen); }) criterion.check(chosen);
         const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
         scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
-        if (temperature_ > 0) sums_ = buffer<double, S>(on, chunks);
+        if (cut_.temperature > 0) sums_ = buffer<double, S>(on, chunks);
+        if (cut_.active()) cuts_ = buffer<row_cut, S>(on, most_rows);
         decided_ = shared_buffer<chain_verdict, S>(on, 1);
     }
+
+    /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
+    /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
+    void follow(const prefix& before) { edits_.follow(before); }
 
     /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.
     /// `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's memory until it is done.
@@ -97,15 +101,20 @@ class round_judge {
             augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", proposed.size,
                                 " drafted tokens");
         }
-        const rows_view of{rows, proposed.size + 1, vocabulary_size_};
+        const rows_view of = edits_.edited({rows, proposed.size + 1, vocabulary_size_}, proposed.tokens, position);
         const scan_rows scan{of, scans_.data()};
         on_.launch(scan.blocks(), scan);
-        if (temperature_ > 0) {
-            const weigh_rows weigh{of, scans_.data(), temperature_, sums_.data()};
+        if (cut_.active()) {
+            const cut_rows cut{of, scans_.data(), cut_, cuts_.data()};
+            on_.launch(cut.blocks(), cut);
+        }
+        if (cut_.temperature > 0) {
+            const weigh_rows weigh{of, scans_.data(), cut_.temperature, sums_.data(), cuts_.data()};
             on_.launch(weigh.blocks(), weigh);
         }
-        on_.launch(1, accept_chain<Criterion, Chain>{criterion_, proposed, of, scans_.data(), sums_.data(),
-                                                     temperature_, seed_, position, round, decided_.data()});
+        on_.launch(
+            1, accept_chain<Criterion, Chain>{criterion_, proposed, of, scans_.data(), sums_.data(), cut_.temperature,
+                                              seed_, position, round, decided_.data(), cuts_.data()});
     }
 
     /// Where kernels and the host find the outcome of the last judgement, once it is done.
@@ -118,16 +127,26 @@ class round_judge {
         return {.drafted = made.drafted, .accepted = made.accepted, .next = made.next};
     }
 
-    std::size_t memory_bytes() const { return scans_.memory_bytes() + sums_.memory_bytes() + decided_.memory_bytes(); }
+    std::size_t memory_bytes() const {
+        return scans_.memory_bytes() + sums_.memory_bytes() + cuts_.memory_bytes() + edits_.memory_bytes() +
+               decided_.memory_bytes();
+    }
 
  private:
+    static const transform::settings& checked(const transform::settings& chosen, std::size_t vocabulary_size) {
+        check_kernel_settings(chosen, vocabulary_size);
+        return chosen;
+    }
+
     S on_;
     std::size_t vocabulary_size_, most_rows_;
-    float temperature_;
+    cut_settings cut_;
     std::uint64_t seed_;
     Criterion criterion_;
+    row_edits<S> edits_;
     buffer<augur::detail::row_scan, S> scans_;
     buffer<double, S> sums_;
+    buffer<row_cut, S> cuts_;
     shared_buffer<chain_verdict, S> decided_;
 };
 

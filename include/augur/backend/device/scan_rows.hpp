@@ -160,41 +160,6 @@ struct scan_rows {
     }
 };
 
-/// transform::pipeline's weights of a row's logits: at this temperature, with nothing edited and nothing cut.
-struct row_weights {
-    const float* logits = nullptr;
-    augur::detail::sharpening by;
-
-    AUGUR_HOST_DEVICE row_weights() {}
-    AUGUR_HOST_DEVICE row_weights(const float* of, float largest, float temperature)
-        : logits(of), by{largest, 1 / temperature, 0} {}
-    AUGUR_HOST_DEVICE float operator[](std::size_t i) const { return by.weight(logits[i]); }
-};
-
-/// Kernel: the sums of the weights of each chunk, for temperatures above 0. A block per row and tile, after scan_rows.
-struct weigh_rows {
-    static constexpr unsigned threads = 256;
-
-    rows_view of;
-    const augur::detail::row_scan* scans;
-    float temperature;
-    double* sums;  ///< rows x chunks
-
-    std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
-    static constexpr std::size_t shared_bytes() { return chunk_tile::shared_bytes; }
-
-    template <class Team>
-    AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t tiles = chunk_tile::tiles_in(of.vocabulary_size);
-        const std::size_t row = team.block() / tiles, first = row * of.chunks();
-        const augur::detail::row_scan seen = whole_scan(team, scans + first, of.chunks());
-        visit_chunks<double>(team, row_weights(of.row(row), seen.largest, temperature), of.vocabulary_size,
-                             team.block() % tiles, [&](std::size_t chunk, const double* values, std::size_t size) {
-                                 sums[first + chunk] = augur::detail::sum_of_chunk(values, 0, size);
-                             });
-    }
-};
-
 /// What one look at a row says.
 struct scanned_row {
     augur::detail::row_scan scan;  ///< the first largest logit, and whether something can be drawn

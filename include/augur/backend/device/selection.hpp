@@ -7,10 +7,12 @@
 #include <thrust/sort.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "augur/backend/device/execution.hpp"
 #include "augur/backend/device/row.hpp"
+#include "augur/detail/mass.hpp"
 #include "augur/detail/row_scan.hpp"
 
 namespace augur::backend::device {
@@ -62,18 +64,30 @@ struct find_nucleus {
     const float* weights;
     const std::size_t* indices;
     std::size_t count;
-    double mass;
+    std::uint64_t mass;
 
     AUGUR_HOST_DEVICE ranked_token operator()() const {
-        double cumulative = 0;
+        std::uint64_t cumulative = 0;
         ranked_token last;
         for (std::size_t i = 0; i < count && weights[i] > 0; ++i) {
             last = {weights[i], indices[i]};
-            cumulative += static_cast<double>(weights[i]);
+            cumulative += augur::detail::mass_of(weights[i]);
             if (cumulative >= mass) break;
         }
         return last;
     }
+};
+
+struct count_mass {
+    const float* weights;
+
+    AUGUR_HOST_DEVICE std::uint64_t operator()(std::size_t begin, std::size_t end) const {
+        return augur::detail::mass_of(weights + begin, end - begin);
+    }
+};
+
+struct add_mass {
+    AUGUR_HOST_DEVICE std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a + b; }
 };
 
 struct keep_nucleus {
@@ -92,12 +106,13 @@ template <class Policy>
 void cut_to_nucleus(const Policy& on, float* logits, std::size_t size, float maximum, double p) {
     memory<float> weights(size);
     for_each(on, size, weigh{logits, {.top = maximum}, address(weights)});
-    const double total = fold(on, map_chunks(on, size, sum_chunk<const float*>{address(weights)}), plus{});
+    const std::uint64_t total = fold(on, map_chunks(on, size, count_mass{address(weights)}), add_mass{});
     memory<float> sorted = weights;
     memory<std::size_t> indices(size);
     thrust::sequence(on, indices.begin(), indices.end());
     thrust::stable_sort_by_key(on, sorted.begin(), sorted.end(), indices.begin(), thrust::greater<float>());
-    const ranked_token last = compute(on, find_nucleus{address(sorted), address(indices), size, p * total});
+    const std::uint64_t needed = augur::detail::units_in_share(p, total);
+    const ranked_token last = compute(on, find_nucleus{address(sorted), address(indices), size, needed});
     for_each(on, size, keep_nucleus{address(weights), last, logits});
 }
 

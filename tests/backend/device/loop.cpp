@@ -1,4 +1,4 @@
-#include "augur/decode/resident.hpp"
+#include "augur/backend/device/loop.hpp"
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/backend/device/generate.hpp"
 #include "backend/device/resident_mock.hpp"
 
 using namespace augur;
@@ -106,7 +107,7 @@ struct run_check {
             const auto expected = decode::generate<any_guarantee>(scheme, prompt, chosen);
             speculation_loop loop(target, draft, policy, criterion, chosen.sampling, most_drafted);
             for (const loop_as how : every_way) {
-                const auto got = decode::generate<any_guarantee>(loop, prompt, chosen, how);
+                const auto got = backend::device::generate<any_guarantee>(loop, prompt, chosen, how);
                 check_same(got, expected, "way " + std::to_string(static_cast<int>(how)));
                 if constexpr (std::equality_comparable<Policy>) BOOST_TEST((got.policy == expected.policy));
             }
@@ -119,7 +120,7 @@ struct run_check {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(decode_resident)
+BOOST_AUTO_TEST_SUITE(backend_loop)
 
 BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
     std::size_t accepted = 0;
@@ -229,8 +230,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     speculation_loop loop(target, target, four, accept::exact{}, greedy, 3);
     decode::options chosen;
     chosen.log_probabilities = true;
-    refuses([&] { decode::generate(loop, std::vector<token>{1}, chosen); }, "a loop on a device knows no log-prob");
-    refuses([&] { decode::generate(loop, std::vector<token>(40, 1), {}); }, "the prompt has 40 tokens");
+    refuses([&] { backend::device::generate(loop, std::vector<token>{1}, chosen); },
+            "a loop on a device knows no log-prob");
+    refuses([&] { backend::device::generate(loop, std::vector<token>(40, 1), {}); }, "the prompt has 40 tokens");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

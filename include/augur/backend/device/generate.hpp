@@ -17,7 +17,7 @@
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
 
-namespace augur::decode {
+namespace augur::backend::device {
 
 /// What the host knows of a decoding that it only watches.
 class watched_text {
@@ -28,7 +28,7 @@ class watched_text {
     }
 
     /// Commits one more round, as far as nothing ends the text.
-    void see(const backend::device::round_note& round, const token* tokens, const commit::token_sink& sink) {
+    void see(const round_note& round, const token* tokens, const commit::token_sink& sink) {
         const verdict decided{.drafted = round.drafted, .accepted = round.accepted};
         std::size_t accepted = 0;
         for (std::size_t i = 0; i < round.committed && finished == finish_reason::running; ++i) {
@@ -46,15 +46,22 @@ class watched_text {
     finish_reason finished = finish_reason::running;
 };
 
-namespace detail {
-
 /// Shows the host what the device has done since.
 template <class Loop>
-class follower {
+class loop_follower {
  public:
-    follower(const Loop& loop, watched_text& text, const commit::token_sink& sink)
+    loop_follower(const Loop& loop, watched_text& text, const commit::token_sink& sink)
         : loop_(loop), text_(text), sink_(sink) {}
 
+    /// Waits for a round, if the loop was launched whole.
+    void await() const {
+        while (loop_.rounds() == seen_) {
+            if (loop_.idle() && loop_.rounds() == seen_) {
+                augur::detail::fail("a loop on a device ended after ", seen_, " rounds, but its text had not");
+            }
+            std::this_thread::yield();
+        }
+    }
     void catch_up() {
         for (const std::size_t rounds = loop_.rounds(); seen_ < rounds && running(); ++seen_) {
             text_.see(loop_.note(seen_), loop_.tokens() + tokens_, sink_);
@@ -71,39 +78,31 @@ class follower {
     std::size_t seen_ = 0, tokens_ = 0;
 };
 
-[[noreturn]] inline void fail_to_follow(std::size_t rounds) {
-    augur::detail::fail("a loop on a device ended after ", rounds, " rounds, but its text had not");
-}
-
-}  // namespace detail
-
 /// decode::generate by a speculation_loop: the same tokens, text, finish, counts and faults. Times are prefill, and all the rest as
 /// `verify`, for the device does not say. `chosen.sampling` is the loop's own: what it was made for. Log-probabilities are not known.
 /// What ends a text for the host alone (a stop string, the sink, more than a few stop tokens) ends it there: the device stops a round or
 /// so later, and the policy may have learned from these.
 template <class Demanded = lossless, class Loop>
-auto generate(Loop& loop, std::span<const token> prompt, const options& chosen,
-              backend::device::loop_as how = backend::device::loop_as::whole) {
-    static_assert(detail::keeps_the_guarantee<Loop, Demanded>::value);
+auto generate(Loop& loop, std::span<const token> prompt, const decode::options& chosen, loop_as how = loop_as::whole) {
+    static_assert(decode::detail::keeps_the_guarantee<Loop, Demanded>::value);
     if (chosen.log_probabilities)
         augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate");
-    watched_text text(checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop, loop.capacity());
-    detail::follower follower(loop, text, chosen.on_token);
-    generation<typename Loop::policy_type> made{.policy = loop.initial_policy(), .seed = chosen.seed};
+    watched_text text(decode::checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop,
+                      loop.capacity());
+    loop_follower follower(loop, text, chosen.on_token);
+    decode::generation<typename Loop::policy_type> made{.policy = loop.initial_policy(), .seed = chosen.seed};
     if (follower.running()) {
         augur::detail::stopwatch watch(chosen.timed);
         loop.start(prompt, prompt.size() + text.stops.room(0, prompt.size()), chosen.stop.stop_tokens, chosen.seed);
         text.counts.seconds.prefill = watch.lap();
-        const bool whole = how == backend::device::loop_as::whole;
+        const bool whole = how == loop_as::whole;
         if (whole) loop.launch(how);
         for (; follower.running(); follower.catch_up()) {
             if (!whole) {
                 loop.launch(how);
                 loop.wait();
-            } else if (loop.rounds() == follower.seen()) {
-                if (loop.idle() && loop.rounds() == follower.seen()) detail::fail_to_follow(follower.seen());
-                std::this_thread::yield();
             }
+            follower.await();
         }
         loop.cancel();
         loop.wait();
@@ -112,10 +111,10 @@ auto generate(Loop& loop, std::span<const token> prompt, const options& chosen,
     }
     if (text.finished == finish_reason::invalid_logits) {
         const std::size_t row = loop.note(follower.seen() - 1).accepted;
-        made.detail = detail::describe_fault(loop.target_row(row), text.committed.size());
+        made.detail = decode::detail::describe_fault(loop.target_row(row), text.committed.size());
     }
-    detail::finish(made, text);
+    decode::detail::finish(made, text);
     return made;
 }
 
-}  // namespace augur::decode
+}  // namespace augur::backend::device

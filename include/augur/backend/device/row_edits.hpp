@@ -1,0 +1,214 @@
+#pragma once
+// Bias and penalties of rows in a system's memory: a copy is edited, from tokens and counts that lie there, too.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/send.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/backend/device/team.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::backend::device {
+
+struct added_bias {
+    token id = no_token;
+    float by = 0;
+};
+
+/// How often a token stands in a prefix: in all of it, and in its generated part.
+struct occurrences {
+    std::uint32_t anywhere = 0;
+    std::uint32_t generated = 0;
+};
+
+struct occurring_token {
+    token id = no_token;
+    occurrences count;
+};
+
+/// Kernel: what is now known of some tokens, each named once.
+struct note_occurrences {
+    static constexpr unsigned threads = 256;
+
+    const occurring_token* some;
+    std::size_t count;
+    occurrences* all;  ///< by token
+
+    std::size_t blocks() const { return (count + threads - 1) / threads; }
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        team.each([&](unsigned thread) {
+            const std::size_t i = team.block() * threads + thread;
+            if (i < count) all[some[i].id] = some[i].count;
+        });
+    }
+};
+
+/// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them,
+/// too. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
+/// tokens before it; each block reads all biases.
+struct edit_rows {
+    static constexpr unsigned threads = 256;
+
+    rows_view of;
+    float* edited;             ///< as large as `of`
+    const added_bias* biases;  ///< those of a token one after the other
+    std::size_t bias_count;
+    transform::penalties penalties;
+    const occurrences* before;  ///< by token, or null: no penalties
+    const token* drafted;
+
+    std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        const std::size_t tiles = chunk_tile::tiles_in(of.vocabulary_size), row = team.block() / tiles;
+        const std::size_t begin = team.block() % tiles * chunk_tile::elements, left = of.vocabulary_size - begin;
+        const std::size_t end = begin + (left < chunk_tile::elements ? left : chunk_tile::elements);
+        float* const to = edited + row * of.vocabulary_size;
+        team.each([&](unsigned thread) {
+            for (std::size_t i = begin + thread; i < end; i += threads) to[i] = of.row(row)[i];
+        });
+        team.each([&](unsigned thread) {
+            for (std::size_t i = thread; i < bias_count; i += threads) add_biases(i, begin, end, to);
+        });
+        if (before == nullptr) return;
+        team.each([&](unsigned thread) {
+            for (std::size_t i = begin + thread; i < end; i += threads) penalise(i, row, to);
+        });
+    }
+
+ private:
+    /// All biases of one token are one thread's, so that they add up in their order.
+    AUGUR_KERNEL void add_biases(std::size_t i, std::size_t begin, std::size_t end, float* to) const {
+        const token id = biases[i].id;
+        const auto at = static_cast<std::size_t>(id);
+        if (at < begin || at >= end || (i > 0 && biases[i - 1].id == id)) return;
+        for (; i < bias_count && biases[i].id == id; ++i) to[at] += biases[i].by;
+    }
+
+    AUGUR_KERNEL void penalise(std::size_t i, std::size_t row, float* to) const {
+        occurrences count = before[i];
+        for (std::size_t j = 0; j < row; ++j) {
+            const std::uint32_t again = static_cast<std::size_t>(drafted[j]) == i;
+            count.anywhere += again;
+            count.generated += again;
+        }
+        if (count.anywhere == 0) return;
+        float logit = to[i];
+        penalties.apply(logit, static_cast<float>(count.generated));
+        to[i] = logit;
+    }
+};
+
+/// Bias and penalties of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: the
+/// biases, a copy of the rows, and for penalties eight bytes per token of the vocabulary. Settings without them take
+/// none, and rows stay as they are.
+template <System S>
+class row_edits {
+ public:
+    row_edits(const S& on, const transform::settings& chosen, std::size_t vocabulary_size, std::size_t most_rows)
+        : on_(on),
+          penalties_(chosen.penalties),
+          biases_(on, std::span<const added_bias>(in_order_of_tokens(chosen.bias))) {
+        if (!chosen.bias.active() && !penalties_.active()) return;
+        edited_ = buffer<float, S>(on, most_rows * vocabulary_size);
+        if (!penalties_.active()) return;
+        counts_ = buffer<occurrences, S>(on, vocabulary_size);
+        noted_ = buffer<occurring_token, S>(on, most_noted);
+        on.clear(counts_.data(), counts_.memory_bytes());
+        changed_.reserve(most_noted);
+        entries_.reserve(most_noted);
+    }
+
+    /// Counts the tokens of a prefix, for penalties. Costs nothing without them; else what has changed since the last
+    /// one crosses, 12 bytes for each token of another count, and the host compares the prefixes.
+    void follow(const prefix& before) {
+        if (!penalties_.active()) return;
+        note_changes(before);
+        followed_.assign(before.tokens().begin(), before.tokens().end());
+        prompt_length_ = before.prompt_length();
+        for (std::size_t begin = 0; begin < changed_.size(); begin += most_noted) {
+            upload(before.counts(), std::span(changed_).subspan(begin, std::min(most_noted, changed_.size() - begin)));
+        }
+    }
+
+    /// Launches the edits of rows at `position`, each after one more of the drafted tokens; returns where they will be:
+    /// in memory that the next edits overwrite. Refuses a position other than the followed prefix's end.
+    rows_view edited(const rows_view& of, const token* drafted, std::size_t position) const {
+        if (edited_.size() == 0) return of;
+        if (penalties_.active() && position != followed_.size()) {
+            augur::detail::fail("penalties count the tokens of a prefix, and the last that was followed has ",
+                                followed_.size(), ", but the round begins at position ", position,
+                                "; call follow(prefix) before each round");
+        }
+        const edit_rows edit{of, edited_.data(), biases_.data(), biases_.size(), penalties_, counts_.data(), drafted};
+        on_.launch(edit.blocks(), edit);
+        return {edited_.data(), of.count, of.vocabulary_size};
+    }
+
+    std::size_t memory_bytes() const {
+        return biases_.memory_bytes() + edited_.memory_bytes() + counts_.memory_bytes() + noted_.memory_bytes();
+    }
+
+ private:
+    static constexpr std::size_t most_noted = 1024;  // at a time
+
+    static std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
+        std::vector<added_bias> sorted;
+        for (const auto& [id, by] : bias.added) sorted.push_back({id, by});
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const added_bias& a, const added_bias& b) { return a.id < b.id; });
+        return sorted;
+    }
+
+    /// Into changed_: tokens that may have another count than before, each once.
+    void note_changes(const prefix& before) {
+        const auto now = before.tokens();
+        auto same = static_cast<std::size_t>(
+            std::mismatch(now.begin(), now.end(), followed_.begin(), followed_.end()).first - now.begin());
+        if (before.prompt_length() != prompt_length_) same = std::min({same, before.prompt_length(), prompt_length_});
+        const auto from = static_cast<std::ptrdiff_t>(same);
+        changed_.assign(followed_.begin() + from, followed_.end());
+        changed_.insert(changed_.end(), now.begin() + from, now.end());
+        std::sort(changed_.begin(), changed_.end());
+        changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+        std::erase_if(changed_, [&](token t) { return static_cast<std::size_t>(t) >= counts_.size(); });
+    }
+
+    void upload(const token_counts& counts, std::span<const token> some) {
+        entries_.clear();
+        for (const token t : some) {
+            const auto found = counts.find(t);
+            const token_count count = found == counts.end() ? token_count{} : found->second;
+            entries_.push_back(
+                {t, {static_cast<std::uint32_t>(count.anywhere), static_cast<std::uint32_t>(count.generated)}});
+        }
+        send(on_, noted_.data(), entries_);
+        const note_occurrences note{noted_.data(), entries_.size(), counts_.data()};
+        on_.launch(note.blocks(), note);
+    }
+
+    S on_;
+    transform::penalties penalties_;
+    buffer<added_bias, S> biases_;
+    buffer<float, S> edited_;
+    buffer<occurrences, S> counts_;
+    buffer<occurring_token, S> noted_;
+    std::vector<token> followed_, changed_;
+    std::size_t prompt_length_ = 0;
+    std::vector<occurring_token> entries_;  // on their way
+};
+
+}  // namespace augur::backend::device
