@@ -4,6 +4,7 @@
 #include <augur/backend/device/cuda_system.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/testing/model_laws.hpp>
+#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_within_numerics) {
     const auto c = testing::some_config(2, 60, 6, 3, 100, 77, 300);
     const wide_model<binary16> model(on, c, testing::random_weights(c, 3), 0,
                                      products<binary16>(cublas_products<binary16>(on), {.from = 3, .most_rows = 64}));
-    const auto r = testing::model_laws(model, {.cases = 20});
+    const auto r = testing::model_laws(model, {.cases = 20}, 0.01);  // some sums are rounded to other Elements
     BOOST_TEST(r.kept(), r);
 }
 
