@@ -43,8 +43,7 @@ namespace {
 using namespace augur;
 using backend::device::bfloat16, backend::device::check_cuda, backend::device::cuda_system;
 using model_type = llama::device::device_model<bfloat16, cuda_system>;
-using wide_products =
-    llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
+using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
 using wide_type =
     llama::device::device_model<bfloat16, cuda_system, llama::device::device_format::elements, wide_products>;
 

@@ -53,12 +53,14 @@ void check_exact(const wide_shape& shape) {
     const auto on = cuda_system::with_stream();
     const auto weights = some_integers<Element>(shape.rows * shape.depth, 1);
     const auto inputs = some_integers<Element>(shape.columns * shape.depth, 2);
-    const buffer<Element, cuda_system> w(on, std::span<const Element>(weights)), x(on, std::span<const Element>(inputs));
+    const buffer<Element, cuda_system> w(on, std::span<const Element>(weights)),
+        x(on, std::span<const Element>(inputs));
     const buffer<float, cuda_system> expected(on, shape.rows * shape.columns), got(on, shape.rows * shape.columns);
     plain_products<cuda_system>{on}.multiply(shape, w.data(), x.data(), expected.data());
     cublas_products<Element> library(on);
-    BOOST_CHECK_EXCEPTION(library.multiply(shape, w.data(), x.data(), got.data()), augur::error,
-                          [](const augur::error& e) { return std::string(e.what()).find("was not prepared") != std::string::npos; });
+    BOOST_CHECK_EXCEPTION(
+        library.multiply(shape, w.data(), x.data(), got.data()), augur::error,
+        [](const augur::error& e) { return std::string(e.what()).find("was not prepared") != std::string::npos; });
     const wide_shape bucket = {shape.rows, shape.depth, std::bit_ceil(shape.columns)};
     const buffer<Element, cuda_system> room(on, bucket.columns * bucket.depth);
     const buffer<float, cuda_system> sums(on, bucket.rows * bucket.columns);

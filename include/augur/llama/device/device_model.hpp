@@ -26,7 +26,8 @@ namespace augur::llama::device {
 
 /// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in float32, on a
 /// System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
-/// computed with it, in which sequences, trees, parts or batches; with wide_products within numerics (products.hpp). Rows come to the host; logits() are where they were made.
+/// computed with it, in which sequences, trees, parts or batches; within numerics where long passes go through wide_products
+/// (products.hpp). Rows come to the host; logits() are where they were made.
 /// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
 template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class device_model {

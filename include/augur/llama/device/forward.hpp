@@ -106,9 +106,9 @@ class forward_pass {
     /// Memory of the pass for the rows' states; a caller may have its own.
     float* state() const { return state_.data(); }
 
-    /// The embeddings and all layers, in state(). Launched as a whole where the system records, unless the pass is so long that its
-    /// kernels hide their launches: a recording for each number of rows and each power of two of positions is made when it is
-    /// first needed.
+    /// The embeddings and all layers, in state(). Launched as a whole where the system records: a recording for each number of rows
+    /// and each power of two of positions is made when it is first needed. Not so of very long passes: a prompt's length is
+    /// seldom that of another.
     void run_all() {
         const auto run = [this] {
             embed(state());
@@ -163,7 +163,7 @@ class forward_pass {
         products_.multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
     }
 
-    /// In pieces of 64 rows, for what they leave grows with the positions, too.
+    /// In pieces of 64 rows: their scratch grows with the positions, too.
     void attend_layer(std::size_t index) {
         const std::size_t stride = kernels::tile_layout::padded(queries_size_);
         for (std::size_t first = 0; first < rows_; first += attended_rows) {
