@@ -108,11 +108,12 @@ BOOST_AUTO_TEST_CASE(sums_of_integers_are_exact) {
     check_exact<binary16>({528, 64, 128});
 }
 
+/// To some five times what plain products on the host differ by.
 BOOST_AUTO_TEST_CASE(rows_are_near_skinny_ones) {
-    check_rows<bfloat16>(testing::some_config(3, 128, 8, 2, 320, 500, 700), false, 0.05);
-    check_rows<binary16>(testing::some_config(2, 60, 6, 3, 100, 77, 700), true, 0.01);
-    check_rows<bfloat16, device_format::q8_0>(testing::some_config(2, 128, 8, 2, 320, 500, 700), false, 0.05);
-    check_rows<binary16, device_format::q4_0>(testing::some_config(2, 60, 6, 3, 100, 77, 700), true, 0.02);
+    check_rows<bfloat16>(testing::some_config(3, 128, 8, 2, 320, 500, 700), false, 0.01);
+    check_rows<binary16>(testing::some_config(2, 60, 6, 3, 100, 77, 700), true, 0.002);
+    check_rows<bfloat16, device_format::q8_0>(testing::some_config(2, 128, 8, 2, 320, 500, 700), false, 0.01);
+    check_rows<binary16, device_format::q4_0>(testing::some_config(2, 60, 6, 3, 100, 77, 700), true, 0.002);
 }
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_within_numerics) {

@@ -139,15 +139,17 @@ void check_rows(bool even, bool keeps_rows, double tolerance) {
     const auto expected = rows_of(skinny_model<Element, F>({}, host), 150), got = rows_of(wide, 150);
     BOOST_TEST(!library.asked->empty());
     BOOST_TEST((got != expected));
-    BOOST_TEST(largest_difference(got, expected) < tolerance * largest_of(expected));
+    const double far = largest_difference(got, expected) / largest_of(expected);
+    BOOST_TEST_MESSAGE("largest difference of a logit: " << far << " of the largest");
+    BOOST_TEST(far < tolerance);
 }
 
 /// Prefill through wide products and what follows on its cache, beside the skinny kernel's rows.
 BOOST_AUTO_TEST_CASE(rows_are_near_skinny_ones) {
-    check_rows<binary16>(true, false, 0.005);
-    check_rows<bfloat16>(false, true, 0.05);
-    check_rows<binary16, device_format::q8_0>(false, false, 0.01);
-    check_rows<binary16, device_format::q4_0>(true, true, 0.01);
+    check_rows<binary16>(true, false, 0.002);
+    check_rows<bfloat16>(false, true, 0.01);
+    check_rows<binary16, device_format::q8_0>(false, false, 0.005);
+    check_rows<binary16, device_format::q4_0>(true, true, 0.002);
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_the_same_whether_they_are_kept) {
@@ -168,7 +170,7 @@ BOOST_AUTO_TEST_CASE(long_prompts_go_in_wide_passes) {
     auto a = wide.make_sequence();
     auto b = skinny.make_sequence();
     const auto got = copied(wide.extend(a, tokens, 300)), expected = copied(skinny.extend(b, tokens, 300));
-    BOOST_TEST(largest_difference(got, expected) < 0.005 * largest_of(expected));
+    BOOST_TEST(largest_difference(got, expected) < 0.002 * largest_of(expected));
     BOOST_TEST(library.columns() == std::vector<std::size_t>(2 * 4, 128));  // the second pass replays the first
 }
 
