@@ -1,6 +1,7 @@
 # augur::augur  the library: the standard library, Eigen and threads, nothing else below it
 # augur::device rows that stay in a device's memory, by Thrust: adds the CUDA C++ core libraries, which are headers
-# augur::cuda   kernels and the bundled Llama's passes on a GPU, for sources that nvcc compiles: adds CUDA's runtime
+# augur::cuda   kernels and the bundled Llama's passes on a GPU, for sources that nvcc compiles: adds CUDA's runtime; who includes
+#               cublas_products.hpp links CUDA::cublasLt as well
 # augur::llama  the bundled reader, tokenizer and Llama: adds nlohmann_json and PCRE2
 find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(Threads REQUIRED)

@@ -5,7 +5,8 @@
 //                [--repeat 9] [--seed 1] [--json FILE]
 //
 // The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other
-// layers is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns.
+// layers is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns; so do prompts
+// of 512 and 2048 tokens through the skinny kernel and through cuBLASLt, its weights written out for each pass or kept.
 // Exit code 77 where there is no GPU, 1 if a text differs from plain decoding's.
 
 #include <cuda_runtime.h>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "augur/accept/exact.hpp"
+#include "augur/backend/device/cublas_products.hpp"
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/speculator.hpp"
@@ -41,6 +43,9 @@ namespace {
 using namespace augur;
 using backend::device::bfloat16, backend::device::check_cuda, backend::device::cuda_system;
 using model_type = llama::device::device_model<bfloat16, cuda_system>;
+using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
+using wide_type =
+    llama::device::device_model<bfloat16, cuda_system, llama::device::device_format::elements, wide_products>;
 
 struct settings {
     std::string shape = "8b", json;
@@ -157,7 +162,8 @@ struct family {
     }
 };
 
-std::vector<token> some_text(const model_type& of, std::size_t size) {
+template <class Model>
+std::vector<token> some_text(const Model& of, std::size_t size) {
     std::vector<token> text(size);
     for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<token>((i * 7919 + 13) % of.vocabulary_size());
     return text;
@@ -195,6 +201,41 @@ std::vector<pass> measure(const model_type& model, const std::vector<std::size_t
     }
     std::vector<pass> out;
     for (std::size_t i = 0; i < rows.size(); ++i) out.push_back({rows[i], median(device[i]), median(wall[i])});
+    return out;
+}
+
+/// Tokens a second of a prompt, from its first kernel to its last.
+struct prompt_rate {
+    std::size_t tokens = 0;
+    double skinny = 0, wide = 0, kept = 0;
+};
+
+/// Medians, the three kinds in turns.
+std::vector<prompt_rate> measure_prompts(const family& of, const settings& s) {
+    const auto wide_model = [&](bool keeps_rows) {
+        const cuda_system& on = of.target.system();
+        return wide_type(on, of.target.configuration(), of.weights, 0,
+                         wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
+    };
+    const wide_type wide = wide_model(false), kept = wide_model(true);
+    auto in_skinny = of.target.make_sequence(), in_wide = wide.make_sequence(), in_kept = kept.make_sequence();
+    const device_watch watch;
+    std::vector<prompt_rate> out;
+    for (const std::size_t size : {512, 2048}) {
+        const auto text = some_text(of.target, size);
+        std::vector<double> rates[3];
+        const auto rate = [&](const auto& model, auto& sequence) {
+            model.truncate(sequence, 0);
+            return static_cast<double>(size) /
+                   watch.seconds(model.system(), [&] { model.extend_there(sequence, text, 1); });
+        };
+        for (std::size_t round = 0; round <= s.repeat; ++round) {
+            const double now[] = {rate(of.target, in_skinny), rate(wide, in_wide), rate(kept, in_kept)};
+            if (round == 0) continue;  // warms up, and makes caches as long as they must be
+            for (std::size_t i = 0; i < 3; ++i) rates[i].push_back(now[i]);
+        }
+        out.push_back({size, median(rates[0]), median(rates[1]), median(rates[2])});
+    }
     return out;
 }
 
@@ -294,7 +335,7 @@ comparison compare(const family& of, const settings& s, const std::vector<pass>&
 }
 
 void print(const machine& m, const family& of, const std::vector<pass>& passes, const pass& draft,
-           const comparison& c) {
+           const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::printf(
         "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
         m.name.c_str(), m.driver, m.runtime, m.clock_khz / 1000, m.memory_clock_khz / 1000, m.bandwidth * 1e-9);
@@ -304,6 +345,10 @@ void print(const machine& m, const family& of, const std::vector<pass>& passes, 
         std::printf("%4zu %10.3f %8.3f %9.1f%% %10.3f %10.3f\n", each.rows, each.device * 1e3,
                     each.device / passes.front().device, 100 * of.bytes() / each.device / m.bandwidth, each.wall * 1e3,
                     (each.wall - each.device) * 1e3);
+    }
+    for (const prompt_rate& each : prompts) {
+        std::printf("prompt of %zu tokens: %.0f tokens/s, wide %.0f, with rows kept %.0f\n", each.tokens, each.skinny,
+                    each.wide, each.kept);
     }
     std::printf("draft of %zu layers: %.3f ms on the device, %.3f ms in all\n", of.draft.layer_count(),
                 draft.device * 1e3, draft.wall * 1e3);
@@ -315,7 +360,7 @@ void print(const machine& m, const family& of, const std::vector<pass>& passes, 
 }
 
 std::string json(const settings& s, const machine& m, const family& of, const std::vector<pass>& passes,
-                 const pass& draft, const comparison& c) {
+                 const pass& draft, const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::ostringstream out;
     out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
         << ", \"clock_khz\": " << m.clock_khz << ", \"memory_clock_khz\": " << m.memory_clock_khz
@@ -327,6 +372,12 @@ std::string json(const settings& s, const machine& m, const family& of, const st
             << ", \"device_seconds\": " << each.device << ", \"wall_seconds\": " << each.wall
             << ", \"ratio\": " << each.device / passes.front().device
             << ", \"bandwidth_share\": " << of.bytes() / each.device / m.bandwidth << '}';
+    }
+    out << "],\n \"prompts\": [";
+    for (const prompt_rate& each : prompts) {
+        out << (&each == &prompts.front() ? "" : ", ") << "\n  {\"tokens\": " << each.tokens
+            << ", \"skinny_rate\": " << each.skinny << ", \"wide_rate\": " << each.wide
+            << ", \"wide_rate_with_rows_kept\": " << each.kept << '}';
     }
     out << "],\n \"draft\": {\"layers\": " << of.draft.layer_count() << ", \"device_seconds\": " << draft.device
         << ", \"wall_seconds\": " << draft.wall << "},\n \"decoding\": {\"length\": " << s.length
@@ -353,12 +404,13 @@ bool run(settings s) {
     const family made = family::make(shape, s, depth_scale);
     const auto passes = measure(made.target, rows, s);
     const pass draft = measure(made.draft, {1}, s).front();
+    const auto prompts = measure_prompts(made, s);
     comparison compared = compare(made, s, passes, draft);
     compared.depth_scale = depth_scale;
-    print(m, made, passes, draft, compared);
+    print(m, made, passes, draft, prompts, compared);
     if (!s.json.empty()) {
         std::ofstream out(s.json);
-        out << json(s, m, made, passes, draft, compared);
+        out << json(s, m, made, passes, draft, prompts, compared);
         if (!out.flush()) detail::fail("cannot write ", s.json);
     }
     return compared.identical;

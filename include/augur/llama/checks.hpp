@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -53,6 +54,17 @@ inline void check_path(std::span<const std::size_t> path, std::span<const std::i
             augur::detail::fail("keep: node ", node, " follows node ", parents[node], ", not ", parent);
         }
         parent = static_cast<std::int32_t>(node);
+    }
+}
+
+/// Throws unless every member is a sequence of its own.
+template <class Sequence>
+void check_batch(std::span<const batch_item<Sequence>> items) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (items[j].sequence != items[i].sequence) continue;
+            augur::detail::fail("extend_batch: sequence ", i, " of the batch is sequence ", j);
+        }
     }
 }
 

@@ -22,7 +22,7 @@ namespace augur::testing {
 template <Model M>
 class model_law_cases {
  public:
-    explicit model_law_cases(const M& model) : model_(model) {}
+    model_law_cases(const M& model, double tolerance) : model_(model), tolerance_(tolerance) {}
 
     std::string one_row_per_token(choices& from) const {
         auto sequence = model_.make_sequence();
@@ -280,8 +280,8 @@ class model_law_cases {
     }
 
     template <class... Where>
-    static std::string wrong(const row_copies& expected, const row_copies& got, const Where&... where) {
-        const std::string found = difference(expected, got, has_bitwise_rows<M> ? 0 : 1e-3);
+    std::string wrong(const row_copies& expected, const row_copies& got, const Where&... where) const {
+        const std::string found = difference(expected, got, tolerance_);
         return found.empty() ? found : augur::detail::message(where..., ": ", found);
     }
     template <class... What>
@@ -290,14 +290,15 @@ class model_law_cases {
     }
 
     const M& model_;
+    double tolerance_;
 };
 
 /// Checks every law that `model` states by the concepts it models. Rows are compared bit for bit, or, where the model says
-/// that its rows are not bitwise, to 1e-3. Needs a context of at least 16 tokens. Cost: about 15 short passes per case.
+/// that its rows are not bitwise, to `tolerance` times 1 + the logit. Needs a context of at least 16 tokens. Cost: about 15 short passes per case.
 template <Model M>
-report model_laws(const M& model, const effort& tries = {}) {
+report model_laws(const M& model, const effort& tries = {}, double tolerance = 1e-3) {
     report r{"model_laws"};
-    const model_law_cases<M> cases(model);
+    const model_law_cases<M> cases(model, has_bitwise_rows<M> ? 0 : tolerance);
     const auto law = [&](const char* name, auto member) {
         check(r, name, tries, [&](choices& from) { return (cases.*member)(from); });
     };

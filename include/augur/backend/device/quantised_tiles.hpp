@@ -117,6 +117,12 @@ struct quantised_view : matrix_shape {
         }
         return out;
     }
+    /// See tiled_view: integers times their scale, rounded.
+    static AUGUR_KERNEL std::uint32_t numbers(const part& of, std::uint32_t word, unsigned lower) {
+        const float scale = binary16::from_bits(static_cast<std::uint16_t>(of.scales >> 16 * lower)).value();
+        return pair_of(Element::of(Element::from_bits(static_cast<std::uint16_t>(word)).value() * scale),
+                       Element::of(Element::from_bits(static_cast<std::uint16_t>(word >> 16)).value() * scale));
+    }
 
     /// sums += scales * ((first, second) * (low, high))
     template <class Warp, class Parts, class Weights, class Inputs, class Sums>

@@ -15,14 +15,15 @@ namespace augur::backend::device {
 /// The most columns of one product.
 inline constexpr std::size_t most_columns = 64;
 
-/// The sums of a panel's sixteen rows, in shared memory.
+/// The sums of a panel's sixteen rows.
 struct panel_sums {
-    /// From one column to the next: so that a warp stores its fragments without conflicts of banks.
+    /// From one column to the next in shared memory: so that a warp stores its fragments without conflicts of banks.
     static constexpr std::size_t stride = 20;
 
     const float* values;
+    std::size_t apart = stride;  ///< floats from one column to the next
 
-    AUGUR_KERNEL float operator()(unsigned row, std::size_t column) const { return values[column * stride + row]; }
+    AUGUR_KERNEL float operator()(unsigned row, std::size_t column) const { return values[column * apart + row]; }
 };
 
 /// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the warps' order.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -59,7 +60,7 @@ struct matrix_shape {
 };
 
 /// What kernels see of a matrix. A view says for the product (skinny_product.hpp) what a lane holds of a tile and how many tiles a
-/// warp asks for at once, loads it, makes fragments of it and adds products of them.
+/// warp asks for at once, loads it, makes fragments of it and adds products of them; and which numbers a fragment stands for.
 template <class Element>
 struct tiled_view : matrix_shape {
     using element = Element;
@@ -75,6 +76,8 @@ struct tiled_view : matrix_shape {
         return {{load_once(from), load_once(from + warp_size)}};
     }
     static AUGUR_KERNEL weight_fragment fragment(const part& of, unsigned half) { return of.halves[half]; }
+    /// The two numbers that a fragment's word stands for, as Elements; `lower` is 1 for rows from g + 8 on.
+    static AUGUR_KERNEL std::uint32_t numbers(const part&, std::uint32_t word, unsigned /*lower*/) { return word; }
 
     /// sums += (first, second) * (low, high)
     template <class Warp, class Parts, class Weights, class Inputs, class Sums>

@@ -27,21 +27,25 @@ namespace augur::llama::device {
 
 /// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in float32, on a
 /// System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
-/// computed with it, in which sequences, trees, parts or batches. Rows come to the host; logits() are where they were made.
+/// computed with it, in which sequences, trees, parts or batches; within numerics where long passes go through wide_products
+/// (products.hpp). Rows come to the host; logits() are where they were made.
 /// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
-template <class Element, kernels::System S, device_format F = device_format::elements>
+template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class device_model {
  public:
+    static constexpr bool bitwise_rows = Products::bitwise_rows;
     using weights_type = weights_on_device<Element, S, F>;
     using sequence_type = sequence<Element, S>;
 
     /// `context_length`: to allow less than the model's own; 0 means the model's own. The weights are copied.
-    device_model(const S& on, const config& c, const weights& from, std::size_t context_length = 0)
-        : device_model(on, c, std::make_shared<const weights_type>(on, c, from), context_length) {}
+    device_model(const S& on, const config& c, const weights& from, std::size_t context_length = 0,
+                 Products products = {})
+        : device_model(on, c, std::make_shared<const weights_type>(on, c, from), context_length, std::move(products)) {}
 
     /// Of weights that models share. They were made for this configuration, but that it may have their first layers only.
-    device_model(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t context_length = 0)
-        : parts_(std::make_unique<parts>(on, c, std::move(from))),
+    device_model(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t context_length = 0,
+                 Products products = {})
+        : parts_(std::make_unique<parts>(on, c, std::move(from), std::move(products))),
           context_(checked_context(context_length, parts_->settings.context)) {
         const std::size_t there = parts_->weight->layers().size();
         if (c.layers > there) augur::detail::fail("a model of ", c.layers, " layers cannot have weights of ", there);
@@ -53,16 +57,18 @@ class device_model {
         { from.configuration() } -> std::convertible_to<const config&>;
         { from.parameters() } -> std::convertible_to<const weights&>;
     }
-    device_model(const S& on, const Host& from)
-        : device_model(on, from.configuration(), from.parameters(), from.context_length()) {}
+    device_model(const S& on, const Host& from, Products products = {})
+        : device_model(on, from.configuration(), from.parameters(), from.context_length(), std::move(products)) {}
 
     const config& configuration() const { return parts_->settings; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     std::size_t context_length() const { return context_; }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
-    /// Of the weights, which other models may share.
-    std::size_t memory_bytes() const { return parts_->weight->memory_bytes(); }
+    /// Of the weights, which other models may share, and of what wide products keep.
+    std::size_t memory_bytes() const {
+        return parts_->weight->memory_bytes() + parts_->forward.products().memory_bytes();
+    }
     const S& system() const { return parts_->on; }
     /// For others to share.
     const std::shared_ptr<const weights_type>& shared_weights() const { return parts_->weight; }
@@ -196,13 +202,8 @@ class device_model {
 
     /// Extends several sequences, each of them once, in as few passes as their rows fill.
     owned_rows extend_batch(std::span<const batch_item<sequence_type>> items) const {
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            check(*items[i].sequence, items[i].tokens, items[i].tokens.size());
-            for (std::size_t j = 0; j < i; ++j) {
-                if (items[j].sequence != items[i].sequence) continue;
-                augur::detail::fail("extend_batch: sequence ", i, " of the batch is sequence ", j);
-            }
-        }
+        check_batch(items);
+        for (const auto& item : items) check(*item.sequence, item.tokens, item.tokens.size());
         const std::lock_guard lock(parts_->busy);
         std::vector<row_place> rows;
         for (const auto& item : items) {
@@ -229,14 +230,14 @@ class device_model {
  private:
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
-        parts(const S& system, const config& c, std::shared_ptr<const weights_type> from)
-            : on(system), settings(c), weight(std::move(from)), forward(on, settings, *weight) {}
+        parts(const S& system, const config& c, std::shared_ptr<const weights_type> from, Products products)
+            : on(system), settings(c), weight(std::move(from)), forward(on, settings, *weight, std::move(products)) {}
 
         S on;
         config settings;
         std::shared_ptr<const weights_type> weight;
         std::mutex busy;
-        forward_pass<Element, S, F> forward;
+        forward_pass<Element, S, F, Products> forward;
     };
 
     void run(sequence_type& s, std::span<const token> tokens, std::size_t last, bool with_logits) const {
@@ -268,13 +269,13 @@ class device_model {
     /// `use(first, size)` for passes of as many rows as one takes.
     template <class Use>
     void in_passes(const std::vector<row_place>& rows, const Use& use) const {
-        constexpr std::size_t most = forward_pass<Element, S, F>::most_rows;
-        for (std::size_t first = 0; first < rows.size(); first += most) {
-            const auto now = std::span(rows).subspan(first, std::min(most, rows.size() - first));
+        for (std::size_t first = 0, size = 0; first < rows.size(); first += size) {
+            size = parts_->forward.products().pass_of(rows.size() - first);
+            const auto now = std::span(rows).subspan(first, size);
             std::int32_t longest = 0;
             for (const row_place& row : now) longest = std::max(longest, row.position + 1);
             parts_->forward.begin(now, static_cast<std::size_t>(longest));
-            use(first, now.size());
+            use(first, size);
         }
     }
 

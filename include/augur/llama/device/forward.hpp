@@ -16,6 +16,7 @@
 #include "augur/llama/config.hpp"
 #include "augur/llama/device/attention.hpp"
 #include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/products.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/llama/device/weights.hpp"
 
@@ -64,16 +65,17 @@ struct place_sums {
     }
 };
 
-/// Runs up to `most_rows` rows at a time, and holds the memory that they need on their way. Every kernel computes a row in an
-/// order that does not depend on the others.
-template <class Element, kernels::System S, device_format F = device_format::elements>
+/// Runs as many rows at a time as its products take, and holds the memory that they need on their way. Every kernel but wide products
+/// computes a row in an order that does not depend on the others.
+template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class forward_pass {
  public:
-    static constexpr std::size_t most_rows = kernels::most_columns;
-
-    forward_pass(const S& on, const config& c, const weights_on_device<Element, S, F>& w)
-        : on_(on), config_(c), weights_(w), places_(on, most_rows), state_(on, most_rows * c.width) {
+    forward_pass(const S& on, const config& c, const weights_on_device<Element, S, F>& w, Products products = {})
+        : on_(on), config_(c), weights_(w), products_(std::move(products)) {
         check_attention(layout(), c.heads);
+        const std::size_t most_rows = products_.most_rows();
+        places_ = kernels::buffer<row_place, S>(on, most_rows);
+        state_ = kernels::buffer<float, S>(on, most_rows * c.width);
         queries_size_ = c.heads * c.head_size;
         keys_size_ = c.key_value_heads * c.head_size;
         queries_ = kernels::buffer<float, S>(on, most_rows * queries_size_);
@@ -83,13 +85,17 @@ class forward_pass {
             *inputs = kernels::buffer<Element, S>(on, most_rows * kernels::tile_layout::padded(size));
             on.clear(inputs->data(), inputs->memory_bytes());  // what fills up stays zero
         }
+        products_.prepare(on, std::span(w.layers()).first(std::min(c.layers, w.layers().size())));
     }
+
+    const Products& products() const { return products_; }
 
     cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size}; }
 
     /// Memory for passes of so many rows that see so many positions.
     void reserve(std::size_t rows, std::size_t longest) {
-        const std::size_t scratch = scratch_floats(rows, config_.heads, config_.head_size, bounded(longest));
+        const std::size_t scratch =
+            scratch_floats(std::min(rows, attended_rows), config_.heads, config_.head_size, bounded(longest));
         if (scratch <= scratch_.size()) return;
         scratch_ = kernels::buffer<float, S>(on_, 2 * scratch);
         recordings_.clear();
@@ -111,14 +117,15 @@ class forward_pass {
     float* state() const { return state_.data(); }
 
     /// The embeddings and all layers, in state(). Launched as a whole where the system records: a recording for each number of rows
-    /// and each power of two of positions is made when it is first needed.
+    /// and each power of two of positions is made when it is first needed. Not so of very long passes: a prompt's length is
+    /// seldom that of another.
     void run_all() {
         const auto run = [this] {
             embed(state());
             run_layers(0, config_.layers, state());
         };
         if constexpr (kernels::RecordingSystem<S>) {
-            if (on_.records()) return on_.replay(recorded(run));
+            if (on_.records() && rows_ <= most_recorded_rows) return on_.replay(recorded(run));
         }
         run();
     }
@@ -135,13 +142,17 @@ class forward_pass {
     }
 
     /// The last `last` rows of `state`: normalised to `hidden` (last x width), and, unless null, times the head to `logits` (last x
-    /// vocabulary).
+    /// vocabulary). The head is skinny: few rows of a long pass are asked for.
     void run_head(const float* state, std::size_t last, float* hidden, float* logits) {
         if (last == 0) return;
         normalise(weights_.final_norm(), state + (rows_ - last) * config_.width, last, hidden);
         if (logits == nullptr) return;
         const auto& head = weights_.head();
-        kernels::multiply(on_, head, normed_.data(), last, kernels::store_sums{logits, head.rows, head.rows});
+        for (std::size_t first = 0; first < last; first += kernels::most_columns) {
+            kernels::multiply(on_, head, normed_.data() + first * head.padded_depth(),
+                              std::min(last - first, kernels::most_columns),
+                              kernels::store_sums{logits + first * head.rows, head.rows, head.rows});
+        }
     }
 
  private:
@@ -154,19 +165,28 @@ class forward_pass {
         const auto& layer = weights_.layers()[index];
         const float scale = 1.0f / std::sqrt(static_cast<float>(config_.head_size));
         normalise(layer.attention_norm.data(), state, rows_, nullptr);
-        kernels::multiply(on_, layer.query_key_value.view(), normed_.data(), rows_,
-                          place_sums<Element>{places_.data(), turns_.data(), queries_.data(), layout(), index,
-                                              queries_size_, keys_size_, config_.rotary_size / 2, scale});
-        attend_all(on_, attention_task<Element>{places_.data(), rows_, longest_, layout(), index, config_.heads,
-                                                queries_.data(), scratch_.data(), mixed_.data(),
-                                                kernels::tile_layout::padded(queries_size_)});
-        kernels::multiply(on_, layer.attention_output.view(), mixed_.data(), rows_,
-                          kernels::add_sums{state, config_.width});
+        products_.multiply(on_, layer.query_key_value.view(), normed_.data(), rows_,
+                           place_sums<Element>{places_.data(), turns_.data(), queries_.data(), layout(), index,
+                                               queries_size_, keys_size_, config_.rotary_size / 2, scale});
+        attend_layer(index);
+        products_.multiply(on_, layer.attention_output.view(), mixed_.data(), rows_,
+                           kernels::add_sums{state, config_.width});
         normalise(layer.feed_forward_norm.data(), state, rows_, nullptr);
         const std::size_t hidden = config_.feed_forward;
-        kernels::multiply(on_, layer.gate_up.view(), normed_.data(), rows_,
-                          kernels::gate_sums<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden)});
-        kernels::multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
+        products_.multiply(on_, layer.gate_up.view(), normed_.data(), rows_,
+                           kernels::gate_sums<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden)});
+        products_.multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
+    }
+
+    /// In pieces of 64 rows: their scratch grows with the positions, too.
+    void attend_layer(std::size_t index) {
+        const std::size_t stride = kernels::tile_layout::padded(queries_size_);
+        for (std::size_t first = 0; first < rows_; first += attended_rows) {
+            attend_all(on_,
+                       attention_task<Element>{places_.data() + first, std::min(rows_ - first, attended_rows), longest_,
+                                               layout(), index, config_.heads, queries_.data() + first * queries_size_,
+                                               scratch_.data(), mixed_.data() + first * stride, stride});
+        }
     }
 
     /// The recording for passes like this one.
@@ -193,11 +213,12 @@ class forward_pass {
     struct recording_of<System> {
         using type = typename System::recording;
     };
-    static constexpr std::size_t most_recordings = 64;
+    static constexpr std::size_t most_recordings = 64, most_recorded_rows = 256, attended_rows = 64;
 
     S on_;
     const config& config_;
     const weights_on_device<Element, S, F>& weights_;
+    Products products_;
     std::size_t queries_size_ = 0, keys_size_ = 0, rows_ = 0, longest_ = 0;
     kernels::buffer<row_place, S> places_;
     kernels::buffer<float, S> state_, queries_, turns_, scratch_;

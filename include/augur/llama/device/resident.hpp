@@ -63,8 +63,8 @@ class resident {
         if (capacity == 0 || capacity > c.context) {
             augur::detail::fail("a resident text of ", capacity, " tokens in a context of ", c.context);
         }
-        if (most_rows == 0 || most_rows > parts::pass_type::most_rows) {
-            augur::detail::fail("a launch of ", most_rows, " rows; it takes 1 to ", parts::pass_type::most_rows);
+        if (most_rows == 0 || most_rows > kernels::most_columns) {
+            augur::detail::fail("a launch of ", most_rows, " rows; it takes 1 to ", kernels::most_columns);
         }
         if (c.layers > parts_->weight->layers().size()) {
             augur::detail::fail("a model of ", c.layers, " layers cannot have weights of ",
@@ -73,7 +73,7 @@ class resident {
         // Rows beyond the end of a text are computed, too, where a launch is for more rows than there are: they need slots.
         longest_ = capacity + most_rows;
         parts_->cache.reserve(longest_);
-        parts_->pass.reserve(parts::pass_type::most_rows, longest_);
+        parts_->pass.reserve(kernels::most_columns, longest_);
         parts_->logits = kernels::buffer<float, S>(on, most_rows * c.vocabulary);
         parts_->hidden = kernels::buffer<float, S>(on, most_rows * c.width);
     }
@@ -106,7 +106,7 @@ class resident {
     /// Keys and values of the text's first `count` tokens, in as few passes as they fill. The host counts.
     void fill(const token* text, std::size_t count) const {
         const kernels::buffer<std::uint32_t, S> first(parts_->on, 1);
-        constexpr std::size_t most = parts::pass_type::most_rows;
+        constexpr std::size_t most = kernels::most_columns;
         for (std::size_t done = 0; done < count; done += most) {
             const auto at = static_cast<std::uint32_t>(done);
             kernels::send(parts_->on, first.data(), std::span(&at, 1));

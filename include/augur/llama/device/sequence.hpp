@@ -90,7 +90,7 @@ class sequence {
     }
 
  private:
-    template <class, kernels::System, device_format>
+    template <class, kernels::System, device_format, class>
     friend class device_model;
 
     kv_cache<Element, S> cache_;
