@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
 
 BOOST_AUTO_TEST_CASE(what_a_kernel_cannot_do_is_refused) {
     BOOST_TEST(refusal({.mask = [](std::span<float>, const prefix&) {}}) ==
-               "settings.mask edits logits on the host, but device::round_judge's rows lie in device memory; use "
+               "settings.mask edits logits on the host, but these rows lie in device memory; use "
                "device::pipeline "
                "with accept::judge");
     BOOST_TEST(

@@ -141,6 +141,35 @@ BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
     BOOST_TEST(accepted > 100u);
 }
 
+/// Bias, penalties and cuts, of draft and target; policies look at the models' own rows.
+BOOST_AUTO_TEST_CASE(every_transform_but_the_mask) {
+    run_check check{.vocabulary = 300};
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        check.chosen = options_with(0.9f, seed);
+        auto& sampling = check.chosen.sampling;
+        sampling.penalties = {.repetition = 1.3f, .presence = 0.4f, .frequency = 0.2f};
+        sampling.bias.added = {{3, 1.5f}, {1, -1}, {3, 0.5f}};
+        if (seed % 3 == 1) sampling.top_k.k = 5;
+        if (seed % 3 == 2) sampling.top_p.p = 0.3f;
+        if (seed % 2 == 1) sampling.min_p.p = 0.1f;
+        check(policy::fixed_length{4}, accept::coupled{});
+        check(policy::fixed_length{3}, accept::rejection_sampling{});
+        sampling.temperature = {0};
+        check(now_and_then{}, accept::exact{});
+    }
+    check.chosen = options_with(0.9f, 2);
+    check.chosen.sampling.top_k.k = 3;
+    check(policy::fixed_length{4}, accept::rejection_sampling{});
+    const resident_mock::model model({}, 7, 40, 4);
+    check.chosen.sampling.mask = [](std::span<float>, const prefix&) {};
+    const auto make = [&] {
+        speculation_loop(model, model, policy::fixed_length{3}, accept::coupled{}, check.chosen.sampling, 3);
+    };
+    BOOST_CHECK_EXCEPTION(make(), error, [](const error& e) {
+        return std::string(e.what()).find("settings.mask edits logits on the host") == 0;
+    });
+}
+
 BOOST_AUTO_TEST_CASE(policies_see_what_they_see_on_the_host) {
     run_check check{.vocabulary = 7};
     for (std::uint64_t seed = 0; seed < 4; ++seed) {

@@ -5,17 +5,20 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "augur/backend/device/loop_draft.hpp"
+#include "augur/backend/device/loop_edits.hpp"
 #include "augur/backend/device/loop_state.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/send.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/backend/device/weighed_rows.hpp"
 #include "augur/decode/speculator.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -50,7 +53,7 @@ enum class loop_as {
 /// Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings and seed, and with
 /// philox_chooser (docs/backend/loop.md). The policy sees rows of at most `most_drafted` tokens, and a millisecond for every time. Memory is
 /// taken at construction; a round allocates nothing, waits for nothing and moves sixteen bytes and its tokens to the host.
-/// Refused: settings beyond the temperature, capacities and vocabularies that differ, and what the criterion's own check refuses.
+/// Refused: a mask, capacities and vocabularies that differ, and what the criterion's own check refuses.
 template <ResidentModel Target, ResidentModel Draft, KernelPolicy Policy, KernelCriterion Criterion>
 class speculation_loop {
  public:
@@ -67,8 +70,9 @@ class speculation_loop {
           draft_(draft),
           policy_(policy),
           criterion_(criterion),
-          temperature_(chosen.temperature.value),
-          most_drafted_(most_drafted) {
+          most_drafted_(most_drafted),
+          weighed_(on_, chosen, vocabulary_size(), most_verified()),
+          edits_(on_, chosen, vocabulary_size(), most_verified()) {
         check(chosen);
         take_memory();
     }
@@ -90,6 +94,7 @@ class speculation_loop {
         s.policy = policy_;
         s.held = s.length - 1;
         on_.upload(text_.data(), prompt.data(), prompt.size_bytes());
+        edits_.start(prompt);
         target_.fill(text_.data(), prompt.size() - 1);
         const bool drafts = most_drafted_ > 0 && prompt.size() <= draft_.capacity();
         if (drafts) draft_.fill(text_.data(), prompt.size() - 1);
@@ -151,13 +156,12 @@ class speculation_loop {
     static constexpr bool sees_target = includes(needs_of<Policy>, signals::target_entropy);
 
     void check(const transform::settings& chosen) const {
-        check_kernel_settings(chosen, vocabulary_size());
         if constexpr (requires { criterion_.check(chosen); }) criterion_.check(chosen);
         if (draft_.vocabulary_size() != vocabulary_size()) {
             augur::detail::fail("draft and target must share a vocabulary, but the draft has ",
                                 draft_.vocabulary_size(), " tokens and the target ", vocabulary_size());
         }
-        const std::size_t rows = std::bit_ceil(most_drafted_ + 1);
+        const std::size_t rows = most_verified();
         if (target_.most_rows() < rows || (most_drafted_ > 0 && draft_.most_rows() < 2)) {
             augur::detail::fail("drafts of ", most_drafted_, " tokens need launches of ", rows,
                                 " rows of the target and 2 of the draft, but they take ", target_.most_rows(), " and ",
@@ -170,16 +174,13 @@ class speculation_loop {
     }
 
     void take_memory() {
-        const std::size_t rows = std::bit_ceil(most_drafted_ + 1), size = vocabulary_size();
-        const std::size_t chunks = augur::detail::chunks_in(size);
-        text_ = buffer<token, system_type>(on_, capacity() + rows);
+        const std::size_t size = vocabulary_size();
+        text_ = buffer<token, system_type>(on_, capacity() + most_verified());
         on_.clear(text_.data(), text_.memory_bytes());  // rows beyond the text's end are of some token, too
         state_ = buffer<state_type, system_type>(on_, 1);
         decided_ = buffer<chain_verdict, system_type>(on_, 1);
-        scans_ = buffer<augur::detail::row_scan, system_type>(on_, rows * chunks);
-        sums_ = buffer<double, system_type>(on_, rows * chunks);
-        moments_ = buffer<measure::softmax_moments, system_type>(on_, sees_draft || sees_target ? rows * chunks : 0);
-        scanned_ = buffer<scanned_row, system_type>(on_, sees_draft || sees_target ? rows : 0);
+        if (sees_draft) draft_signals_.emplace(on_, size, 1);
+        if (sees_target) target_signals_.emplace(on_, size, most_verified());
         weights_ = buffer<float, system_type>(on_, claims_rows ? most_drafted_ * size : 0);
         totals_ = buffer<double, system_type>(on_, claims_rows ? most_drafted_ : 0);
         words_ = shared_buffer<std::uint32_t, system_type>(on_, 2);
@@ -187,6 +188,9 @@ class speculation_loop {
         tokens_ = shared_buffer<token, system_type>(on_, capacity());
         words_.data()[0] = words_.data()[1] = 0;
     }
+
+    /// Rows of the longest launch of the target.
+    std::size_t most_verified() const { return std::bit_ceil(most_drafted_ + 1); }
 
     void round() const {
         state_type* const s = state_.data();
@@ -199,11 +203,12 @@ class speculation_loop {
             on_.repeat_while(&s->wants_more, [&] { draft(); });
         }
         change(begin_verification{});
-        const auto buckets = static_cast<std::uint32_t>(std::bit_width(std::bit_ceil(most_drafted_ + 1)));
+        const auto buckets = static_cast<std::uint32_t>(std::bit_width(most_verified()));
         on_.choose(&s->bucket, buckets, [&](std::uint32_t bucket) { verify(std::size_t{1} << bucket); });
         change(commit_round{decided_.data(),
-                            sees_target ? scanned_.data() : nullptr,
+                            target_signals_ ? target_signals_->rows() : nullptr,
                             text_.data(),
+                            edits_.counts(),
                             {words_.data(), words_.data() + 1, notes_.data(), tokens_.data()}});
     }
 
@@ -211,20 +216,27 @@ class speculation_loop {
     void draft() const {
         state_type* const s = state_.data();
         on_.choose(&s->lag, 2, [&](std::uint32_t lag) { draft_.launch(text_.data(), &s->draft_from, 1 + lag, 1); });
-        const rows_view of = scan(draft_.logits(), 1, sees_draft);
+        const rows_view made{draft_.logits(), 1, vocabulary_size()};
+        const scanned_row* const seen = draft_signals_ ? draft_signals_->scan(made.logits, 1) : nullptr;
+        const rows_view of = edits_.edited(made, text_.data(), s, true);
+        weighed_.prepare(of);
+        const float temperature = weighed_.temperature();
         const kept_rows kept{weights_.data(), totals_.data()};
         if constexpr (claims_rows) {
-            const keep_row<state_type> keep{s, of, scans_.data(), temperature_, kept};
+            const keep_row<state_type> keep{s, of, weighed_.scans(), weighed_.cuts(), temperature, kept};
             on_.launch(keep.blocks(), keep);
         }
-        on_.launch(1, draft_token<state_type, drawing>{s, drawing{}, of, scans_.data(), scanned_.data(), sums_.data(),
-                                                       temperature_, text_.data(), kept});
+        on_.launch(1, draft_token<state_type, drawing>{s, drawing{}, of, weighed_.scans(), seen, weighed_.sums(),
+                                                       weighed_.cuts(), temperature, text_.data(), kept});
     }
 
     void verify(std::size_t rows) const {
         state_type* const s = state_.data();
         target_.launch(text_.data(), &s->verify_from, rows, rows);
-        const rows_view of = scan(target_.logits(), rows, sees_target);
+        const rows_view made{target_.logits(), rows, vocabulary_size()};
+        if (target_signals_) target_signals_->scan(made.logits, rows);
+        const rows_view of = edits_.edited(made, text_.data(), s, false);
+        weighed_.prepare(of);
         chain_type proposed;
         proposed.tokens = text_.data();
         if constexpr (claims_rows) {
@@ -232,23 +244,9 @@ class speculation_loop {
             proposed.totals = totals_.data();
         }
         const accept_chain<Criterion, chain_type> judge{
-            criterion_, proposed, of, scans_.data(), sums_.data(), temperature_, 0, 0, 0, decided_.data()};
+            criterion_, proposed, of, weighed_.scans(), weighed_.sums(), weighed_.temperature(),
+            0,          0,        0,  decided_.data(),  weighed_.cuts()};
         on_.launch(1, judge_round<state_type, Criterion, chain_type>{judge, s});
-    }
-
-    /// What is said of rows before somebody draws from them.
-    rows_view scan(const float* logits, std::size_t rows, bool with_moments) const {
-        const rows_view of{logits, rows, vocabulary_size()};
-        const scan_rows each{of, scans_.data(), with_moments ? moments_.data() : nullptr};
-        on_.launch(each.blocks(), each);
-        if (with_moments) {
-            on_.launch(rows, join_scans_of_rows{scans_.data(), moments_.data(), of.chunks(), scanned_.data()});
-        }
-        if (temperature_ > 0) {
-            const weigh_rows weigh{of, scans_.data(), temperature_, sums_.data()};
-            on_.launch(weigh.blocks(), weigh);
-        }
-        return of;
     }
 
     template <class Change>
@@ -261,16 +259,15 @@ class speculation_loop {
     const Draft& draft_;
     Policy policy_;
     Criterion criterion_;
-    float temperature_;
     std::size_t most_drafted_;
-    buffer<token, system_type> text_;  ///< committed tokens, then drafted ones
+    weighed_rows<system_type> weighed_;
+    loop_edits<system_type> edits_;
+    std::optional<row_scanner<system_type>> draft_signals_, target_signals_;  ///< where the policy looks at them
+    buffer<token, system_type> text_;                                         ///< committed tokens, then drafted ones
     buffer<state_type, system_type> state_;
     buffer<chain_verdict, system_type> decided_;
-    buffer<augur::detail::row_scan, system_type> scans_;
-    buffer<double, system_type> sums_, totals_;
-    buffer<measure::softmax_moments, system_type> moments_;
-    buffer<scanned_row, system_type> scanned_;
     buffer<float, system_type> weights_;
+    buffer<double, system_type> totals_;
     shared_buffer<std::uint32_t, system_type> words_;
     shared_buffer<round_note, system_type> notes_;
     shared_buffer<token, system_type> tokens_;

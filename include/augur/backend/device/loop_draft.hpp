@@ -6,6 +6,7 @@
 
 #include "augur/backend/device/accept_chain.hpp"
 #include "augur/backend/device/loop_state.hpp"
+#include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/measure/entropy.hpp"
@@ -27,6 +28,7 @@ struct keep_row {
     const State* state;
     rows_view of;  ///< one row
     const augur::detail::row_scan* scans;
+    const row_cut* cut;  ///< or null
     float temperature;
     kept_rows kept;
 
@@ -36,7 +38,7 @@ struct keep_row {
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
         const augur::detail::row_scan seen = whole_scan(team, scans, of.chunks());
-        const row_weights weights(of.row(0), seen.largest, temperature > 0 ? temperature : 1);
+        const row_weights weights(of.row(0), seen.largest, temperature > 0 ? temperature : 1, cut);
         float* const to = kept.weights + state->drafted * of.vocabulary_size;
         const std::size_t begin = team.block() * chunk_tile::elements;
         const std::size_t end =
@@ -61,6 +63,7 @@ struct draft_token {
     const augur::detail::row_scan* scans;
     const scanned_row* scanned;  ///< not looked at where the policy does not look at rows
     const double* sums;          ///< not looked at where the temperature is 0
+    const row_cut* cut;          ///< or null
     float temperature;
     token* text;
     kept_rows kept;
@@ -104,9 +107,9 @@ struct draft_token {
         const augur::detail::row_scan seen = whole_scan(team, scans, of.chunks());
         if (!seen.possible()) return no_token;
         const walking_block<Team> block(team, of.vocabulary_size);
-        const chain_row<Team> row =
-            temperature > 0 ? chain_row<Team>(block, {of.row(0), seen.largest, temperature}, sums, total_of_row())
-                            : chain_row<Team>(block, static_cast<token>(seen.first));
+        const row_weights weights(of.row(0), seen.largest, temperature, cut);
+        const chain_row<Team> row = temperature > 0 ? chain_row<Team>(block, weights, sums, total_of_row())
+                                                    : chain_row<Team>(block, static_cast<token>(seen.first));
         chain_draws<Team> draws(block, s.seed, s.length + s.drafted, s.next.round);
         return drawing.pick(row, draws);
     }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "augur/backend/device/accept_chain.hpp"
+#include "augur/backend/device/row_edits.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/team.hpp"
@@ -143,6 +144,7 @@ struct commit_round {
     const chain_verdict* decided;
     const scanned_row* rows;  ///< the target's; null where nobody needs their entropy
     token* text;
+    occurrences* counts;  ///< of tokens, or null
     loop_mail mail;
 
     AUGUR_WHERE_ARGUMENTS_CAN
@@ -157,6 +159,10 @@ struct commit_round {
         while (!cut && note.committed < whole) {
             const token t = text[s.length + note.committed];
             mail.tokens[s.length - s.prompt + note.committed] = t;
+            if (counts != nullptr) {
+                ++counts[t].anywhere;
+                ++counts[t].generated;
+            }
             ++note.committed;
             cut = s.stops_at(t) || s.length + note.committed >= s.limit;
         }

@@ -7,12 +7,11 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/backend/device/accept_chain.hpp"
-#include "augur/backend/device/row_cut.hpp"
 #include "augur/backend/device/row_edits.hpp"
-#include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/backend/device/weighed_rows.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
@@ -51,16 +50,6 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
                           !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
 
-/// Refuses what a kernel cannot do: a mask is a function of the host.
-inline void check_kernel_settings(const transform::settings& chosen, std::size_t vocabulary_size) {
-    const transform::pipeline checked(chosen, vocabulary_size);
-    if (chosen.mask) {
-        augur::detail::fail(
-            "settings.mask edits logits on the host, but device::round_judge's rows lie in device memory; use "
-            "device::pipeline with accept::judge");
-    }
-}
-
 /// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
 /// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
@@ -76,17 +65,13 @@ class round_judge {
         : on_(on),
           vocabulary_size_(vocabulary_size),
           most_rows_(most_rows),
-          cut_(chosen, vocabulary_size),
           seed_(seed),
           criterion_(criterion),
-          edits_(on, checked(chosen, vocabulary_size), vocabulary_size, most_rows) {
+          weighed_(on, chosen, vocabulary_size, most_rows),
+          edits_(on, chosen, vocabulary_size, most_rows),
+          decided_(on, 1) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
         if constexpr (requires { criterion.check(chosen); }) criterion.check(chosen);
-        const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
-        scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
-        if (cut_.temperature > 0) sums_ = buffer<double, S>(on, chunks);
-        if (cut_.active()) cuts_ = buffer<row_cut, S>(on, most_rows);
-        decided_ = shared_buffer<chain_verdict, S>(on, 1);
     }
 
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
@@ -102,19 +87,10 @@ class round_judge {
                                 " drafted tokens");
         }
         const rows_view of = edits_.edited({rows, proposed.size + 1, vocabulary_size_}, proposed.tokens, position);
-        const scan_rows scan{of, scans_.data()};
-        on_.launch(scan.blocks(), scan);
-        if (cut_.active()) {
-            const cut_rows cut{of, scans_.data(), cut_, cuts_.data()};
-            on_.launch(cut.blocks(), cut);
-        }
-        if (cut_.temperature > 0) {
-            const weigh_rows weigh{of, scans_.data(), cut_.temperature, sums_.data(), cuts_.data()};
-            on_.launch(weigh.blocks(), weigh);
-        }
-        on_.launch(
-            1, accept_chain<Criterion, Chain>{criterion_, proposed, of, scans_.data(), sums_.data(), cut_.temperature,
-                                              seed_, position, round, decided_.data(), cuts_.data()});
+        weighed_.prepare(of);
+        on_.launch(1, accept_chain<Criterion, Chain>{criterion_, proposed, of, weighed_.scans(), weighed_.sums(),
+                                                     weighed_.temperature(), seed_, position, round, decided_.data(),
+                                                     weighed_.cuts()});
     }
 
     /// Where kernels and the host find the outcome of the last judgement, once it is done.
@@ -128,25 +104,16 @@ class round_judge {
     }
 
     std::size_t memory_bytes() const {
-        return scans_.memory_bytes() + sums_.memory_bytes() + cuts_.memory_bytes() + edits_.memory_bytes() +
-               decided_.memory_bytes();
+        return weighed_.memory_bytes() + edits_.memory_bytes() + decided_.memory_bytes();
     }
 
  private:
-    static const transform::settings& checked(const transform::settings& chosen, std::size_t vocabulary_size) {
-        check_kernel_settings(chosen, vocabulary_size);
-        return chosen;
-    }
-
     S on_;
     std::size_t vocabulary_size_, most_rows_;
-    cut_settings cut_;
     std::uint64_t seed_;
     Criterion criterion_;
+    weighed_rows<S> weighed_;
     row_edits<S> edits_;
-    buffer<augur::detail::row_scan, S> scans_;
-    buffer<double, S> sums_;
-    buffer<row_cut, S> cuts_;
     shared_buffer<chain_verdict, S> decided_;
 };
 

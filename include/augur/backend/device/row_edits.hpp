@@ -67,6 +67,7 @@ struct edit_rows {
     transform::penalties penalties;
     const occurrences* before;  ///< by token, or null: no penalties
     const token* drafted;
+    std::size_t first = 0;  ///< of these, how many stand before the first row
 
     std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -85,7 +86,7 @@ struct edit_rows {
         });
         if (before == nullptr) return;
         team.each([&](unsigned thread) {
-            for (std::size_t i = begin + thread; i < end; i += threads) penalise(i, row, to);
+            for (std::size_t i = begin + thread; i < end; i += threads) penalise(i, first + row, to);
         });
     }
 
@@ -98,9 +99,9 @@ struct edit_rows {
         for (; i < bias_count && biases[i].id == id; ++i) to[at] += biases[i].by;
     }
 
-    AUGUR_KERNEL void penalise(std::size_t i, std::size_t row, float* to) const {
+    AUGUR_KERNEL void penalise(std::size_t i, std::size_t after, float* to) const {
         occurrences count = before[i];
-        for (std::size_t j = 0; j < row; ++j) {
+        for (std::size_t j = 0; j < after; ++j) {
             const std::uint32_t again = static_cast<std::size_t>(drafted[j]) == i;
             count.anywhere += again;
             count.generated += again;
@@ -111,6 +112,15 @@ struct edit_rows {
         to[i] = logit;
     }
 };
+
+/// For edit_rows.
+inline std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
+    std::vector<added_bias> sorted;
+    for (const auto& [id, by] : bias.added) sorted.push_back({id, by});
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const added_bias& a, const added_bias& b) { return a.id < b.id; });
+    return sorted;
+}
 
 /// Bias and penalties of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: the
 /// biases, a copy of the rows, and for penalties eight bytes per token of the vocabulary. Settings without them take
@@ -164,14 +174,6 @@ class row_edits {
 
  private:
     static constexpr std::size_t most_noted = 1024;  // at a time
-
-    static std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
-        std::vector<added_bias> sorted;
-        for (const auto& [id, by] : bias.added) sorted.push_back({id, by});
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [](const added_bias& a, const added_bias& b) { return a.id < b.id; });
-        return sorted;
-    }
 
     /// Into changed_: tokens that may have another count than before, each once.
     void note_changes(const prefix& before) {

@@ -222,6 +222,8 @@ class row_scanner {
         on_.launch(rows, join_scans_of_rows{scans_.data(), moments_.data(), each.of.chunks(), rows_.data()});
         return rows_.data();
     }
+    /// The same place.
+    const scanned_row* rows() const { return rows_.data(); }
 
     std::size_t memory_bytes() const { return scans_.memory_bytes() + moments_.memory_bytes() + rows_.memory_bytes(); }
 
