@@ -37,11 +37,13 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/tune/throughput.hpp"
 #include "augur/types/error.hpp"
+#include "watch.hpp"
 
 namespace {
 
 using namespace augur;
-using backend::device::bfloat16, backend::device::check_cuda, backend::device::cuda_system;
+using namespace augur::benchmarks;
+using backend::device::bfloat16;
 using model_type = llama::device::device_model<bfloat16, cuda_system>;
 using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
 using wide_type =
@@ -74,72 +76,6 @@ settings read(int argc, char** argv) {
     }
     if (s.repeat == 0 || s.tokens == 0 || s.length == 0) detail::fail("--repeat, --tokens and --length begin at 1");
     return s;
-}
-
-double median(std::vector<double> of) {
-    std::sort(of.begin(), of.end());
-    return (of[(of.size() - 1) / 2] + of[of.size() / 2]) / 2;
-}
-
-/// Measures on the device what is launched.
-class device_watch {
- public:
-    device_watch() {
-        check_cuda(cudaEventCreate(&begin_), "making an event");
-        check_cuda(cudaEventCreate(&end_), "making an event");
-    }
-    ~device_watch() {
-        cudaEventDestroy(begin_);
-        cudaEventDestroy(end_);
-    }
-    device_watch(const device_watch&) = delete;
-    device_watch& operator=(const device_watch&) = delete;
-
-    template <class Launch>
-    double seconds(const cuda_system& on, const Launch& launch) const {
-        check_cuda(cudaEventRecord(begin_, on.stream()), "recording an event");
-        launch();
-        check_cuda(cudaEventRecord(end_, on.stream()), "recording an event");
-        on.wait();
-        float milliseconds = 0;
-        check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading events");
-        return static_cast<double>(milliseconds) * 1e-3;
-    }
-
- private:
-    cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
-
-struct machine {
-    std::string name;
-    int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
-    double bandwidth = 0;  ///< bytes a second, read and written, of a copy within the device
-};
-
-machine describe(const settings& s) {
-    machine m;
-    int current = 0;
-    cudaDeviceProp found;
-    check_cuda(cudaGetDevice(&current), "asking for the current GPU");
-    check_cuda(cudaGetDeviceProperties(&found, current), "asking what the GPU is");
-    m.name = found.name;
-    check_cuda(cudaDriverGetVersion(&m.driver), "asking for the driver's version");
-    check_cuda(cudaRuntimeGetVersion(&m.runtime), "asking for the runtime's version");
-    check_cuda(cudaDeviceGetAttribute(&m.clock_khz, cudaDevAttrClockRate, current), "asking for the clock");
-    check_cuda(cudaDeviceGetAttribute(&m.memory_clock_khz, cudaDevAttrMemoryClockRate, current),
-               "asking for the clock");
-    const cuda_system on;
-    const std::size_t bytes = std::size_t{1} << 30;
-    const backend::device::buffer<std::byte, cuda_system> from(on, bytes), to(on, bytes);
-    on.clear(from.data(), bytes);
-    const device_watch watch;
-    std::vector<double> times;
-    for (std::size_t i = 0; i <= s.repeat; ++i) {
-        const double taken = watch.seconds(on, [&] { on.copy(to.data(), from.data(), bytes); });
-        if (i > 0) times.push_back(taken);  // the first warms up
-    }
-    m.bandwidth = 2 * static_cast<double>(bytes) / median(times);
-    return m;
 }
 
 /// A target and the draft that shares its weights.
@@ -399,7 +335,7 @@ bool run(settings s) {
     if (s.context == 0 || s.context + std::max(rows.back(), s.tokens) > shape.context) {
         detail::fail("--context ", s.context, " and what follows exceed 1 ... ", shape.context);
     }
-    const machine m = describe(s);
+    const machine m = describe(s.repeat);
     const double depth_scale = find_depth_scale(shape, s);
     const family made = family::make(shape, s, depth_scale);
     const auto passes = measure(made.target, rows, s);

@@ -42,9 +42,9 @@ class cuda_timer {
 
     template <class Launch>
     float milliseconds(const cuda_system& on, const Launch& launch) const {
-        check_cuda(cudaEventRecord(begin_.get(), on.stream), "recording an event");
+        check_cuda(cudaEventRecord(begin_.get(), on.stream()), "recording an event");
         launch();
-        check_cuda(cudaEventRecord(end_.get(), on.stream), "recording an event");
+        check_cuda(cudaEventRecord(end_.get(), on.stream()), "recording an event");
         on.wait();
         float taken = 0;
         check_cuda(cudaEventElapsedTime(&taken, begin_.get(), end_.get()), "reading events");
@@ -183,7 +183,7 @@ class cublas_products {
                        const Element* inputs, float* sums) const {
         const float one = 1, zero = 0;
         return cublasLtMatmul(handle_.get(), &of.product, &one, weights, &of.weights, inputs, &of.inputs, &zero, sums,
-                              &of.sums, sums, &of.sums, &algorithm, workspace_.data(), workspace_.size(), on_.stream);
+                              &of.sums, sums, &of.sums, &algorithm, workspace_.data(), workspace_.size(), on_.stream());
     }
 
     /// The median of some runs after a first one, in milliseconds.
