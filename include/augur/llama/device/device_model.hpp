@@ -17,6 +17,7 @@
 #include "augur/llama/checks.hpp"
 #include "augur/llama/device/forward.hpp"
 #include "augur/llama/device/sequence.hpp"
+#include "augur/llama/device/tree_paths.hpp"
 #include "augur/llama/device/weights.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
@@ -122,22 +123,14 @@ class device_model {
         check(s, tokens, tokens.size());
         const std::lock_guard lock(parts_->busy);
         const auto base = static_cast<std::int32_t>(s.length_);
-        std::vector<std::vector<std::int32_t>> paths(tokens.size());  // slots, from the root to the node
-        std::vector<std::int32_t> slots;
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            if (parents[i] >= 0) paths[i] = paths[static_cast<std::size_t>(parents[i])];
-            paths[i].push_back(base + static_cast<std::int32_t>(i));
-            slots.insert(slots.end(), paths[i].begin(), paths[i].end());
-        }
-        const kernels::buffer<std::int32_t, S> uploaded(parts_->on, std::span<const std::int32_t>(slots));
+        const tree_paths paths(parents, base);
+        const kernels::buffer<std::int32_t, S> slots(parts_->on, paths.slots());
         make_room(s, tokens.size());
         std::vector<row_place>& rows = chain(s, tokens, s.length_);
-        const std::int32_t* path = uploaded.data();
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].base = base;
-            rows[i].path = path;
-            rows[i].position = base + static_cast<std::int32_t>(paths[i].size()) - 1;
-            path += paths[i].size();
+            rows[i].path = slots.data() + paths.begin(i);
+            rows[i].position = base + static_cast<std::int32_t>(paths.length(i)) - 1;
         }
         score(s, rows, rows.size(), true);
         s.tree_.assign(parents.begin(), parents.end());
