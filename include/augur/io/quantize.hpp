@@ -2,6 +2,7 @@
 // Floats to stored tensors: the inverse of dequantize.hpp, for formats whose rounding is simple.
 
 #include <algorithm>
+#include <augur/detail/host_device.hpp>
 #include <augur/io/half.hpp>
 #include <augur/io/tensor.hpp>
 #include <augur/types/error.hpp>
@@ -14,11 +15,11 @@
 namespace augur::io {
 
 /// Writes one block's block_bytes(type) bytes from its block_size(type) finite floats, bit-exact with the gguf Python
-/// package.
+/// package. Kernels call those of q8_0 and q4_0 too.
 template <tensor_type type>
-void quantize_block(const float* in, std::uint8_t* block);
+AUGUR_HOST_DEVICE void quantize_block(const float* in, std::uint8_t* block);
 
-inline void store_u16(std::uint8_t* to, std::uint16_t value) {
+inline AUGUR_HOST_DEVICE void store_u16(std::uint8_t* to, std::uint16_t value) {
     to[0] = static_cast<std::uint8_t>(value & 0xffu);
     to[1] = static_cast<std::uint8_t>(value >> 8);
 }
@@ -40,7 +41,7 @@ inline void quantize_block<tensor_type::bf16>(const float* in, std::uint8_t* blo
 
 /// The largest magnitude becomes 127; halves round away from zero.
 template <>
-inline void quantize_block<tensor_type::q8_0>(const float* in, std::uint8_t* block) {
+inline AUGUR_HOST_DEVICE void quantize_block<tensor_type::q8_0>(const float* in, std::uint8_t* block) {
     float largest = 0;
     for (int i = 0; i < 32; ++i) largest = std::max(largest, std::abs(in[i]));
     const float scale = largest / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
@@ -51,7 +52,8 @@ inline void quantize_block<tensor_type::q8_0>(const float* in, std::uint8_t* blo
 }
 
 /// Sixteen numbers in the low halves, sixteen in the high ones: value * inverse + offset, at most 15.
-inline void quantize_nibbles(const float* in, float shift, float inverse, float offset, std::uint8_t* out) {
+inline AUGUR_HOST_DEVICE void quantize_nibbles(const float* in, float shift, float inverse, float offset,
+                                               std::uint8_t* out) {
     const auto nibble = [&](float value) {
         const float scaled = (value - shift) * inverse;
         return static_cast<unsigned>(std::min(15, static_cast<int>(scaled + offset)));
@@ -61,7 +63,7 @@ inline void quantize_nibbles(const float* in, float shift, float inverse, float 
 
 /// The number of the largest magnitude becomes -8.
 template <>
-inline void quantize_block<tensor_type::q4_0>(const float* in, std::uint8_t* block) {
+inline AUGUR_HOST_DEVICE void quantize_block<tensor_type::q4_0>(const float* in, std::uint8_t* block) {
     float largest = 0;
     for (int i = 0; i < 32; ++i) largest = std::abs(in[i]) > std::abs(largest) ? in[i] : largest;
     const float scale = largest / -8.0f, inverse = scale != 0 ? 1.0f / scale : 0.0f;

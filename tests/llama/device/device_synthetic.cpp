@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +23,7 @@
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using augur::token;
-using device::matrix_name, device::random_matrix;
+using device::device_format, device::matrix_name, device::random_matrix;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
 namespace {
@@ -51,13 +53,13 @@ augur::llama::config small_shape(bool tied) {
     return c;
 }
 
-template <class Element>
-using shared_weights = std::shared_ptr<const device::weights_on_device<Element, played_system>>;
-
-template <class Element>
-shared_weights<Element> made(const device::synthetic& of, bool backwards = false) {
-    return device::make_weights<Element>(played_system{backwards}, of);
+template <class Element, device_format F = device_format::elements>
+auto made(const device::synthetic& of, bool backwards = false) {
+    return device::make_weights<Element, F>(played_system{backwards}, of);
 }
+
+template <class Element, device_format F = device_format::elements>
+using model_type = device::device_model<Element, played_system, F>;
 
 /// A matrix's padded numbers, row after row.
 template <class Element>
@@ -86,6 +88,29 @@ std::vector<float> expected(const random_matrix& of, std::size_t rows, std::size
         }
     }
     return out;
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const T* from, std::size_t size) {
+    std::vector<std::byte> out(size * sizeof(T));
+    std::memcpy(out.data(), from, out.size());
+    return out;
+}
+
+/// Equal, integer for integer and scale for scale, to what the host makes of the Elements.
+template <class Element, unsigned Bits>
+void check_integers(const kernels::quantised_view<Element, Bits>& view, const kernels::tiled_view<Element>& elements) {
+    const std::size_t depth = elements.padded_depth();
+    const auto numbers = unpacked(elements);
+    const kernels::quantised_matrix<Element, Bits, played_system> wanted(
+        {}, elements.rows, depth, [&](std::size_t row, std::span<float> out) {
+            std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(row * depth), depth, out.begin());
+        });
+    BOOST_TEST(view.rows == elements.rows);
+    BOOST_TEST_REQUIRE(view.tiles() == elements.tiles());
+    const std::size_t lanes = view.tiles() * kernels::warp_size;
+    BOOST_TEST((bytes_of(view.integers, lanes) == bytes_of(wanted.integers(), lanes)));
+    BOOST_TEST((bytes_of(view.scales, view.tiles()) == bytes_of(wanted.scales(), view.tiles())));
 }
 
 /// Every matrix of a model, by its layer, unpacked.
@@ -205,13 +230,43 @@ BOOST_AUTO_TEST_CASE(numbers_have_the_deviation_that_is_promised) {
     }
 }
 
+template <class Element, device_format F>
+void check_quantised(bool tied, bool backwards) {
+    auto c = odd_shape();
+    c.tied_head = tied;
+    c.feed_forward = 1100;  // more blocks in a row than a block's threads take at once
+    const device::synthetic of{c, 0x500000003, 1, 0.5f};
+    const auto elements = made<Element>(of);
+    const auto w = made<Element, F>(of, backwards);
+    check_integers(w->head(), elements->head());
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto &layer = w->layers()[i], &wanted = elements->layers()[i];
+        check_integers(layer.query_key_value.view(), wanted.query_key_value.view());
+        check_integers(layer.attention_output.view(), wanted.attention_output.view());
+        check_integers(layer.gate_up.view(), wanted.gate_up.view());
+        check_integers(layer.down.view(), wanted.down.view());
+        BOOST_TEST((layer.attention_norm.on_host() == std::vector<float>(37, 1.0f)));
+        BOOST_TEST((layer.feed_forward_norm.on_host() == std::vector<float>(37, 1.0f)));
+    }
+    const std::size_t size = c.vocabulary * c.width;
+    BOOST_TEST((bytes_of(w->embedding(), size) == bytes_of(elements->embedding(), size)));
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_those_that_quantising_the_elements_gives) {
+    check_quantised<bfloat16, device_format::q8_0>(false, false);
+    check_quantised<bfloat16, device_format::q4_0>(true, true);
+    check_quantised<binary16, device_format::q8_0>(true, true);
+    check_quantised<binary16, device_format::q4_0>(false, false);
+}
+
 /// How many of 60 tokens, chosen greedily by a model, its first layers choose too.
+template <device_format F>
 std::size_t agreement(bool tied, float depth_scale) {
     const auto c = small_shape(tied);
-    const auto w = made<bfloat16>({c, 7, first_deep, depth_scale});
+    const auto w = made<bfloat16, F>({c, 7, first_deep, depth_scale});
     auto shallow = c;
     shallow.layers = first_deep;
-    const device::device_model<bfloat16, played_system> target({}, c, w), draft({}, shallow, w);
+    const model_type<bfloat16, F> target({}, c, w), draft({}, shallow, w);
     BOOST_TEST(draft.layer_count() == first_deep);
     auto a = target.make_sequence();
     auto b = draft.make_sequence();
@@ -226,31 +281,45 @@ std::size_t agreement(bool tied, float depth_scale) {
     return same;
 }
 
-BOOST_AUTO_TEST_CASE(the_scale_of_deep_layers_sets_the_agreement) {
-    for (const bool tied : {false, true}) {
-        BOOST_TEST_CONTEXT("tied " << tied) {
-            const std::size_t ordinary = agreement(tied, 1), between = agreement(tied, 0.15f);
-            BOOST_TEST(ordinary < 15u);
-            BOOST_TEST(between > ordinary + 10);
-            BOOST_TEST(between < 58u);
-            BOOST_TEST(agreement(tied, 0) == 60u);
-        }
+template <device_format F>
+void check_agreement(bool tied) {
+    BOOST_TEST_CONTEXT("tied " << tied << ", format " << static_cast<int>(F)) {
+        const std::size_t ordinary = agreement<F>(tied, 1), between = agreement<F>(tied, 0.15f);
+        BOOST_TEST(ordinary < 20u);
+        BOOST_TEST(between > ordinary + 10);
+        BOOST_TEST(between < 58u);
+        BOOST_TEST(agreement<F>(tied, 0) == 60u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_deep_layers_rows_are_those_of_the_exit) {
+BOOST_AUTO_TEST_CASE(the_scale_of_deep_layers_sets_the_agreement) {
+    for (const bool tied : {false, true}) {
+        check_agreement<device_format::elements>(tied);
+        check_agreement<device_format::q8_0>(tied);
+        check_agreement<device_format::q4_0>(tied);
+    }
+}
+
+template <device_format F>
+void check_rows_without_deep_layers() {
     const auto c = small_shape(false);
     auto shallow = c;
     shallow.layers = first_deep;
-    const auto w = made<binary16>({c, 3, first_deep, 0});
-    const device::device_model<binary16, played_system> target({}, c, w), draft({}, shallow, w);
+    const auto w = made<binary16, F>({c, 3, first_deep, 0});
+    const model_type<binary16, F> target({}, c, w), draft({}, shallow, w);
     auto a = target.make_sequence();
     auto b = draft.make_sequence();
     const std::vector<token> tokens = {1, 2, 3, 4};
     BOOST_TEST((augur::testing::copy_of(target.extend(a, tokens)) == augur::testing::copy_of(draft.extend(b, tokens))));
 }
 
-BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_either_format) {
+BOOST_AUTO_TEST_CASE(without_deep_layers_rows_are_those_of_the_exit) {
+    check_rows_without_deep_layers<device_format::elements>();
+    check_rows_without_deep_layers<device_format::q8_0>();
+    check_rows_without_deep_layers<device_format::q4_0>();
+}
+
+BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_every_format) {
     auto c = device::known_shape("70b");
     BOOST_TEST(c.layers == 80u);
     c.width = 32;
@@ -259,8 +328,8 @@ BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_either_format) {
     c.head_size = c.rotary_size = 8;
     c.feed_forward = 112;
     c.vocabulary = 64;
-    const auto check = [&]<class Element>(Element) {
-        const device::device_model<Element, played_system> model({}, c, made<Element>({c, 5}));
+    const auto check = [&]<class Element, device_format F>() {
+        const model_type<Element, F> model({}, c, made<Element, F>({c, 5}));
         auto s = model.make_sequence();
         const auto row = model.extend(s, std::vector<token>{1, 2, 3}, 1)[0];
         double squares = 0;
@@ -269,8 +338,10 @@ BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_either_format) {
         BOOST_TEST(variance > 0.5);  // sums of 32 products of numbers of variance 1 and 1 / 32
         BOOST_TEST(variance < 2);
     };
-    check(bfloat16{});
-    check(binary16{});
+    check.template operator()<bfloat16, device_format::elements>();
+    check.template operator()<binary16, device_format::elements>();
+    check.template operator()<bfloat16, device_format::q8_0>();
+    check.template operator()<binary16, device_format::q4_0>();
 }
 
 BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
@@ -290,35 +361,37 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     BOOST_TEST(ahead.counts.acceptance() < 1.0);
 }
 
-BOOST_AUTO_TEST_CASE(shapes_are_those_of_llama_3) {
+BOOST_AUTO_TEST_CASE(shapes_are_those_of_smollm2_and_llama_3) {
     struct known {
         std::string name;
-        std::size_t layers, width, heads, head_size, feed_forward;
+        std::size_t layers, width, heads, key_value_heads, head_size, feed_forward, vocabulary;
+        double rotary_base;
         bool tied;
     };
-    for (const known& of : {known{"1b", 16, 2048, 32, 64, 8192, true},
-                            {"3b", 28, 3072, 24, 128, 8192, true},
-                            {"8b", 32, 4096, 32, 128, 14336, false},
-                            {"70b", 80, 8192, 64, 128, 28672, false}}) {
+    for (const known& of : {known{"135m", 30, 576, 9, 3, 64, 1536, 49152, 1e5, true},
+                            {"1b", 16, 2048, 32, 8, 64, 8192, 128256, 5e5, true},
+                            {"3b", 28, 3072, 24, 8, 128, 8192, 128256, 5e5, true},
+                            {"8b", 32, 4096, 32, 8, 128, 14336, 128256, 5e5, false},
+                            {"70b", 80, 8192, 64, 8, 128, 28672, 128256, 5e5, false}}) {
         const auto c = device::known_shape(of.name);
         augur::llama::validate(c, of.name);
         BOOST_TEST(c.layers == of.layers);
         BOOST_TEST(c.width == of.width);
         BOOST_TEST(c.heads == of.heads);
-        BOOST_TEST(c.key_value_heads == 8u);
+        BOOST_TEST(c.key_value_heads == of.key_value_heads);
         BOOST_TEST(c.head_size == of.head_size);
         BOOST_TEST(c.rotary_size == of.head_size);
         BOOST_TEST(c.feed_forward == of.feed_forward);
-        BOOST_TEST(c.vocabulary == 128256u);
+        BOOST_TEST(c.vocabulary == of.vocabulary);
         BOOST_TEST(c.context == 8192u);
-        BOOST_TEST(c.rotary_base == 500000.0);
+        BOOST_TEST(c.rotary_base == of.rotary_base);
         BOOST_TEST(c.tied_head == of.tied);
     }
     BOOST_TEST(device::known_shape("70b", 2).layers == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
-    refuses([] { device::known_shape("7b"); }, "there is no shape 7b; there are 1b, 3b, 8b and 70b");
+    refuses([] { device::known_shape("7b"); }, "there is no shape 7b; there are 135m, 1b, 3b, 8b and 70b");
     refuses([] { device::known_shape("8b", 33); }, "the shape 8b has 32 layers, not 33");
     auto c = odd_shape();
     refuses([&] { made<bfloat16>({c, 1, 4}); }, "deep layers begin after 4 layers, but the shape has 3");

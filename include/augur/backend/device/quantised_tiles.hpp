@@ -16,6 +16,7 @@
 #include "augur/backend/device/team.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/io/quantize.hpp"
 #include "augur/io/tensor.hpp"
 #include "augur/types/error.hpp"
@@ -45,22 +46,23 @@ struct quantised_layout {
     struct place_type {
         std::size_t lane, word, shift;
     };
-    static constexpr place_type place(std::size_t row, std::size_t k) {
+    static AUGUR_HOST_DEVICE constexpr place_type place(std::size_t row, std::size_t k) {
         const std::size_t at = k % 8 / 4 * 4 + k % 4 / 2 * 2 + row / 8;  // of the words of a lane's fragments
         return {row % 8 * 4 + k / 8, at / in_word, at % in_word * Bits + k % 2 * 16};
     }
 
     /// A block of a file (scale, then 32 bytes or 16, with k in the lower half of byte k or upper half of byte k - 16) becomes
-    /// part of a tile, where there were zeros.
-    static void put(lane_integers<Bits>* tile, tile_scales& scales, std::size_t row, const std::byte* block) {
+    /// part of the four lanes that have its row, and of the word with its row's scale, where there were zeros.
+    static AUGUR_HOST_DEVICE void put(lane_integers<Bits>* lanes, std::uint32_t& scales, std::size_t row,
+                                      const std::byte* block) {
         std::uint16_t scale;
         std::memcpy(&scale, block, sizeof scale);
-        scales.words[row % 8] |= static_cast<std::uint32_t>(scale) << row / 8 * 16;
+        scales |= static_cast<std::uint32_t>(scale) << row / 8 * 16;
         for (std::size_t k = 0; k < tile_layout::depth; ++k) {
             const auto byte = std::to_integer<std::uint32_t>(block[2 + (Bits == 8 ? k : k % 16)]);
             const std::uint32_t integer = Bits == 8 ? byte : byte >> k / 16 * 4 & 15u;
             const place_type at = place(row, k);
-            tile[at.lane].words[at.word] |= integer << at.shift;
+            lanes[at.lane % 4].words[at.word] |= integer << at.shift;
         }
     }
 };
@@ -184,6 +186,9 @@ class quantised_matrix {
     }
 
     const view_type& view() const { return view_; }
+    /// Where the view's integers and scales lie.
+    lane_integers<Bits>* integers() const { return integers_.data(); }
+    tile_scales* scales() const { return scales_.data(); }
     std::size_t memory_bytes() const { return integers_.memory_bytes() + scales_.memory_bytes(); }
 
  private:
@@ -199,7 +204,7 @@ class quantised_matrix {
             for (std::size_t i = 0; i < std::min(tile_layout::rows, view_.rows - first); ++i) {
                 read(first + i, std::span<std::byte>(row));
                 for (std::size_t block = 0; block < view_.blocks; ++block) {
-                    layout::put(integers.data() + block * warp_size, scales[block], i,
+                    layout::put(integers.data() + block * warp_size + i % 8 * 4, scales[block].words[i % 8], i,
                                 row.data() + block * layout::block_bytes);
                 }
             }

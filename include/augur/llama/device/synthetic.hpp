@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "augur/backend/device/element.hpp"
+#include "augur/backend/device/quantised_tiles.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/io/quantize.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/device/weights.hpp"
 #include "augur/random/philox.hpp"
@@ -26,21 +28,24 @@
 
 namespace augur::llama::device {
 
-/// The shape of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of 8192 tokens and without
-/// the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more layers.
+/// The shape of SmolLM2's "135m", of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of 8192
+/// tokens and without the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more layers.
 inline config known_shape(std::string_view name, std::size_t layers = 0) {
     struct shape {
         std::string_view name;
-        std::size_t layers, width, heads, head_size, feed_forward;
+        std::size_t layers, width, heads, key_value_heads, head_size, feed_forward, vocabulary;
+        double rotary_base;
         bool tied;
     };
-    static constexpr shape known[] = {{"1b", 16, 2048, 32, 64, 8192, true},
-                                      {"3b", 28, 3072, 24, 128, 8192, true},
-                                      {"8b", 32, 4096, 32, 128, 14336, false},
-                                      {"70b", 80, 8192, 64, 128, 28672, false}};
+    static constexpr shape known[] = {{"135m", 30, 576, 9, 3, 64, 1536, 49152, 100000, true},
+                                      {"1b", 16, 2048, 32, 8, 64, 8192, 128256, 500000, true},
+                                      {"3b", 28, 3072, 24, 8, 128, 8192, 128256, 500000, true},
+                                      {"8b", 32, 4096, 32, 8, 128, 14336, 128256, 500000, false},
+                                      {"70b", 80, 8192, 64, 8, 128, 28672, 128256, 500000, false}};
     const auto* const found =
         std::find_if(std::begin(known), std::end(known), [&](const shape& each) { return each.name == name; });
-    if (found == std::end(known)) augur::detail::fail("there is no shape ", name, "; there are 1b, 3b, 8b and 70b");
+    if (found == std::end(known))
+        augur::detail::fail("there is no shape ", name, "; there are 135m, 1b, 3b, 8b and 70b");
     if (layers > found->layers) {
         augur::detail::fail("the shape ", name, " has ", found->layers, " layers, not ", layers);
     }
@@ -48,12 +53,12 @@ inline config known_shape(std::string_view name, std::size_t layers = 0) {
     c.layers = layers == 0 ? found->layers : layers;
     c.width = found->width;
     c.heads = found->heads;
-    c.key_value_heads = 8;
+    c.key_value_heads = found->key_value_heads;
     c.head_size = c.rotary_size = found->head_size;
     c.feed_forward = found->feed_forward;
-    c.vocabulary = 128256;
+    c.vocabulary = found->vocabulary;
     c.context = 8192;
-    c.rotary_base = 500000;
+    c.rotary_base = found->rotary_base;
     c.tied_head = found->tied;
     return c;
 }
@@ -148,6 +153,64 @@ struct fill_tiles {
     }
 };
 
+/// Fills a matrix of integers with what io::quantize makes of the same numbers as Elements; rows beyond it have scales of
+/// zero. A block for each panel; a thread has rows g and g + 8 of a tile, whose integers and scales share words.
+template <class Element, unsigned Bits>
+struct fill_quantised_tiles {
+    using layout = kernels::quantised_layout<Bits>;
+    static constexpr unsigned threads = 256;
+
+    random_matrix from;
+    kernels::lane_integers<Bits>* integers;
+    kernels::tile_scales* scales;
+    std::size_t blocks;  ///< of a panel
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        constexpr std::size_t rows = kernels::tile_layout::rows, half = rows / 2;
+        team.each([&](unsigned thread) {
+            for (std::size_t i = thread; i < blocks * half; i += threads) {
+                const std::size_t tile = team.block() * blocks + i / half, group = i % half;
+                kernels::lane_integers<Bits> lanes[4];
+                std::uint32_t both = 0;
+                for (std::size_t row = group; row < rows && team.block() * rows + row < from.rows; row += half) {
+                    std::uint8_t block[layout::block_bytes];
+                    quantise(team.block() * rows + row, i / half * kernels::tile_layout::depth, block);
+                    layout::put(lanes, both, row, reinterpret_cast<const std::byte*>(block));
+                }
+                for (std::size_t lane = 0; lane < 4; ++lane) {
+                    integers[tile * kernels::warp_size + 4 * group + lane] = lanes[lane];
+                }
+                scales[tile].words[group] = both;
+            }
+        });
+    }
+
+ private:
+    /// The block that begins at this k, as files hold it.
+    AUGUR_KERNEL void quantise(std::size_t row, std::size_t first, std::uint8_t* block) const {
+        float numbers[kernels::tile_layout::depth];
+        for (std::size_t k = 0; k < kernels::tile_layout::depth; k += 4) {
+            const auto next = from.four(row, first + k);
+            for (std::size_t i = 0; i < 4; ++i) numbers[k + i] = Element::of(next[i]).value();
+        }
+        io::quantize_block<layout::type>(numbers, block);
+    }
+};
+
+/// The kernel that fills a matrix with these numbers.
+template <class Element, kernels::System S>
+fill_tiles<Element> filler(const random_matrix& from, const kernels::tiled_matrix<Element, S>& to) {
+    return {from, to.data(), to.view().blocks};
+}
+template <class Element, unsigned Bits, kernels::System S>
+fill_quantised_tiles<Element, Bits> filler(const random_matrix& from,
+                                           const kernels::quantised_matrix<Element, Bits, S>& to) {
+    return {from, to.integers(), to.scales(), to.view().blocks};
+}
+
 /// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers;
 /// with 1 it is an ordinary random model, whose text these do not foretell.
 struct synthetic {
@@ -171,38 +234,39 @@ inline void validate(const synthetic& of) {
 /// 1 / sqrt(row's length); a quarter of it for the output of attention, so that the mean of a context does not outweigh
 /// its last token; for the outputs of attention and feed-forward in deep layers times `depth_scale`. Equal arguments
 /// give equal bits on every system. A draft that shares them is a device_model of their first layers.
+/// In q8_0 and q4_0 the integers and scales are those that io::quantize makes of the weights that `elements` gives.
 /// Cost: a launch for each matrix.
 /// Source: LeCun et al., Efficient BackProp (1998), section 4.6.
-template <class Element, kernels::System S>
-std::shared_ptr<const weights_on_device<Element, S>> make_weights(const S& on, const synthetic& of) {
+template <class Element, device_format F = device_format::elements, kernels::System S>
+std::shared_ptr<const weights_on_device<Element, S, F>> make_weights(const S& on, const synthetic& of) {
     validate(of);
     const config& c = of.shape;
-    const auto tiles = [&](matrix_name name, std::size_t layer, std::size_t rows, std::size_t depth, float gain) {
-        kernels::tiled_matrix<Element, S> made(on, rows, depth);
-        const random_matrix from(of.seed, name, layer, rows, depth, gain);
-        on.launch(made.view().panels, fill_tiles<Element>{from, made.data(), made.view().blocks});
-        return made;
+    const auto make = [&]<class Matrix>(Matrix& made, matrix_name name, std::size_t layer, std::size_t rows,
+                                        std::size_t depth, float gain) {
+        made = Matrix(on, rows, depth);
+        on.launch(made.view().panels, filler(random_matrix(of.seed, name, layer, rows, depth, gain), made));
     };
     const std::vector<float> ones(c.width, 1.0f);
     const auto norm = [&] { return kernels::buffer<float, S>(on, std::span<const float>(ones)); };
     const std::size_t half = kernels::tile_layout::rows / 2, queries = c.heads * c.head_size;
-    std::vector<layer_on_device<Element, S>> layers(c.layers);
+    std::vector<layer_on_device<Element, S, F>> layers(c.layers);
     for (std::size_t i = 0; i < c.layers; ++i) {
         const float gain = i < of.first_deep ? 1 : of.depth_scale;
         layers[i].attention_norm = norm();
         layers[i].feed_forward_norm = norm();
-        layers[i].query_key_value =
-            tiles(matrix_name::query_key_value, i, queries + 2 * c.key_value_heads * c.head_size, c.width, 1);
-        layers[i].attention_output = tiles(matrix_name::attention_output, i, c.width, queries, gain / 4);
-        layers[i].gate_up = tiles(matrix_name::gate_up, i, (c.feed_forward + half - 1) / half * 2 * half, c.width, 1);
-        layers[i].down = tiles(matrix_name::down, i, c.width, c.feed_forward, gain);
+        make(layers[i].query_key_value, matrix_name::query_key_value, i, queries + 2 * c.key_value_heads * c.head_size,
+             c.width, 1);
+        make(layers[i].attention_output, matrix_name::attention_output, i, c.width, queries, gain / 4);
+        make(layers[i].gate_up, matrix_name::gate_up, i, (c.feed_forward + half - 1) / half * 2 * half, c.width, 1);
+        make(layers[i].down, matrix_name::down, i, c.width, c.feed_forward, gain);
     }
     kernels::buffer<Element, S> embedding(on, c.vocabulary * c.width);
     const random_matrix rows(of.seed, matrix_name::embedding, 0, c.vocabulary, c.width);
     on.launch(c.vocabulary, fill_rows<Element>{rows, embedding.data()});
-    auto head = tiles(c.tied_head ? matrix_name::embedding : matrix_name::head, 0, c.vocabulary, c.width, 1);
-    return std::make_shared<const weights_on_device<Element, S>>(on, c, std::move(embedding), std::move(head),
-                                                                 std::move(layers), norm());
+    typename weights_on_device<Element, S, F>::head_type head;
+    make(head, c.tied_head ? matrix_name::embedding : matrix_name::head, 0, c.vocabulary, c.width, 1);
+    return std::make_shared<const weights_on_device<Element, S, F>>(on, c, std::move(embedding), std::move(head),
+                                                                    std::move(layers), norm());
 }
 
 }  // namespace augur::llama::device
