@@ -1,9 +1,9 @@
-#include "augur/llama/device/tree_paths.hpp"
-
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "augur/llama/device/tree_paths.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_device_tree_paths)
 
