@@ -30,7 +30,8 @@ namespace augur {
 template <class R, class M>
 concept Referee = std::movable<R> && requires(R& referee, sequence_t<M>& sequence, std::span<const token> missing,
                                               std::size_t count, const prefix& supposed) {
-    {static_cast<bool>(std::as_const(referee))};
+    static_cast<bool>(std::as_const(referee));
+    referee.prepare(supposed, count);
     { referee.judge(sequence, missing, supposed, count, count) } -> std::same_as<verdict>;
     { referee.rows(sequence) } -> std::convertible_to<scores>;
     { referee.entropy_nats(sequence, count) } -> std::convertible_to<double>;
