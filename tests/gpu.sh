@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On a machine with a GPU, nvcc and CMake, without a network: builds the tests that need a GPU and the benchmarks, runs them, the
 # tests also under compute-sanitizer, and writes what they say into a folder.
-#   tests/gpu.sh [FOLDER]                     results: FOLDER/tests.xml, sanitizer-*.txt, device.json, loop.json (build/gpu/results)
+#   tests/gpu.sh [FOLDER]                     results: FOLDER/tests.xml, sanitizer-*.txt, device.json, loop*.json (build/gpu/results)
 #   BOOST_HEADERS=FOLDER tests/gpu.sh         where Boost's headers are, unless the compiler finds them
 #   AUGUR_GPU_ARCHITECTURES=90 tests/gpu.sh   for this GPU alone, which builds faster
 set -euo pipefail
@@ -25,4 +25,5 @@ else
 fi
 build/gpu/bench_device --json "$results/device.json"
 build/gpu/bench_loop --json "$results/loop.json"
+build/gpu/bench_loop --shape 135m --context 256 --json "$results/loop-135m.json"
 echo "gpu.sh: results are in $results"
