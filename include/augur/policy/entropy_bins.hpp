@@ -110,6 +110,7 @@ class basic_entropy_bins {
 
     std::span<const double> edges_nats() const { return edges_; }
     std::span<const std::size_t> lengths() const { return lengths_; }
+    std::size_t max_k() const { return options_.max_k; }
     std::span<const bin_statistics> bins() const { return bins_; }
 
     friend std::ostream& operator<<(std::ostream& out, const basic_entropy_bins& p) {
