@@ -240,7 +240,8 @@ void check_quantised(bool tied, bool backwards) {
     const auto w = made<Element, F>(of, backwards);
     check_integers(w->head(), elements->head());
     for (std::size_t i = 0; i < 3; ++i) {
-        const auto &layer = w->layers()[i], &wanted = elements->layers()[i];
+        const auto& layer = w->layers()[i];
+        const auto& wanted = elements->layers()[i];
         check_integers(layer.query_key_value.view(), wanted.query_key_value.view());
         check_integers(layer.attention_output.view(), wanted.attention_output.view());
         check_integers(layer.gate_up.view(), wanted.gate_up.view());
