@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """PyTorch's greedy decoding of a Llama with random BF16 weights, one sequence: what bench_device is compared with.
 
-    torch_decode.py [--shape 8b] [--layers N] [--context 4096] [--rows 1,2,4,8,16,64] [--tokens 128] [--repeat 9] [--seed 1]
-                    [--ways all] [--tuning max-autotune] [--device cuda] [--json FILE]
+    torch_decode.py [--shape 8b] [--layers N] [--context 4096] [--rows 1,2,4,8,16,64] [--tokens 128] [--repeat 9]
+                    [--seed 1] [--ways all] [--tuning max-autotune] [--device cuda] [--json FILE]
 
-A way is how the same model is run: its layers by PyTorch's own kernels (eager) or by torch.compile (compiled), attention over
-the whole static cache under a mask (masked) or over the part that is filled (sliced). On a GPU every pass is a CUDA graph,
-whatever the way; ways and numbers of rows take turns. The baseline, `passes` in the JSON, is the fastest way for each number
-of rows. Device times are those of CUDA events around a pass, the upload of its tokens included; wall times end when its rows
-of logits are on the host. Exit code 77 without PyTorch or a GPU, 2 for an option that makes no sense, 1 for other errors.
+A way is how the same model is run: its layers by PyTorch's own kernels (eager) or by torch.compile (compiled),
+attention over the whole static cache under a mask (masked) or over the part that is filled (sliced). On a GPU every
+pass is a CUDA graph, whatever the way; ways and numbers of rows take turns. The baseline, `passes` in the JSON, is the
+fastest way for each number of rows. Device times are those of CUDA events around a pass, the upload of its tokens
+included; wall times end when its rows of logits are on the host. Exit code 77 without PyTorch or a GPU, 2 for an option
+that makes no sense, 1 for other errors.
 """
 
 import argparse
+import ctypes
+import functools
 import json
 import pathlib
 import platform
@@ -27,7 +30,8 @@ except ImportError:
     print("torch_decode: PyTorch is not installed", file=sys.stderr)
     sys.exit(77)
 
-# layers, width, heads, key-value heads, head size, feed-forward, vocabulary, context, tied head: known_shape of synthetic.hpp
+# As known_shape of synthetic.hpp: layers, width, heads, key-value heads, head size, feed-forward, vocabulary, context,
+# and whether the head is the embedding
 SHAPES = {
     "tiny": (2, 64, 6, 2, 16, 96, 256, 512, True),
     "135m": (30, 576, 9, 3, 64, 1536, 49152, 8192, True),
@@ -55,11 +59,12 @@ def rotated(of, cosine, sine):
 
 
 def attend(query, keys, values, mask, length):
-    """query [heads, rows, size] over keys and values [key-value heads, capacity, size]: over all, `mask` [group * rows, capacity]
-    being added, or with a `length` over so many, the last of which is the last row's own. Returns [rows, heads * size].
+    """query [heads, rows, size] over keys and values [key-value heads, capacity, size]: over all, a mask of
+    [group * rows, capacity] being added, or with a `length` over so many, the last of which is the last row's own.
+    Returns [rows, heads * size].
 
-    A masked group of queries is folded into rows, since the fused kernel that takes masks takes no groups; a slice needs no
-    mask, so that the kernel which splits the keys over the whole GPU takes it."""
+    A masked group of queries is folded into rows, since not every fused kernel that takes masks takes groups; a slice
+    needs no stored mask, so that the kernel which can split the keys over the whole GPU may take it."""
     heads, rows, size = query.shape
     if length:
         keys, values = keys[None, :, :length], values[None, :, :length]
@@ -79,12 +84,14 @@ class Layer(torch.nn.Module):
         self.attention_output = matrix(shape.width, queries)
         self.gate_up = matrix(2 * shape.feed_forward, shape.width)
         self.down = matrix(shape.width, shape.feed_forward)
-        self.norms = torch.nn.ParameterList(torch.nn.Parameter(torch.ones(shape.width, **like), False) for _ in range(2))
+        self.norms = torch.nn.ParameterList(
+            torch.nn.Parameter(torch.ones(shape.width, **like), False) for _ in range(2)
+        )
         for name in ("keys", "values"):
             self.register_buffer(name, torch.zeros(shape.key_value_heads, capacity, shape.head_size, **like))
 
     def forward(self, state, added, positions, cosine, sine, mask, length):
-        """state and added [rows, width]. What a layer adds is added by the next one, where it is one kernel with the norm."""
+        """state and added [rows, width]. What a layer adds the next one adds, in one kernel with its norm."""
         shape, rows = self.shape, state.shape[0]
         state = state + added
         joined = F.linear(F.rms_norm(state, (shape.width,), self.norms[0], 1e-5), self.query_key_value)
@@ -142,14 +149,14 @@ class Llama(torch.nn.Module):
         return F.linear(F.rms_norm(state + added, (self.shape.width,), self.norm, 1e-5), self.head)
 
     def forward(self, tokens, start, way, length):
-        """Rows of logits [rows, vocabulary] for tokens [rows] after `start` [1] others, which are `length` together. Only a
-        sliced way looks at `length`; a masked one follows `start`, which a graph may change."""
+        """Rows of logits [rows, vocabulary] for tokens [rows] after `start` [1] others, which are `length` together.
+        Only a sliced way looks at `length`; a masked one follows `start`, which a graph may change."""
         kernels, attention = way.split("-")
         parts = getattr(self, kernels)
         masked, rows = attention == "masked", tokens.shape[0]
         state, positions, cosine, sine, mask = parts["begin"](self, tokens, start, masked)
         if not masked:
-            mask = None if rows == 1 else causal_lower_right(rows, length)  # here, as it cannot be made in what is compiled
+            mask = None if rows == 1 else causal_lower_right(rows, length)  # torch.compile cannot make one
         added = torch.zeros_like(state)
         for layer in self.layers:
             state, added = parts["layer"](layer, state, added, positions, cosine, sine, mask, 0 if masked else length)
@@ -190,7 +197,7 @@ class Clock:
 
 
 def captured(device, prepare, launch, pool):
-    """What launches `launch` again: a CUDA graph of it on a GPU. Runs both a few times before, as kernels are made then."""
+    """What launches `launch` again: a CUDA graph of it on a GPU. Runs both before, as kernels are made then."""
     for _ in range(3 if device == "cuda" else 1):
         prepare()
         launch()
@@ -204,8 +211,8 @@ def captured(device, prepare, launch, pool):
 
 
 class Pass:
-    """Rows after a context, ready to be launched. `inputs` [1 + rows] are the position of the first and the tokens; a pass
-    that `chooses` leaves there what the next one of a greedy decoding needs."""
+    """Rows after a context, ready to be launched. `inputs` [1 + rows] are the position of the first and the tokens; a
+    pass that `chooses` leaves there what the next one of a greedy decoding needs."""
 
     def __init__(self, model, way, context, inputs, pool, chooses=False):
         device, rows = inputs.device.type, inputs.shape[0] - 1
@@ -236,8 +243,9 @@ class Pass:
 
 
 class Way:
-    """One way of running the model: a pass for each number of rows, and the steps of a decoding: one pass that is repeated
-    where it is masked, one for each length where it is sliced. Compiled slices do not decode: each length would be compiled."""
+    """One way of running the model: a pass for each number of rows, and the steps of a decoding: one pass that is
+    repeated where it is masked, one for each length where it is sliced. Compiled slices do not decode, as each length
+    would be compiled."""
 
     def __init__(self, name, model, chosen, pool):
         since = time.perf_counter()
@@ -264,11 +272,14 @@ class Way:
         return made
 
     def figures(self):
-        passes = [(rows, statistics.median(self.device[rows]), statistics.median(self.wall[rows])) for rows in self.passes]
+        def of(rows):
+            times = {"device_seconds": self.device[rows], "wall_seconds": self.wall[rows]}
+            return {"rows": rows} | {name: statistics.median(each) for name, each in times.items()}
+
         return {
             "name": self.name,
             "seconds_to_make": self.seconds_to_make,
-            "passes": [{"rows": rows, "device_seconds": on_device, "wall_seconds": in_all} for rows, on_device, in_all in passes],
+            "passes": [of(rows) for rows in self.passes],
             "plain_rate": statistics.median(self.rates) if self.rates else None,
         }
 
@@ -286,7 +297,7 @@ def measure(ways, chosen):
                     way.wall[rows].append(in_all)
         for way in ways:
             if way.steps:
-                rate = chosen.tokens / clock.wall_seconds(lambda: way.decode(chosen.tokens))
+                rate = chosen.tokens / clock.wall_seconds(functools.partial(way.decode, chosen.tokens))
                 if turn > 0:
                     way.rates.append(rate)
 
@@ -302,21 +313,27 @@ def copy_rate(chosen):
 
 def best_of(found, weight_bytes, bandwidth):
     """For each number of rows the fastest way's pass, in bench_device's words."""
-    first, out = None, []
-    for each in zip(*(way["passes"] for way in found)):
-        names = [way["name"] for way in found]
-        best, name = min(zip(each, names), key=lambda pair: pair[0]["device_seconds"])
-        first = first or best["device_seconds"]
-        share = weight_bytes / best["device_seconds"] / bandwidth
-        out.append({**best, "ratio": best["device_seconds"] / first, "bandwidth_share": share, "way": name})
-    return out
+    named = [[each | {"way": way["name"]} for each in way["passes"]] for way in found]
+    best = [min(each, key=lambda one: one["device_seconds"]) for each in zip(*named)]
+    for each in best:
+        each["ratio"] = each["device_seconds"] / best[0]["device_seconds"]
+        each["bandwidth_share"] = weight_bytes / each["device_seconds"] / bandwidth
+    return best
+
+
+def driver_version():
+    """Of CUDA's driver, which PyTorch has loaded but does not ask, in bench_device's words: 13000 for 13.0."""
+    version = ctypes.c_int()
+    if status := ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)):
+        raise RuntimeError(f"the driver does not tell its version: CUDA error {status}")
+    return version.value
 
 
 def machine(chosen):
     on_gpu = chosen.device == "cuda"
     return {
         "device": torch.cuda.get_device_name() if on_gpu else platform.processor() or platform.machine(),
-        "driver": torch._C._cuda_getDriverVersion() if on_gpu else None,
+        "driver": driver_version() if on_gpu else None,
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda,
                      "cudnn": torch.backends.cudnn.version() if on_gpu else None},
     }  # fmt: skip
@@ -335,7 +352,7 @@ def run(chosen):
     for name in chosen.ways:
         try:
             ways.append(Way(name, model, chosen, pool))
-        except Exception as problem:  # of a kernel or a compiler that this machine lacks: told, and the others measured
+        except Exception as problem:  # a kernel or a compiler that this machine lacks: told, the others measured
             failed[name] = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
             print(f"torch_decode: {name} failed: {failed[name]}", file=sys.stderr)
     if not ways:
@@ -358,11 +375,14 @@ def run(chosen):
 
 def table(of):
     versions = ", ".join(f"{name} {version}" for name, version in of["versions"].items() if version)
-    yield f"{of['device']}, driver {of['driver']}, {versions}, copies {of['copy_bytes_per_second'] * 1e-9:.0f} GB/s (read and written)"
-    yield f"{of['weight_bytes'] * 1e-9:.2f} GB of weights a pass; n, device ms, ratio, share of the bandwidth, wall ms, way"
+    copies = f"copies {of['copy_bytes_per_second'] * 1e-9:.0f} GB/s (read and written)"
+    yield f"{of['device']}, driver {of['driver']}, {versions}, {copies}"
+    yield f"{of['weight_bytes'] * 1e-9:.2f} GB of weights a pass"
+    yield f"{'n':>4} {'device ms':>10} {'ratio':>8} {'bandwidth':>9} {'wall ms':>10} way"
     for each in of["passes"]:
-        yield (f"{each['rows']:4} {each['device_seconds'] * 1e3:10.3f} {each['ratio']:8.3f} {each['bandwidth_share']:9.1%} "
-               f"{each['wall_seconds'] * 1e3:10.3f} {each['way']}")  # fmt: skip
+        on_device, in_all = each["device_seconds"] * 1e3, each["wall_seconds"] * 1e3
+        shares = f"{each['ratio']:8.3f} {each['bandwidth_share']:9.1%}"
+        yield f"{each['rows']:4} {on_device:10.3f} {shares} {in_all:10.3f} {each['way']}"
     for way in of["ways"]:
         times = " ".join(f"{each['device_seconds'] * 1e3:.3f}" for each in way["passes"])
         rate = f"{way['plain_rate']:.1f} tokens/s" if way["plain_rate"] else "no decoding"
@@ -384,7 +404,9 @@ def options_of(arguments):
     parser.add_argument("--tokens", type=int, default=128, help="of a decoding")
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ways", default="all", help=f"of {', '.join(WAYS)}; all of them, on a processor the eager ones")
+    parser.add_argument(
+        "--ways", default="all", help=f"of {', '.join(WAYS)}; all of them, on a processor the eager ones"
+    )
     parser.add_argument("--tuning", default="max-autotune", choices=TUNINGS, help="of torch.compile")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--json", type=pathlib.Path, help="where the figures are written to")

@@ -1,10 +1,13 @@
-"""benchmarks/gpu/torch_decode.py on the processor: the model beside one written out, every way, what it writes and refuses.
+"""benchmarks/gpu/torch_decode.py on the processor: the model beside one written out, what it writes and refuses.
 
 Exit code 77 where PyTorch is not installed."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,7 +30,7 @@ def small_model(capacity=CAPACITY, dtype=torch.float32):
 
 
 def written_out(model, text):
-    """Rows of logits for every token of text, by the formulas alone: no cache, every head by itself, complex rotations."""
+    """Rows of logits for every token of text, by the formulas alone: no cache, each head by itself, complex turns."""
     shape, size = model.shape, model.shape.head_size
 
     def norm(of, weight):
@@ -75,7 +78,8 @@ class Model(unittest.TestCase):
             expected = written_out(model, torch_decode.some_text(model.shape, CONTEXT + ROWS))[CONTEXT:]
         for way in torch_decode.WAYS[:2]:
             for sizes in ([ROWS], [1] * ROWS, [2, 3]):
-                torch.testing.assert_close(rows_after_context(model, way, sizes), expected, rtol=1e-4, atol=1e-4, msg=f"{way} {sizes}")
+                found = rows_after_context(model, way, sizes)
+                torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4, msg=f"{way} {sizes}")
 
     def test_rows_in_bf16(self):
         for way in torch_decode.WAYS[:2]:
@@ -88,7 +92,8 @@ class Model(unittest.TestCase):
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         expected = rows_after_context(model, "eager-masked", [ROWS])
-        model.compiled = {name: torch.compile(part, fullgraph=True, dynamic=False, backend="aot_eager") for name, part in model.eager.items()}
+        options = {"fullgraph": True, "dynamic": False, "backend": "aot_eager"}  # all but the making of kernels
+        model.compiled = {name: torch.compile(part, **options) for name, part in model.eager.items()}
         found = rows_after_context(model, "compiled-masked", [ROWS])
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
         self.assertEqual(3, torch._dynamo.utils.counters["stats"]["unique_graphs"])
@@ -151,7 +156,9 @@ class Program(unittest.TestCase):
         self.assertEqual(["eager-masked", "eager-sliced"], [way["name"] for way in found["ways"]])
         for place, each in enumerate(found["passes"]):
             self.assertEqual({"rows", "device_seconds", "wall_seconds", "ratio", "bandwidth_share", "way"}, set(each))
-            self.assertEqual(min(way["passes"][place]["device_seconds"] for way in found["ways"]), each["device_seconds"])
+            self.assertEqual(
+                min(way["passes"][place]["device_seconds"] for way in found["ways"]), each["device_seconds"]
+            )
             self.assertAlmostEqual(each["device_seconds"] / found["passes"][0]["device_seconds"], each["ratio"])
             share = found["weight_bytes"] / each["device_seconds"] / found["copy_bytes_per_second"]
             self.assertAlmostEqual(share, each["bandwidth_share"])
@@ -171,11 +178,29 @@ class Program(unittest.TestCase):
             ("--tokens 0", "--tokens 0 is below 1"),
             ("--ways eager-masked,fast", "--ways has fast"),
         ):
-            run = self.call("--device", "cpu", "--shape", "tiny", *options.split())
-            self.assertEqual(2, run.returncode, options)
-            self.assertIn(said, run.stderr)
-            self.assertEqual(1, run.stderr.count("\n"), run.stderr)
-            self.assertTrue(run.stderr.startswith("torch_decode: "), run.stderr)
+            with self.assertRaises(SystemExit) as end, contextlib.redirect_stderr(io.StringIO()) as errors:
+                torch_decode.main(["--device", "cpu", "--shape", "tiny", *options.split()])
+            self.assertEqual(2, end.exception.code, options)
+            self.assertRegex(errors.getvalue(), rf"\Atorch_decode: .*{re.escape(said)}.*\n\Z")
+
+    def test_a_way_that_fails_is_told_and_the_others_are_measured(self):
+        options = "--device cpu --shape tiny --layers 1 --context 30 --rows 1 --tokens 1 --repeat 1".split()
+        whole, problem = torch_decode.attend, RuntimeError("no such kernel\nand more")
+
+        def masked_fails(query, keys, values, mask, length):
+            if not length:
+                raise problem
+            return whole(query, keys, values, mask, length)
+
+        self.addCleanup(setattr, torch_decode, "attend", whole)
+        torch_decode.attend = masked_fails
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            found = torch_decode.run(torch_decode.options_of(options))
+            self.assertEqual({"eager-masked": "RuntimeError: no such kernel"}, found["failed"])
+            self.assertEqual("eager-sliced", found["decoding"]["way"])
+            alone = torch_decode.main([*options, "--ways", "eager-masked"])
+        self.assertEqual(1, alone)
+        self.assertRegex(errors.getvalue(), r"torch_decode: no way could be measured\n\Z")
 
     @unittest.skipIf(torch.cuda.is_available(), "there is a GPU")
     def test_no_gpu(self):
