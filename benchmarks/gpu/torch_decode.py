@@ -344,7 +344,7 @@ def run(chosen):
     shape = Shape(chosen.shape, chosen.layers)
     capacity = -(-(chosen.context + max(*chosen.rows, chosen.tokens)) // 64) * 64
     torch._dynamo.config.recompile_limit = 2 * len(chosen.rows) + 2  # a layer is compiled for each number of rows
-    bandwidth = copy_rate(chosen)
+    described, bandwidth = machine(chosen), copy_rate(chosen)
     model = Llama(shape, capacity, chosen.device, seed=chosen.seed, tuning=chosen.tuning)
     model.read(some_text(shape, chosen.context).to(chosen.device))
     pool = torch.cuda.graph_pool_handle() if chosen.device == "cuda" else None
@@ -361,7 +361,7 @@ def run(chosen):
     found = [way.figures() for way in ways]
     decoding = max(found, key=lambda way: way["plain_rate"] or 0)
     return {
-        **machine(chosen),
+        **described,
         "copy_bytes_per_second": bandwidth,
         **{name: getattr(chosen, name) for name in ("shape", "context", "seed", "repeat", "tuning")},
         "layers": shape.layers,
