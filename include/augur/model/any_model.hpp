@@ -91,8 +91,8 @@ class basic_any_model {
 
     /// Owns a model that is given away; refers to one that is not.
     template <class Source>
-    requires(Erasable<held_type<Source>> &&
-             !std::same_as<held_type<Source>, basic_any_model>) explicit basic_any_model(Source&& of)
+    requires(!std::same_as<held_type<Source>, basic_any_model> &&
+             Erasable<held_type<Source>>) explicit basic_any_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
         static_assert(has_bitwise_rows<held_type<Source>>,
                       "augur::model::any_model: this model's rows depend on how many are computed together");
@@ -166,6 +166,17 @@ class basic_any_model {
         }
     };
 
+    template <class M, class Criterion>
+    static std::unique_ptr<referee_base> referee_of(const M& model, const Criterion& criterion,
+                                                    const transform::settings& chosen,
+                                                    const random::philox_chooser& by) {
+        if constexpr (RefereesRounds<M, Criterion>) {
+            auto made = model.make_referee(criterion, chosen, by);
+            if (made) return std::make_unique<held_referee<M, decltype(made)>>(std::move(made), model);
+        }
+        return nullptr;
+    }
+
     template <class M>
     static const sequence_t<M>& own_of(const sequence_base& s, const M& owner) {
         const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
@@ -200,15 +211,7 @@ class basic_any_model {
         scores hidden(const sequence_base& s) const override { return own().hidden(of(s)); }
         std::unique_ptr<referee_base> make_referee(const any_criterion& criterion, const transform::settings& chosen,
                                                    const random::philox_chooser& by) const override {
-            return std::visit(
-                [&]<class Criterion>(const Criterion& of) -> std::unique_ptr<referee_base> {
-                    if constexpr (RefereesRounds<M, Criterion>) {
-                        auto made = own().make_referee(of, chosen, by);
-                        if (made) return std::make_unique<held_referee<M, decltype(made)>>(std::move(made), own());
-                    }
-                    return nullptr;
-                },
-                criterion);
+            return std::visit([&](const auto& of) { return referee_of(own(), of, chosen, by); }, criterion);
         }
 
      private:

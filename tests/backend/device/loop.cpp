@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_SUITE(backend_loop)
 
 BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
     std::size_t accepted = 0;
-    for (const std::size_t vocabulary : {7, 600}) {
+    for (const std::size_t vocabulary : {7u, 600u}) {
         run_check check{.vocabulary = vocabulary};
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
             const policy::fixed_length policy{1 + 3 * seed};
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(policies_see_what_they_see_on_the_host) {
 BOOST_AUTO_TEST_CASE(drafts_are_no_longer_than_there_is_room_for) {
     run_check check;
     const policy::fixed_length long_drafts{7};
-    for (const std::size_t most : {1, 2, 5, 8, 9}) {  // the limit in the middle of drafts
+    for (const std::size_t most : {1u, 2u, 5u, 8u, 9u}) {  // the limit in the middle of drafts
         check.chosen.stop.max_tokens = most;
         BOOST_TEST(check(long_drafts, accept::exact{}).tokens.size() == most);
     }
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_ends_a_text) {
     run_check check;
     check.chosen = options_with(0.8f, 3);
     const auto whole = check(policy::fixed_length{4}, accept::coupled{});
-    for (const std::size_t at : {0, 3, 11, 20}) {
+    for (const std::size_t at : {0u, 3u, 11u, 20u}) {
         check.chosen.stop.stop_tokens = {whole.tokens[at]};
         BOOST_TEST((check(policy::fixed_length{4}, accept::coupled{}).finish == finish_reason::stop_token));
     }
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_ends_a_text) {
 
 BOOST_AUTO_TEST_CASE(rows_that_cannot_be_drawn_from) {
     run_check check;
-    for (const std::size_t at : {3, 9, 14}) {  // the target's
+    for (const std::size_t at : {3u, 9u, 14u}) {  // the target's
         check.target_law.invalid = at;
         const auto made = check(policy::fixed_length{4}, accept::exact{});
         BOOST_TEST((made.finish == finish_reason::invalid_logits));

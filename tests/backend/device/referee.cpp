@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
         auto referee = there.make_referee(accept::coupled{}, chosen, by);
         BOOST_TEST(static_cast<bool>(referee));
         std::size_t round = 0, accepted = 0;
-        for (const std::size_t drafted : {1, 0, 4, 2, 9, 3, 9}) {
+        for (const std::size_t drafted : {1u, 0u, 4u, 2u, 9u, 3u, 9u}) {
             augur::prefix before(std::vector<token>{5, static_cast<token>(drafted), 7});
             augur::proposal<augur::point_mass> proposed;
             for (std::size_t i = 0; i < drafted; ++i) {  // mostly what the target draws itself

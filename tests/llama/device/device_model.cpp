@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     };
     const auto check = [&](const auto& criterion, float temperature) {
         const auto expected = text(here, criterion, temperature, 0);
-        for (const std::size_t length : {0, 5}) {
+        for (const std::size_t length : {0u, 5u}) {
             BOOST_TEST((text(here, criterion, temperature, length) == expected));
             BOOST_TEST((text(there, criterion, temperature, length) == expected));
             BOOST_TEST((text(erased, criterion, temperature, length) == expected));
