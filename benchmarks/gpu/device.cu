@@ -1,7 +1,7 @@
 // What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with
 // random weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
 //
-//   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
+//   bench_device [--shape 8b] [--weights bf16] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
 //                [--repeat 9] [--seed 1] [--json FILE]
 //
 // The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other
@@ -44,20 +44,23 @@ namespace {
 using namespace augur;
 using namespace augur::benchmarks;
 using backend::device::bfloat16;
-using model_type = llama::device::device_model<bfloat16, cuda_system>;
+using llama::device::device_format;
+template <device_format F>
+using model_type = llama::device::device_model<bfloat16, cuda_system, F>;
 using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
-using wide_type =
-    llama::device::device_model<bfloat16, cuda_system, llama::device::device_format::elements, wide_products>;
+template <device_format F>
+using wide_type = llama::device::device_model<bfloat16, cuda_system, F, wide_products>;
 
 struct settings {
-    std::string shape = "8b", json;
+    std::string shape = "8b", weights = "bf16", json;
     std::size_t layers = 0, context = 4096, exit = 0, length = 5, tokens = 128, repeat = 9, seed = 1;
     double acceptance = 0.8;
 };
 
 settings read(int argc, char** argv) {
     settings s;
-    const std::map<std::string, std::string*> texts{{"--shape", &s.shape}, {"--json", &s.json}};
+    const std::map<std::string, std::string*> texts{
+        {"--shape", &s.shape}, {"--weights", &s.weights}, {"--json", &s.json}};
     const std::map<std::string, std::size_t*> numbers{
         {"--layers", &s.layers}, {"--context", &s.context}, {"--exit", &s.exit}, {"--length", &s.length},
         {"--tokens", &s.tokens}, {"--repeat", &s.repeat},   {"--seed", &s.seed}};
@@ -79,17 +82,18 @@ settings read(int argc, char** argv) {
 }
 
 /// A target and the draft that shares its weights.
+template <device_format F>
 struct family {
-    std::shared_ptr<const llama::device::weights_on_device<bfloat16, cuda_system>> weights;
-    model_type target, draft;
+    std::shared_ptr<const llama::device::weights_on_device<bfloat16, cuda_system, F>> weights;
+    model_type<F> target, draft;
 
     static family make(const llama::config& shape, const settings& s, double depth_scale) {
         const cuda_system on = cuda_system::with_stream();
         const auto made =
-            llama::device::make_weights<bfloat16>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
+            llama::device::make_weights<bfloat16, F>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
         llama::config shallow = shape;
         shallow.layers = s.exit;
-        return {made, model_type(on, shape, made), model_type(on, shallow, made)};
+        return {made, model_type<F>(on, shape, made), model_type<F>(on, shallow, made)};
     }
     /// Of the target's weights, those that a pass reads.
     double bytes() const {
@@ -114,7 +118,8 @@ struct pass {
 
 /// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of
 /// rows, which ascend.
-std::vector<pass> measure(const model_type& model, const std::vector<std::size_t>& rows, const settings& s) {
+template <device_format F>
+std::vector<pass> measure(const model_type<F>& model, const std::vector<std::size_t>& rows, const settings& s) {
     const auto text = some_text(model, std::max(s.context, rows.back()));
     auto sequence = model.make_sequence();
     model.extend_there(sequence, std::span(text).first(s.context), 0);
@@ -147,13 +152,14 @@ struct prompt_rate {
 };
 
 /// Medians, the three kinds in turns.
-std::vector<prompt_rate> measure_prompts(const family& of, const settings& s) {
+template <device_format F>
+std::vector<prompt_rate> measure_prompts(const family<F>& of, const settings& s) {
     const auto wide_model = [&](bool keeps_rows) {
         const cuda_system& on = of.target.system();
-        return wide_type(on, of.target.configuration(), of.weights, 0,
-                         wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
+        return wide_type<F>(on, of.target.configuration(), of.weights, 0,
+                            wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
     };
-    const wide_type wide = wide_model(false), kept = wide_model(true);
+    const auto wide = wide_model(false), kept = wide_model(true);
     auto in_skinny = of.target.make_sequence(), in_wide = wide.make_sequence(), in_kept = kept.make_sequence();
     const device_watch watch;
     std::vector<prompt_rate> out;
@@ -197,7 +203,8 @@ decoding decode_greedily(const Scheme& scheme, const std::vector<token>& prompt,
     return {{made.begin(), made.end()}, session.counts, static_cast<double>(made.size()) / taken};
 }
 
-decoding speculate_greedily(const family& of, const settings& s, std::size_t prompt, std::size_t tokens) {
+template <device_format F>
+decoding speculate_greedily(const family<F>& of, const settings& s, std::size_t prompt, std::size_t tokens) {
     const auto scheme = speculate(of.draft, of.target, policy::fixed_length{s.length}, accept::exact{});
     return decode_greedily(scheme, some_text(of.target, prompt), tokens);
 }
@@ -226,11 +233,12 @@ double acceptance(const decoding& of) {
 }
 
 /// The scale at which about that share of the draft's tokens stands, by short texts: six halvings of its logarithm.
+template <device_format F>
 double find_depth_scale(const llama::config& shape, const settings& s) {
     double low = 0x1p-10, high = 1;
     for (int i = 0; i < 6; ++i) {
         const double middle = std::sqrt(low * high);
-        const family made = family::make(shape, s, middle);
+        const auto made = family<F>::make(shape, s, middle);
         (acceptance(speculate_greedily(made, s, 64, 128)) > s.acceptance ? low : high) = middle;
     }
     return std::sqrt(low * high);
@@ -242,7 +250,8 @@ struct comparison {
     bool identical = true;
 };
 
-comparison compare(const family& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
+template <device_format F>
+comparison compare(const family<F>& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
     comparison out;
     std::vector<double> plain_rates, rates;
     const auto prompt = some_text(of.target, s.context);
@@ -270,7 +279,8 @@ comparison compare(const family& of, const settings& s, const std::vector<pass>&
     return out;
 }
 
-void print(const machine& m, const family& of, const std::vector<pass>& passes, const pass& draft,
+template <device_format F>
+void print(const machine& m, const family<F>& of, const std::vector<pass>& passes, const pass& draft,
            const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::printf(
         "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
@@ -295,14 +305,16 @@ void print(const machine& m, const family& of, const std::vector<pass>& passes, 
         c.plain_rate, c.rate, c.rate / c.plain_rate, c.predicted_by_wall, c.predicted_by_device);
 }
 
-std::string json(const settings& s, const machine& m, const family& of, const std::vector<pass>& passes,
+template <device_format F>
+std::string json(const settings& s, const machine& m, const family<F>& of, const std::vector<pass>& passes,
                  const pass& draft, const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::ostringstream out;
     out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
         << ", \"clock_khz\": " << m.clock_khz << ", \"memory_clock_khz\": " << m.memory_clock_khz
-        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape
-        << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context << ", \"seed\": " << s.seed
-        << ", \"repeat\": " << s.repeat << ", \"weight_bytes\": " << of.bytes() << ",\n \"passes\": [";
+        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape << "\", \"weights\": \""
+        << s.weights << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context
+        << ", \"seed\": " << s.seed << ", \"repeat\": " << s.repeat << ", \"weight_bytes\": " << of.bytes()
+        << ",\n \"passes\": [";
     for (const pass& each : passes) {
         out << (&each == &passes.front() ? "" : ", ") << "\n  {\"rows\": " << each.rows
             << ", \"device_seconds\": " << each.device << ", \"wall_seconds\": " << each.wall
@@ -326,6 +338,7 @@ std::string json(const settings& s, const machine& m, const family& of, const st
     return out.str();
 }
 
+template <device_format F>
 bool run(settings s) {
     const llama::config shape = llama::device::known_shape(s.shape, s.layers);
     if (s.exit == 0) s.exit = std::max<std::size_t>(1, shape.layers / 16);
@@ -336,8 +349,8 @@ bool run(settings s) {
         detail::fail("--context ", s.context, " and what follows exceed 1 ... ", shape.context);
     }
     const machine m = describe(s.repeat);
-    const double depth_scale = find_depth_scale(shape, s);
-    const family made = family::make(shape, s, depth_scale);
+    const double depth_scale = find_depth_scale<F>(shape, s);
+    const auto made = family<F>::make(shape, s, depth_scale);
     const auto passes = measure(made.target, rows, s);
     const pass draft = measure(made.draft, {1}, s).front();
     const auto prompts = measure_prompts(made, s);
@@ -362,7 +375,10 @@ int main(int argc, char** argv) {
             std::fprintf(stderr, "bench_device: there is no GPU (%s)\n", cudaGetErrorString(status));
             return 77;
         }
-        return run(chosen) ? 0 : 1;
+        if (chosen.weights == "bf16") return run<device_format::elements>(chosen) ? 0 : 1;
+        if (chosen.weights == "q8_0") return run<device_format::q8_0>(chosen) ? 0 : 1;
+        if (chosen.weights == "q4_0") return run<device_format::q4_0>(chosen) ? 0 : 1;
+        detail::fail("--weights is ", chosen.weights, "; there are bf16, q8_0 and q4_0");
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_device: %s\n", caught.what());
         return 1;
