@@ -1,9 +1,10 @@
 // What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with
 // random weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
 //
-//   bench_device [--shape 8b] [--weights bf16] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
+//   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
 //                [--repeat 9] [--seed 1] [--json FILE]
 //
+// Weights are bfloat16; bench_device_q8_0 and bench_device_q4_0 are the same program with integers (AUGUR_BENCHMARK_FORMAT).
 // The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other
 // layers is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns; so do prompts
 // of 512 and 2048 tokens through the skinny kernel and through cuBLASLt, its weights written out for each pass or kept.
@@ -44,23 +45,27 @@ namespace {
 using namespace augur;
 using namespace augur::benchmarks;
 using backend::device::bfloat16;
-using llama::device::device_format;
-template <device_format F>
-using model_type = llama::device::device_model<bfloat16, cuda_system, F>;
+#if !defined(AUGUR_BENCHMARK_FORMAT)
+#define AUGUR_BENCHMARK_FORMAT elements
+#endif
+constexpr auto format = llama::device::device_format::AUGUR_BENCHMARK_FORMAT;
+using model_type = llama::device::device_model<bfloat16, cuda_system, format>;
 using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
-template <device_format F>
-using wide_type = llama::device::device_model<bfloat16, cuda_system, F, wide_products>;
+using wide_type = llama::device::device_model<bfloat16, cuda_system, format, wide_products>;
+
+constexpr const char* format_name = format == llama::device::device_format::elements ? "bf16"
+                                    : format == llama::device::device_format::q8_0   ? "q8_0"
+                                                                                     : "q4_0";
 
 struct settings {
-    std::string shape = "8b", weights = "bf16", json;
+    std::string shape = "8b", json;
     std::size_t layers = 0, context = 4096, exit = 0, length = 5, tokens = 128, repeat = 9, seed = 1;
     double acceptance = 0.8;
 };
 
 settings read(int argc, char** argv) {
     settings s;
-    const std::map<std::string, std::string*> texts{
-        {"--shape", &s.shape}, {"--weights", &s.weights}, {"--json", &s.json}};
+    const std::map<std::string, std::string*> texts{{"--shape", &s.shape}, {"--json", &s.json}};
     const std::map<std::string, std::size_t*> numbers{
         {"--layers", &s.layers}, {"--context", &s.context}, {"--exit", &s.exit}, {"--length", &s.length},
         {"--tokens", &s.tokens}, {"--repeat", &s.repeat},   {"--seed", &s.seed}};
@@ -82,18 +87,17 @@ settings read(int argc, char** argv) {
 }
 
 /// A target and the draft that shares its weights.
-template <device_format F>
 struct family {
-    std::shared_ptr<const llama::device::weights_on_device<bfloat16, cuda_system, F>> weights;
-    model_type<F> target, draft;
+    std::shared_ptr<const llama::device::weights_on_device<bfloat16, cuda_system, format>> weights;
+    model_type target, draft;
 
     static family make(const llama::config& shape, const settings& s, double depth_scale) {
         const cuda_system on = cuda_system::with_stream();
         const auto made =
-            llama::device::make_weights<bfloat16, F>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
+            llama::device::make_weights<bfloat16, format>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
         llama::config shallow = shape;
         shallow.layers = s.exit;
-        return {made, model_type<F>(on, shape, made), model_type<F>(on, shallow, made)};
+        return {made, model_type(on, shape, made), model_type(on, shallow, made)};
     }
     /// Of the target's weights, those that a pass reads.
     double bytes() const {
@@ -118,8 +122,7 @@ struct pass {
 
 /// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of
 /// rows, which ascend.
-template <device_format F>
-std::vector<pass> measure(const model_type<F>& model, const std::vector<std::size_t>& rows, const settings& s) {
+std::vector<pass> measure(const model_type& model, const std::vector<std::size_t>& rows, const settings& s) {
     const auto text = some_text(model, std::max(s.context, rows.back()));
     auto sequence = model.make_sequence();
     model.extend_there(sequence, std::span(text).first(s.context), 0);
@@ -152,14 +155,13 @@ struct prompt_rate {
 };
 
 /// Medians, the three kinds in turns.
-template <device_format F>
-std::vector<prompt_rate> measure_prompts(const family<F>& of, const settings& s) {
+std::vector<prompt_rate> measure_prompts(const family& of, const settings& s) {
     const auto wide_model = [&](bool keeps_rows) {
         const cuda_system& on = of.target.system();
-        return wide_type<F>(on, of.target.configuration(), of.weights, 0,
-                            wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
+        return wide_type(on, of.target.configuration(), of.weights, 0,
+                         wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
     };
-    const auto wide = wide_model(false), kept = wide_model(true);
+    const wide_type wide = wide_model(false), kept = wide_model(true);
     auto in_skinny = of.target.make_sequence(), in_wide = wide.make_sequence(), in_kept = kept.make_sequence();
     const device_watch watch;
     std::vector<prompt_rate> out;
@@ -203,8 +205,7 @@ decoding decode_greedily(const Scheme& scheme, const std::vector<token>& prompt,
     return {{made.begin(), made.end()}, session.counts, static_cast<double>(made.size()) / taken};
 }
 
-template <device_format F>
-decoding speculate_greedily(const family<F>& of, const settings& s, std::size_t prompt, std::size_t tokens) {
+decoding speculate_greedily(const family& of, const settings& s, std::size_t prompt, std::size_t tokens) {
     const auto scheme = speculate(of.draft, of.target, policy::fixed_length{s.length}, accept::exact{});
     return decode_greedily(scheme, some_text(of.target, prompt), tokens);
 }
@@ -233,12 +234,11 @@ double acceptance(const decoding& of) {
 }
 
 /// The scale at which about that share of the draft's tokens stands, by short texts: six halvings of its logarithm.
-template <device_format F>
 double find_depth_scale(const llama::config& shape, const settings& s) {
     double low = 0x1p-10, high = 1;
     for (int i = 0; i < 6; ++i) {
         const double middle = std::sqrt(low * high);
-        const auto made = family<F>::make(shape, s, middle);
+        const family made = family::make(shape, s, middle);
         (acceptance(speculate_greedily(made, s, 64, 128)) > s.acceptance ? low : high) = middle;
     }
     return std::sqrt(low * high);
@@ -250,8 +250,7 @@ struct comparison {
     bool identical = true;
 };
 
-template <device_format F>
-comparison compare(const family<F>& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
+comparison compare(const family& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
     comparison out;
     std::vector<double> plain_rates, rates;
     const auto prompt = some_text(of.target, s.context);
@@ -279,8 +278,7 @@ comparison compare(const family<F>& of, const settings& s, const std::vector<pas
     return out;
 }
 
-template <device_format F>
-void print(const machine& m, const family<F>& of, const std::vector<pass>& passes, const pass& draft,
+void print(const machine& m, const family& of, const std::vector<pass>& passes, const pass& draft,
            const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::printf(
         "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
@@ -305,14 +303,13 @@ void print(const machine& m, const family<F>& of, const std::vector<pass>& passe
         c.plain_rate, c.rate, c.rate / c.plain_rate, c.predicted_by_wall, c.predicted_by_device);
 }
 
-template <device_format F>
-std::string json(const settings& s, const machine& m, const family<F>& of, const std::vector<pass>& passes,
+std::string json(const settings& s, const machine& m, const family& of, const std::vector<pass>& passes,
                  const pass& draft, const std::vector<prompt_rate>& prompts, const comparison& c) {
     std::ostringstream out;
     out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
         << ", \"clock_khz\": " << m.clock_khz << ", \"memory_clock_khz\": " << m.memory_clock_khz
-        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape << "\", \"weights\": \""
-        << s.weights << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context
+        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape << "\", \"format\": \""
+        << format_name << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context
         << ", \"seed\": " << s.seed << ", \"repeat\": " << s.repeat << ", \"weight_bytes\": " << of.bytes()
         << ",\n \"passes\": [";
     for (const pass& each : passes) {
@@ -338,7 +335,6 @@ std::string json(const settings& s, const machine& m, const family<F>& of, const
     return out.str();
 }
 
-template <device_format F>
 bool run(settings s) {
     const llama::config shape = llama::device::known_shape(s.shape, s.layers);
     if (s.exit == 0) s.exit = std::max<std::size_t>(1, shape.layers / 16);
@@ -349,8 +345,8 @@ bool run(settings s) {
         detail::fail("--context ", s.context, " and what follows exceed 1 ... ", shape.context);
     }
     const machine m = describe(s.repeat);
-    const double depth_scale = find_depth_scale<F>(shape, s);
-    const auto made = family<F>::make(shape, s, depth_scale);
+    const double depth_scale = find_depth_scale(shape, s);
+    const family made = family::make(shape, s, depth_scale);
     const auto passes = measure(made.target, rows, s);
     const pass draft = measure(made.draft, {1}, s).front();
     const auto prompts = measure_prompts(made, s);
@@ -375,10 +371,7 @@ int main(int argc, char** argv) {
             std::fprintf(stderr, "bench_device: there is no GPU (%s)\n", cudaGetErrorString(status));
             return 77;
         }
-        if (chosen.weights == "bf16") return run<device_format::elements>(chosen) ? 0 : 1;
-        if (chosen.weights == "q8_0") return run<device_format::q8_0>(chosen) ? 0 : 1;
-        if (chosen.weights == "q4_0") return run<device_format::q4_0>(chosen) ? 0 : 1;
-        detail::fail("--weights is ", chosen.weights, "; there are bf16, q8_0 and q4_0");
+        return run(chosen) ? 0 : 1;
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_device: %s\n", caught.what());
         return 1;
