@@ -245,4 +245,16 @@ BOOST_AUTO_TEST_CASE(the_exponential_keeps_its_relative_error) {
     for (const float x : {-87.01f, -1e30f, -infinity}) BOOST_TEST(augur::detail::exp_nonpositive(x) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(confidence_is_the_largest_probability) {
+    const auto of = [](const std::vector<float>& row) {
+        return augur::measure::confidence(augur::measure::moments(row));
+    };
+    BOOST_TEST(of({0, 0, 0, 0}) == 0.25);
+    BOOST_TEST(of({1, 3, 2}) == 1 / (1 + std::exp(-1.0) + std::exp(-2.0)), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(of({-INFINITY, 5}) == 1);
+    BOOST_TEST(of({-INFINITY, -INFINITY}) == 0);
+    BOOST_TEST(of({0, NAN}) == 0);
+    BOOST_TEST(of({0, INFINITY}) == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
