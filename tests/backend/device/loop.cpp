@@ -205,6 +205,17 @@ BOOST_AUTO_TEST_CASE(drafts_are_no_longer_than_there_is_room_for) {
     BOOST_TEST(check(long_drafts, accept::exact{}).tokens.empty());
 }
 
+/// A policy that asks for more than there is memory for gets that: as if it had asked for no more.
+BOOST_AUTO_TEST_CASE(drafts_are_no_longer_than_the_loop_was_made_for) {
+    const resident_mock::model target({1, 4, 2}, 7, 90, 4), draft({2, 4, 2}, 7, 90, 2);
+    const auto chosen = options_with(0.8f, 2);
+    const auto run_with = [&](std::size_t length) {
+        speculation_loop loop(target, draft, policy::fixed_length{length}, accept::coupled{}, chosen.sampling, 3);
+        return backend::device::generate(loop, std::vector<token>{3, 1, 4}, chosen);
+    };
+    check_same(run_with(9), run_with(3), "lengths 9 and 3");
+}
+
 BOOST_AUTO_TEST_CASE(what_ends_a_text) {
     run_check check;
     check.chosen = options_with(0.8f, 3);
