@@ -16,9 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,23 +63,16 @@ struct settings {
 
 settings read(int argc, char** argv) {
     settings s;
-    const std::map<std::string, std::string*> texts{{"--shape", &s.shape}, {"--json", &s.json}};
-    const std::map<std::string, std::size_t*> numbers{
-        {"--layers", &s.layers}, {"--context", &s.context}, {"--exit", &s.exit}, {"--length", &s.length},
-        {"--tokens", &s.tokens}, {"--repeat", &s.repeat},   {"--seed", &s.seed}};
-    for (int i = 1; i < argc; i += 2) {
-        const std::string key = argv[i];
-        if (i + 1 == argc) detail::fail(key, " lacks its value");
-        if (const auto text = texts.find(key); text != texts.end()) {
-            *text->second = argv[i + 1];
-        } else if (const auto number = numbers.find(key); number != numbers.end()) {
-            *number->second = std::stoul(argv[i + 1]);
-        } else if (key == "--acceptance") {
-            s.acceptance = std::stod(argv[i + 1]);
-        } else {
-            detail::fail("there is no option ", key);
-        }
-    }
+    const options named{{{"--shape", &s.shape}, {"--json", &s.json}},
+                        {{"--layers", &s.layers},
+                         {"--context", &s.context},
+                         {"--exit", &s.exit},
+                         {"--length", &s.length},
+                         {"--tokens", &s.tokens},
+                         {"--repeat", &s.repeat},
+                         {"--seed", &s.seed}},
+                        {{"--acceptance", &s.acceptance}}};
+    named.read(argc, argv);
     if (s.repeat == 0 || s.tokens == 0 || s.length == 0) detail::fail("--repeat, --tokens and --length begin at 1");
     return s;
 }
@@ -364,16 +355,5 @@ bool run(settings s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        const settings chosen = read(argc, argv);
-        int count = 0;
-        if (const auto status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
-            std::fprintf(stderr, "bench_device: there is no GPU (%s)\n", cudaGetErrorString(status));
-            return 77;
-        }
-        return run(chosen) ? 0 : 1;
-    } catch (const std::exception& caught) {
-        std::fprintf(stderr, "bench_device: %s\n", caught.what());
-        return 1;
-    }
+    return run_on_gpu("bench_device", [&] { return run(read(argc, argv)); });
 }

@@ -15,9 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <random>
 #include <span>
@@ -54,29 +52,23 @@ struct settings {
     std::string shape = "8b", json;
     std::size_t layers = 0, exit = 0, context = 4096, length = 5, tokens = 256, vocabulary = 128256, rows = 8,
                 repeat = 9, seed = 1;
-    float depth_scale = 0.1f;
+    double depth_scale = 0.1;
 };
 
 settings read(int argc, char** argv) {
     settings s;
-    const std::map<std::string, std::string*> texts{{"--shape", &s.shape}, {"--json", &s.json}};
-    const std::map<std::string, std::size_t*> numbers{
-        {"--layers", &s.layers},         {"--exit", &s.exit},     {"--context", &s.context},
-        {"--length", &s.length},         {"--tokens", &s.tokens}, {"--repeat", &s.repeat},
-        {"--vocabulary", &s.vocabulary}, {"--rows", &s.rows},     {"--seed", &s.seed}};
-    for (int i = 1; i < argc; i += 2) {
-        const std::string key = argv[i];
-        if (i + 1 == argc) detail::fail(key, " needs a value");
-        if (const auto text = texts.find(key); text != texts.end()) {
-            *text->second = argv[i + 1];
-        } else if (const auto number = numbers.find(key); number != numbers.end()) {
-            *number->second = std::stoul(argv[i + 1]);
-        } else if (key == "--depth-scale") {
-            s.depth_scale = std::stof(argv[i + 1]);
-        } else {
-            detail::fail("there is no option ", key);
-        }
-    }
+    const options named{{{"--shape", &s.shape}, {"--json", &s.json}},
+                        {{"--layers", &s.layers},
+                         {"--exit", &s.exit},
+                         {"--context", &s.context},
+                         {"--length", &s.length},
+                         {"--tokens", &s.tokens},
+                         {"--repeat", &s.repeat},
+                         {"--vocabulary", &s.vocabulary},
+                         {"--rows", &s.rows},
+                         {"--seed", &s.seed}},
+                        {{"--depth-scale", &s.depth_scale}}};
+    named.read(argc, argv);
     if (s.repeat == 0 || s.tokens == 0 || s.length == 0 || s.rows == 0) {
         detail::fail("--repeat, --tokens, --length and --rows begin at 1");
     }
@@ -152,8 +144,8 @@ class decodings {
         }
         llama::config shallow = shape_;
         shallow.layers = s.exit == 0 ? std::max<std::size_t>(1, shape_.layers / 16) : s.exit;
-        const auto weights =
-            llama::device::make_weights<bfloat16>(on_, {shape_, s.seed, shallow.layers, s.depth_scale});
+        const auto weights = llama::device::make_weights<bfloat16>(
+            on_, {shape_, s.seed, shallow.layers, static_cast<float>(s.depth_scale)});
         target_.emplace(on_, shape_, weights);
         draft_.emplace(on_, shallow, weights);
         target_there_.emplace(*target_, capacity, std::bit_ceil(s.length + 1));
@@ -285,16 +277,5 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        const settings chosen = read(argc, argv);
-        int count = 0;
-        if (const auto status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
-            std::fprintf(stderr, "bench_loop: there is no GPU (%s)\n", cudaGetErrorString(status));
-            return 77;
-        }
-        return run(chosen) ? 0 : 1;
-    } catch (const std::exception& caught) {
-        std::fprintf(stderr, "bench_loop: %s\n", caught.what());
-        return 1;
-    }
+    return run_on_gpu("bench_loop", [&] { return run(read(argc, argv)); });
 }

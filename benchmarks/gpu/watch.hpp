@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/types/error.hpp"
 
 namespace augur::benchmarks {
 
@@ -80,6 +84,46 @@ inline machine describe(std::size_t repeat) {
     }
     m.bandwidth = 2 * static_cast<double>(bytes) / median(times);
     return m;
+}
+
+/// Where each option's value goes.
+struct options {
+    std::map<std::string, std::string*> texts;
+    std::map<std::string, std::size_t*> numbers;
+    std::map<std::string, double*> reals;
+
+    void read(int argc, char** argv) const {
+        for (int i = 1; i < argc; i += 2) {
+            const std::string key = argv[i];
+            if (i + 1 == argc) augur::detail::fail(key, " lacks its value");
+            const std::string value = argv[i + 1];
+            if (const auto text = texts.find(key); text != texts.end()) {
+                *text->second = value;
+            } else if (const auto number = numbers.find(key); number != numbers.end()) {
+                *number->second = std::stoul(value);
+            } else if (const auto real = reals.find(key); real != reals.end()) {
+                *real->second = std::stod(value);
+            } else {
+                augur::detail::fail("there is no option ", key);
+            }
+        }
+    }
+};
+
+/// A program's exit code: 0 if run() says so, else 1; 77 where there is no GPU. Says what went wrong.
+template <class Run>
+int run_on_gpu(const char* name, const Run& run) {
+    try {
+        int count = 0;
+        if (const auto status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
+            std::fprintf(stderr, "%s: there is no GPU (%s)\n", name, cudaGetErrorString(status));
+            return 77;
+        }
+        return run() ? 0 : 1;
+    } catch (const std::exception& caught) {
+        std::fprintf(stderr, "%s: %s\n", name, caught.what());
+        return 1;
+    }
 }
 
 }  // namespace augur::benchmarks
