@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "differences.hpp"
 #include "gpu/random_llama.hpp"
 
 BOOST_AUTO_TEST_SUITE(gpu_wide)
@@ -28,14 +29,7 @@ using products = llama::device::wide_products<Element, cuda_system, cublas_produ
 template <class Element, device_format F = device_format::elements>
 using wide_model = llama::device::device_model<Element, cuda_system, F, products<Element>>;
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-    double largest = a.size() == b.size() ? 0 : INFINITY;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-        const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-        largest = std::max(largest, std::isnan(apart) ? INFINITY : apart);
-    }
-    return largest;
-}
+using augur::testing::largest_difference;
 
 /// Integers from -8 to 8, whose sums are exact in any order.
 template <class Element>

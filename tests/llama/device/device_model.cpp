@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "differences.hpp"
 #include "llama/small_llama.hpp"
 
 namespace device = augur::llama::device;
@@ -46,13 +47,7 @@ std::vector<float> copied(const augur::scores& rows) {
     return augur::testing::copied(rows);
 }
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-    double largest = a.size() == b.size() ? 0 : INFINITY;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-        largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-    }
-    return largest;
-}
+using augur::testing::largest_difference;
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "augur/llama/device/products.hpp"
+#include "differences.hpp"
 #include "llama/small_llama.hpp"
 
 namespace device = augur::llama::device;
@@ -72,14 +73,7 @@ std::vector<float> copied(const augur::scores& rows) {
     return augur::testing::copied(rows);
 }
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-    double largest = a.size() == b.size() ? 0 : INFINITY;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-        const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-        largest = std::max(largest, std::isnan(apart) ? INFINITY : apart);
-    }
-    return largest;
-}
+using augur::testing::largest_difference;
 
 double largest_of(const std::vector<float>& numbers) {
     return static_cast<double>(*std::max_element(numbers.begin(), numbers.end()));
