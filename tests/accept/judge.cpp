@@ -6,11 +6,10 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/named_once.hpp>
 #include <augur/types/scores.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
-#include <set>
-#include <tuple>
 
 using namespace augur;
 
@@ -108,37 +107,16 @@ BOOST_FIXTURE_TEST_CASE(rows_are_left_as_they_were, fixture) {
     BOOST_TEST(target.logits == copy, boost::test_tools::per_element());
 }
 
-/// Draws as in production, and counts the numbers whose name had decided something before.
-struct naming_chooser {
-    std::set<std::tuple<std::size_t, purpose, std::size_t>>* names;
-    std::size_t* repeated;
-    random::philox_chooser inner{3};
-
-    std::size_t choose(const Weights auto& weights, draw_key key) {
-        note(key);
-        return inner.choose(weights, key);
-    }
-    bool flip(double probability, draw_key key) {
-        note(key);
-        return inner.flip(probability, key);
-    }
-    std::size_t race(const Weights auto& weights, std::size_t position) const { return inner.race(weights, position); }
-
-    void note(draw_key key) { *repeated += names->emplace(key.position, key.why, key.round).second ? 0 : 1; }
-};
-
 template <class Criterion>
 void check_names() {
-    std::set<std::tuple<std::size_t, purpose, std::size_t>> names;
-    std::size_t repeated = 0;
     const auto target = testing::hashed_model(5, 1);
     const auto scheme = speculate(testing::hashed_model(5, 2), target, policy::fixed_length{4}, Criterion{});
     decode::options chosen;
     chosen.stop.max_tokens = 60;
     const std::vector<token> prompt{1};
-    decode::generate_with(naming_chooser{&names, &repeated}, scheme, prompt, chosen);
-    BOOST_TEST(names.size() > 60u);
-    BOOST_TEST(repeated == 0u);
+    const testing::named_once chooser(random::philox_chooser(3));
+    decode::generate_with(chooser, scheme, prompt, chosen);
+    BOOST_TEST(chooser.names() > 60u);
 }
 
 BOOST_AUTO_TEST_CASE(no_random_number_decides_twice) {

@@ -5,10 +5,10 @@
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/named_once.hpp>
 #include <augur/testing/scheme_laws.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
-#include <set>
 
 using namespace augur;
 using accept::fuzzy;
@@ -34,26 +34,6 @@ decode::options up_to(std::size_t tokens, float temperature = 1) {
     chosen.sampling.temperature.value = temperature;
     return chosen;
 }
-
-/// Refuses to use a number twice, but for the noise that positions share.
-class each_once {
- public:
-    explicit each_once(std::uint64_t seed) : chooser_(seed) {}
-    std::size_t choose(const Weights auto& weights, draw_key key) { return chooser_.choose(weights, noted(key)); }
-    bool flip(double probability, draw_key key) { return chooser_.flip(probability, noted(key)); }
-    std::size_t race(const Weights auto& weights, std::size_t position) { return chooser_.race(weights, position); }
-    std::size_t used() const { return used_->size(); }
-
- private:
-    draw_key noted(draw_key key) {
-        const bool is_new = used_->insert(random::counter_of(key, 0)).second;  // what the generator is given
-        BOOST_REQUIRE_MESSAGE(is_new, "position " << key.position << ", purpose " << static_cast<unsigned>(key.why)
-                                                  << ", round " << key.round << " came twice");
-        return key;
-    }
-    random::philox_chooser chooser_;
-    std::shared_ptr<std::set<random::philox_counter>> used_ = std::make_shared<std::set<random::philox_counter>>();
-};
 
 }  // namespace
 
@@ -134,12 +114,12 @@ BOOST_AUTO_TEST_CASE(greedy_text_is_the_last_models_for_any_number_of_models) {
 }
 
 BOOST_AUTO_TEST_CASE(no_number_is_used_twice) {
-    const each_once chooser(7);
+    const testing::named_once chooser(random::philox_chooser(7));
     const link by{fixed_length{3}, sampled};
     const link far{fixed_length{9}, sampled};  // most of what is drafted is drafted again, rounds later
     const auto scheme = cascaded(a, by, b, by, c, far, d, far, e);
     decode::generate_with<lossless>(chooser, scheme, prompt, up_to(400));
-    BOOST_TEST(chooser.used() > 2000u);
+    BOOST_TEST(chooser.names() > 2000u);
 }
 
 BOOST_AUTO_TEST_CASE(one_model_twice_is_refused) {

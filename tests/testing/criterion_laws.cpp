@@ -120,6 +120,16 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
     all.breaks(criterion_laws(beyond_the_rows{}), "ends where the target cannot be drawn from" + points);
 }
 
+BOOST_AUTO_TEST_CASE(two_coins_of_one_name_are_named) {
+    const auto r = criterion_laws(wrong::two_coins{});
+    for (const std::string& law : {"keeps its promise" + drawn, "keeps its promise" + points}) {
+        const auto found = std::find_if(r.broken.begin(), r.broken.end(), [&](const auto& v) { return v.law == law; });
+        BOOST_TEST_REQUIRE((found != r.broken.end()), r);
+        BOOST_TEST(found->what.find("purpose accept, round 0 is asked for twice: first by flip(") != std::string::npos,
+                   found->what);
+    }
+}
+
 /// Accepts everything that is possible.
 struct lenient : rejection_sampling {
     using guarantee = augur::guarantee::none;

@@ -1,14 +1,24 @@
 #include "augur/testing/enumerate.hpp"
 
+#include <augur/random/nested_chooser.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <string>
 
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(testing_enumerate)
 
 constexpr double exactly = 1e-12;
+
+auto says(const std::string& part) {
+    return [part](const error& thrown) {
+        const bool found = std::string(thrown.what()).find(part) != std::string::npos;
+        if (!found) BOOST_TEST_MESSAGE(thrown.what());
+        return found;
+    };
+}
 
 BOOST_AUTO_TEST_CASE(a_choice_has_its_weights) {
     const auto law = testing::enumerate([](testing::enumerating_chooser chooser) {
@@ -23,8 +33,8 @@ BOOST_AUTO_TEST_CASE(a_choice_has_its_weights) {
 
 BOOST_AUTO_TEST_CASE(impossible_branches_are_not_taken) {
     const auto law = testing::enumerate([](testing::enumerating_chooser chooser) {
-        const bool never = chooser.flip(0, {});
-        const bool always = chooser.flip(1, {});
+        const bool never = chooser.flip(0, {0, purpose::accept, 0});
+        const bool always = chooser.flip(1, {1, purpose::accept, 0});
         return std::vector<token>{never ? 1 : 0, always ? 1 : 0};
     });
     BOOST_TEST(law.paths == 1u);
@@ -34,7 +44,7 @@ BOOST_AUTO_TEST_CASE(impossible_branches_are_not_taken) {
 BOOST_AUTO_TEST_CASE(every_path_of_a_tree_is_met_once) {
     const auto law = testing::enumerate([](testing::enumerating_chooser chooser) {
         std::vector<token> coins;
-        while (coins.size() < 10 && chooser.flip(0.25, {})) coins.push_back(1);
+        while (coins.size() < 10 && chooser.flip(0.25, {coins.size()})) coins.push_back(1);
         return coins;
     });
     BOOST_TEST(law.paths == 11u);
@@ -47,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_path_of_a_tree_is_met_once) {
 BOOST_AUTO_TEST_CASE(too_many_paths_are_an_error_not_a_cut) {
     const auto endless = [](testing::enumerating_chooser chooser) {
         std::vector<token> coins;
-        for (int i = 0; i < 10; ++i) coins.push_back(chooser.flip(0.5, {}) ? 1 : 0);
+        for (std::size_t i = 0; i < 10; ++i) coins.push_back(chooser.flip(0.5, {i}) ? 1 : 0);
         return coins;
     };
     BOOST_CHECK_THROW(testing::enumerate(endless, 1023), error);
@@ -68,6 +78,75 @@ BOOST_AUTO_TEST_CASE(a_decoder_with_hidden_state_is_found_out) {
                           return std::vector<token>{};
                       }),
                       error);
+}
+
+BOOST_AUTO_TEST_CASE(a_decoder_that_asks_under_another_name_is_found_out) {
+    std::size_t calls = 0;
+    const auto renames = [&](testing::enumerating_chooser chooser) {
+        chooser.flip(0.5, {++calls});
+        chooser.flip(0.5, {0});
+        return std::vector<token>{};
+    };
+    BOOST_CHECK_EXCEPTION(testing::enumerate(renames), error, says("not a function of its choices"));
+}
+
+BOOST_AUTO_TEST_CASE(a_question_without_an_answer_is_an_error) {
+    const auto nothing = [](testing::enumerating_chooser chooser) {
+        chooser.choose(distribution::weighted({0, 0}), {4, purpose::draft, 2});
+        return std::vector<token>{};
+    };
+    BOOST_CHECK_EXCEPTION(testing::enumerate(nothing), error,
+                          says("choose among 2 weights at position 4, purpose draft, round 2 has no possible answer"));
+}
+
+/// 1 where two coins both come true that are asked for under these names.
+auto two_coins(draw_key first, draw_key second) {
+    return [=](testing::enumerating_chooser chooser) {
+        const bool both = chooser.flip(0.5, first) && chooser.flip(0.25, second);
+        return std::vector<token>{both ? 1 : 0};
+    };
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_is_asked_for_twice_is_refused_with_both_questions) {
+    const draw_key name{3, purpose::accept, 2};
+    BOOST_CHECK_EXCEPTION(testing::enumerate(two_coins(name, name)), error,
+                          says("the random number of position 3, purpose accept, round 2 is asked for twice: first by "
+                               "flip(0.5), then by flip(0.25)"));
+    for (const draw_key other :
+         {draw_key{4, purpose::accept, 2}, draw_key{3, purpose::correction, 2}, draw_key{3, purpose::accept, 1}}) {
+        BOOST_TEST(testing::enumerate(two_coins(name, other)).probability.at({1}) == 0.125);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_choice_and_a_coin_of_one_name_are_one_number) {
+    const auto decode = [](testing::enumerating_chooser chooser) {
+        nested_chooser<testing::enumerating_chooser> inner(chooser);
+        inner.choose(distribution::weighted({1, 2, 3}), {1, purpose::draft, 0});
+        inner.flip(0.5, {1, purpose::draft, 0});
+        return std::vector<token>{};
+    };
+    BOOST_CHECK_EXCEPTION(
+        testing::enumerate(decode), error,
+        says("position 1, purpose draft of level 1, round 0 is asked for twice: first by choose among 3 "
+             "weights, then by flip(0.5)"));
+}
+
+BOOST_AUTO_TEST_CASE(the_noise_of_a_race_is_no_coin) {
+    const auto row = distribution::weighted({1, 2, 1});
+    const draw_key noise{4, purpose::race, 0};
+    const auto flips_first = [&](testing::enumerating_chooser chooser) {
+        chooser.flip(0.5, noise);
+        chooser.race(row, 4);
+        return std::vector<token>{};
+    };
+    const auto races_first = [&](testing::enumerating_chooser chooser) {
+        chooser.race(row, 4);
+        chooser.choose(row, noise);
+        return std::vector<token>{};
+    };
+    const std::string named = "position 4, purpose race, round 0 is asked for twice: first by ";
+    BOOST_CHECK_EXCEPTION(testing::enumerate(flips_first), error, says(named + "flip(0.5), then by race among 3"));
+    BOOST_CHECK_EXCEPTION(testing::enumerate(races_first), error, says(named + "race among 3 weights, then by choose"));
 }
 
 BOOST_AUTO_TEST_CASE(races_at_one_position_share_their_noise) {

@@ -29,7 +29,7 @@ decode::options sampling(float temperature = 1, std::size_t max_tokens = 2) {
 }
 
 template <class Scheme>
-void keeps(const Scheme& scheme, const decode::options& chosen, std::size_t laws = 8) {
+void keeps(const Scheme& scheme, const decode::options& chosen, std::size_t laws = 9) {
     const auto r = scheme_laws(scheme, chosen);
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.checked.size() == laws, r);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(the_librarys_schemes_keep_them) {
 BOOST_AUTO_TEST_CASE(so_do_schemes_of_every_policy) {
     const policy::entropy_bins bins({0.8}, {3, 1});
     keeps(speculate(drafter, target, bins, accept::coupled{}), sampling());
-    keeps(speculate(drafter, target, bins, accept::rejection_sampling{}), sampling(1, 3), 7);
+    keeps(speculate(drafter, target, bins, accept::rejection_sampling{}), sampling(1, 3), 8);
     const policy::target_entropy_bins target_bins({0.8}, {3, 1});
     keeps(speculate(draft::prompt_lookup(1, 2), target, target_bins, accept::exact{}), sampling(0, 6));
     keeps(speculate(draft::prompt_lookup(1, 2), target, policy::cost_aware{}, accept::exact{}), sampling(0, 6));
@@ -123,6 +123,8 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_scheme) {
     all.breaks(scheme_laws(speculate(drafter, target, two, gives_up{}), sampling()),
                "every round commits, at most one token more than were drafted");
     all.breaks(scheme_laws(speculate(drafter, target, two, says_plain{}), sampling()), "statistics add up");
+    all.breaks(scheme_laws(speculate(drafter, target, two, wrong::two_coins{}), sampling()),
+               "no random number is asked for twice");
     all.breaks(scheme_laws(speculate(drafter, target, two, wrong::remembers{}), sampling()),
                "equal seeds, equal texts");
     all.breaks(scheme_laws(speculate(stale{}, target, two, accept::exact{}), sampling(0)),
@@ -136,7 +138,27 @@ BOOST_AUTO_TEST_CASE(a_scheme_without_a_guarantee_keeps_the_other_laws) {
     const auto r = scheme_laws(speculate(drafter, target, policy::fixed_length{2}, anything{}), sampling());
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.size() == 1u);
-    BOOST_TEST(r.checked.size() == 5u);
+    BOOST_TEST(r.checked.size() == 6u);
+}
+
+/// Promises nothing, so that no enumeration sees that its two coins are one.
+struct two_coins_and_no_promise : wrong::two_coins {
+    using guarantee = augur::guarantee::none;
+};
+
+BOOST_AUTO_TEST_CASE(a_name_asked_for_twice_is_found_without_a_promise_too) {
+    const auto r =
+        scheme_laws(speculate(drafter, target, policy::fixed_length{2}, two_coins_and_no_promise{}), sampling());
+    BOOST_TEST(r.breaks("no random number is asked for twice"), r);
+}
+
+BOOST_AUTO_TEST_CASE(a_coupled_scheme_over_many_tokens_is_no_longer_than_over_few) {
+    const auto large = testing::hashed_model(256, 1);
+    const auto small = testing::hashed_model(256, 2);
+    auto chosen = sampling(1, 3);
+    chosen.sampling.top_k.k = 2;
+    const auto r = scheme_laws(speculate(small, large, policy::fixed_length{2}, accept::coupled{}), chosen);
+    BOOST_TEST(r.kept(), r);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <string>
 
 using namespace augur;
 using accept::rejection_sampling;
@@ -156,6 +157,25 @@ struct certain_draft : rejection_sampling {
 
 BOOST_AUTO_TEST_CASE(a_drawn_token_taken_for_certain) {
     caught(certain_draft{});
+}
+
+// Numbers that are taken for two and are one.
+
+auto named_twice(const std::string& question) {
+    return [question](const error& thrown) {
+        const std::string said = thrown.what();
+        return said.find("is asked for twice: first by " + question) != std::string::npos;
+    };
+}
+
+BOOST_AUTO_TEST_CASE(two_coins_of_one_name) {
+    BOOST_CHECK_EXCEPTION(explained(wrong::two_coins{}, drafter, sampling()), error, named_twice("flip("));
+}
+
+BOOST_AUTO_TEST_CASE(a_drawer_that_draws_again) {
+    const draft::draft_model<const testing::function_model&, wrong::draws_again> again(drafter);
+    BOOST_CHECK_EXCEPTION(explained(rejection_sampling{}, again, sampling()), error,
+                          named_twice("choose among 3 weights, then by choose among 3 weights"));
 }
 
 // Shared noise where it must be independent, and independent where it must be shared.

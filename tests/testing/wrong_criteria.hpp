@@ -1,11 +1,13 @@
 #pragma once
 // Criteria and drafters that look right and are not, for the tests of the law suites.
 
+#include <algorithm>
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/testing/models.hpp>
+#include <cmath>
 
 namespace wrong {
 
@@ -18,7 +20,8 @@ using augur::token;
 struct no_residual : augur::accept::rejection_sampling {
     template <class Claim>
     decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        if (rejection_sampling::judge(target, drafted, draws).accepted) return decision::accept();
+        const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);
+        if (draws.flip(std::min(1.0, ratio), augur::purpose::accept)) return decision::accept();
         return decision::replace_with(draw(target, draws));
     }
 };
@@ -30,6 +33,29 @@ struct remembers : augur::accept::rejection_sampling {
     decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
         if (target.probability(drafted.id) > 0 && calls++ % 3 == 2) return decision::accept();
         return rejection_sampling::judge(target, drafted, draws);
+    }
+};
+
+/// Accepts when two coins come true, each with the square root of the right probability, and asks for both under one name: in
+/// production they are one number, and a token is accepted with the square root.
+struct two_coins : augur::accept::rejection_sampling {
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);
+        const double each = std::sqrt(std::min(1.0, ratio));
+        const bool first = draws.flip(each, augur::purpose::accept);
+        if (draws.flip(each, augur::purpose::accept) && first) return decision::accept();
+        const augur::accept::residual_weights<Claim> residual(target, drafted);
+        if (!(residual.total() > 0)) return decision::replace_with(draw(target, draws));
+        return decision::replace_with(static_cast<token>(draws.choose(residual, augur::purpose::correction)));
+    }
+};
+
+/// Draws its token by a coin and, where that fails, again under the same name.
+struct draws_again : augur::draft::sampled {
+    augur::token pick(const distribution& row, auto& draws) const {
+        const token first = sampled::pick(row, draws);
+        return row.probability(first) < 0.5 ? sampled::pick(row, draws) : first;
     }
 };
 

@@ -18,6 +18,7 @@ struct draw_key {
     std::size_t position = 0;
     purpose why = purpose::race;
     std::size_t round = 0;
+    friend bool operator==(const draw_key&, const draw_key&) = default;
 };
 
 namespace random {

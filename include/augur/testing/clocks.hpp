@@ -14,31 +14,37 @@ namespace augur::testing {
 /// winner i says x[k] >= (w[k] / w[i]) x[i] for every k. What several races say together is a cone of arrival times, and its
 /// probability a sum of integrals of exp(-rates . x) over cones with one clock less, by Fourier-Motzkin elimination.
 /// Cones without an inside, which only rounding could tell from empty ones, count as empty (`rounding`).
-/// Cost: grows with the number of different winners; microseconds for six clocks.
+/// Cost: grows with the number of different winners; microseconds for six clocks. Tokens that have had no weight in any race
+/// are not kept: a scan of the weights is all that they cost.
 class clocks {
  public:
     static constexpr double rounding = 1e-14;
 
-    explicit clocks(std::size_t count) : rates_(count, 1.0), bounds_(count * count, 0.0) {}
+    explicit clocks(std::size_t count) : count_(count) {}
 
-    std::size_t size() const { return rates_.size(); }
+    std::size_t size() const { return count_; }
 
     /// Takes note of a race's winner, whose weight is positive. False when, after the races before, it cannot have won.
     bool won(const Weights auto& weights, std::size_t winner) {
-        bool possible = true;
-        for (std::size_t k = 0; k < size(); ++k) {
-            if (k != winner) possible = raise(k, winner, weights[k] / weights[winner]) && possible;
-        }
-        return possible;
+        enter(weights);
+        return won_by(weights, place_of(winner));
     }
 
     /// The probability of each winner of one more race, given those before.
     std::vector<double> odds(const Weights auto& weights) const {
         std::vector<double> odds(size(), 0.0);
         double total = 0;
-        for (std::size_t i = 0; i < size(); ++i) {
-            clocks then = *this;
-            if (weights[i] > 0 && then.won(weights, i)) total += odds[i] = then.probability();
+        if (tokens_.empty()) {  // nothing has raced
+            for (std::size_t i = 0; i < size(); ++i) odds[i] = weights[i] / weights.total();
+            return odds;
+        }
+        clocks entered = *this;
+        entered.enter(weights);
+        for (std::size_t at = 0; at < entered.tokens_.size(); ++at) {
+            const std::size_t i = entered.tokens_[at];
+            if (!(weights[i] > 0)) continue;
+            clocks then = entered;
+            if (then.won_by(weights, at)) total += odds[i] = then.probability();
         }
         for (double& each : odds) each /= total;
         return odds;
@@ -77,9 +83,43 @@ class clocks {
     using ends = std::vector<end>;
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
+    /// Keeps a clock for every token that has weight, in order.
+    void enter(const Weights auto& weights) {
+        std::vector<std::size_t> together;
+        for (std::size_t i = 0, at = 0; i < size(); ++i) {
+            const bool kept = at < tokens_.size() && tokens_[at] == i;
+            at += kept ? 1 : 0;
+            if (kept || weights[i] > 0) together.push_back(i);
+        }
+        if (together.size() == tokens_.size()) return;
+        clocks made(size());
+        made.tokens_ = std::move(together);
+        made.rates_.assign(made.kept(), 1.0);
+        made.bounds_.assign(made.kept() * made.kept(), 0.0);
+        for (std::size_t k = 0; k < kept(); ++k) {
+            for (std::size_t i = 0; i < kept(); ++i)
+                made.bound(made.place_of(tokens_[k]), made.place_of(tokens_[i])) = bound(k, i);
+        }
+        *this = std::move(made);
+    }
+
+    /// The clock at `winner` wins. All tokens with weight are kept.
+    bool won_by(const Weights auto& weights, std::size_t winner) {
+        const double most = weights[tokens_[winner]];
+        bool possible = true;
+        for (std::size_t k = 0; k < kept(); ++k) {
+            if (k != winner) possible = raise(k, winner, weights[tokens_[k]] / most) && possible;
+        }
+        return possible;
+    }
+
+    std::size_t kept() const { return tokens_.size(); }
+    std::size_t place_of(std::size_t token) const {
+        return static_cast<std::size_t>(std::lower_bound(tokens_.begin(), tokens_.end(), token) - tokens_.begin());
+    }
     bool left(std::size_t k) const { return rates_[k] > 0; }
-    double& bound(std::size_t k, std::size_t of) { return bounds_[k * size() + of]; }
-    double bound(std::size_t k, std::size_t of) const { return bounds_[k * size() + of]; }
+    double& bound(std::size_t k, std::size_t of) { return bounds_[k * kept() + of]; }
+    double bound(std::size_t k, std::size_t of) const { return bounds_[k * kept() + of]; }
 
     /// x[k] >= factor * x[of]. False when nothing is left.
     bool raise(std::size_t k, std::size_t of, double factor) {
@@ -97,7 +137,7 @@ class clocks {
     template <class Factor>
     ends ends_by(std::size_t k, const Factor& factor) const {
         ends found;
-        for (std::size_t i = 0; i < size(); ++i) {
+        for (std::size_t i = 0; i < kept(); ++i) {
             if (i != k && left(i) && factor(i) > 0) found.push_back({i, factor(i)});
         }
         if (found.empty()) found.push_back({nowhere, 0});
@@ -108,11 +148,11 @@ class clocks {
     std::size_t first_to_eliminate() const {
         std::size_t best = nowhere;
         std::size_t fewest = nowhere;
-        for (std::size_t k = 0; k < size(); ++k) {
+        for (std::size_t k = 0; k < kept(); ++k) {
             if (!left(k)) continue;
             std::size_t low = 0;
             std::size_t high = 0;
-            for (std::size_t i = 0; i < size(); ++i) {
+            for (std::size_t i = 0; i < kept(); ++i) {
                 low += left(i) && bound(k, i) > 0;
                 high += left(i) && bound(i, k) > 0;
             }
@@ -143,8 +183,10 @@ class clocks {
         if (of.clock != nowhere) rates_[of.clock] += rate * of.factor;
     }
 
-    std::vector<double> rates_;   ///< 0 for clocks that are integrated out
-    std::vector<double> bounds_;  ///< x[k] >= bounds_[k * size() + i] * x[i]
+    std::size_t count_;
+    std::vector<std::size_t> tokens_;  ///< of the clocks that are kept, in order
+    std::vector<double> rates_;        ///< of each; 0 for clocks that are integrated out
+    std::vector<double> bounds_;       ///< x[k] >= bounds_[k * kept() + i] * x[i]
 };
 
 }  // namespace augur::testing

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augur/random/chooser.hpp"
+#include "augur/testing/asked_name.hpp"
 #include "augur/testing/clocks.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -16,20 +17,22 @@ namespace augur::testing {
 
 /// A chooser that replays a path of decisions and takes the first possible branch beyond it. Copies share the path.
 ///
-/// choose and flip branch with their exact probabilities. race branches over its winner, given the winners of all races at
-/// its position before: the law of shared noise, with every way in which it can make rows agree and differ (clocks.hpp).
+/// choose and flip branch with their exact probabilities, as numbers that are independent of each other. In production they
+/// are that only under different names, so a name that is asked for twice on one path throws augur::error, with both
+/// questions. race branches over its winner, given the winners of all races at its position before: the law of shared
+/// noise, with every way in which it can make rows agree and differ (clocks.hpp).
 class enumerating_chooser {
  public:
     enumerating_chooser() : path_(std::make_shared<path>()) {}
 
-    std::size_t choose(const Weights auto& weights, draw_key) {
+    std::size_t choose(const Weights auto& weights, draw_key key) {
         const auto share = shares(weights);
-        return branch(weights.size(), share, share);
+        return branch(asked_name::choice(key, weights.size()), share, share);
     }
 
-    bool flip(double probability, draw_key) {
+    bool flip(double probability, draw_key key) {
         const auto share = [&](std::size_t i) { return i == 0 ? probability : 1 - probability; };
-        return branch(2, share, share) == 0;
+        return branch(asked_name::coin(key, probability), share, share) == 0;
     }
 
     std::size_t race(const Weights auto& weights, std::size_t position) {
@@ -39,7 +42,8 @@ class enumerating_chooser {
                                 " tokens, and one before it was between ", here.size());
         }
         std::vector<double> odds;
-        const std::size_t winner = branch(weights.size(), shares(weights), [&](std::size_t i) {
+        const auto asked = asked_name::race(position, weights.size());
+        const std::size_t winner = branch(asked, shares(weights), [&](std::size_t i) {
             if (odds.empty()) odds = here.odds(weights);
             return odds[i];
         });
@@ -62,7 +66,7 @@ class enumerating_chooser {
         while (!decisions.empty()) {
             decision& last = decisions.back();
             last.taken = last.next;
-            if (last.taken < last.branches) return true;
+            if (last.taken < last.asked.among) return true;
             decisions.pop_back();
         }
         return false;
@@ -70,9 +74,9 @@ class enumerating_chooser {
 
  private:
     struct decision {
+        asked_name asked;
         std::size_t taken = 0;
-        std::size_t next = 0;  ///< the branch after it that is possible, or `branches`
-        std::size_t branches = 0;
+        std::size_t next = 0;  ///< the branch after it that is possible, or `asked.among`
         double probability = 0;
         double share = 0;  ///< what the decoder showed for the branch taken
     };
@@ -86,22 +90,31 @@ class enumerating_chooser {
         return [&weights, total = weights.total()](std::size_t i) { return static_cast<double>(weights[i]) / total; };
     }
 
-    /// Replays a decision, if it shows the same share as before; takes the next one, with its probability, at the path's end.
+    /// Replays a decision, if it is asked under the same name and shows the same share as before; takes the next one, with its
+    /// probability, at the path's end.
     template <class Share, class Probability>
-    std::size_t branch(std::size_t branches, const Share& share, const Probability& probability) {
+    std::size_t branch(const asked_name& asked, const Share& share, const Probability& probability) {
         auto& decisions = path_->decisions;
         if (path_->depth == decisions.size()) {
-            decisions.push_back({.taken = possible(0, branches, probability), .branches = branches});
+            for (const decision& before : decisions) {
+                if (asked.shares_number_with(before.asked)) refuse_second_question(before.asked, asked);
+            }
+            const std::size_t first = possible(0, asked.among, probability);
+            if (first == asked.among) {
+                augur::detail::fail("enumerate: ", asked, " at ", described_key{asked.key}, " has no possible answer");
+            }
+            decisions.push_back({.asked = asked, .taken = first});
         }
         decision& here = decisions[path_->depth++];
-        if (here.branches != branches || here.taken == branches) {
-            augur::detail::fail("enumerate: decision ", path_->depth - 1, " had ", here.branches,
-                                " branches and now has ", branches, "; the decoder is not a function of its choices");
+        if (!(here.asked.key == asked.key) || here.asked.what != asked.what || here.asked.among != asked.among) {
+            augur::detail::fail("enumerate: decision ", path_->depth - 1, " was ", here.asked, " at ",
+                                described_key{here.asked.key}, " and now is ", asked, " at ", described_key{asked.key},
+                                "; the decoder is not a function of its choices");
         }
         if (path_->depth == decisions.size()) {
             here.share = share(here.taken);
             here.probability = probability(here.taken);
-            here.next = possible(here.taken + 1, branches, probability);
+            here.next = possible(here.taken + 1, asked.among, probability);
         } else if (here.share != share(here.taken)) {
             augur::detail::fail("enumerate: branch ", here.taken, " of decision ", path_->depth - 1, " had the share ",
                                 here.share, " and now has ", share(here.taken),

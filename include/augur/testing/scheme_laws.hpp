@@ -16,6 +16,7 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
 #include "augur/testing/law_of.hpp"
+#include "augur/testing/named_once.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/report.hpp"
 
@@ -139,6 +140,15 @@ class scheme_law_cases {
         return "";
     }
 
+    std::string no_number_is_asked_for_twice(choices& from) const {
+        const auto prompt = some_prompt(from);
+        decode::options chosen = without_clock(chosen_);
+        chosen.stop.max_tokens = 3 * longer;
+        const named_once chooser(random::philox_chooser(from.below(1000)));
+        decode::generate_with<any_guarantee>(chooser, scheme_, prompt, chosen);
+        return "";  // what is wrong is thrown
+    }
+
     std::string equal_seeds_equal_texts(choices& from) const {
         const auto prompt = some_prompt(from);
         decode::options chosen = chosen_;
@@ -239,6 +249,7 @@ report scheme_laws(const Scheme& scheme, const decode::options& chosen, const ef
     law("every cache equals one rebuilt from the prefix", &c::caches_equal_rebuilt_ones);
     law("every round commits, at most one token more than were drafted", &c::every_round_commits);
     law("statistics add up", &c::statistics_add_up);
+    law("no random number is asked for twice", &c::no_number_is_asked_for_twice);
     if constexpr (LearnsFromOutcomes<typename Scheme::policy_type> && !promises_text<guarantee_of<Scheme>>) {
         r.skip("equal seeds, equal texts", "its policy may learn from the clock");
     } else {
