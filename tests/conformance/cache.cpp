@@ -1,7 +1,8 @@
-// What caches and positions have been broken by: docs/conformance.md, 17 to 28.
+// What caches and positions have been broken by: docs/conformance.md, 17 to 28 and 63.
 
 #include <algorithm>
 #include <augur/llama/host_model.hpp>
+#include <augur/testing/model_laws.hpp>
 #include <augur/testing/trace.hpp>
 #include <map>
 #include <memory>
@@ -239,6 +240,24 @@ BOOST_AUTO_TEST_CASE(invariant_28_a_draft_ends_with_its_own_context) {
         check_short_context(testing::hashed_model(6, 1), testing::hashed_model(6, 1, 2, context));
         check_short_context(llamas::load(llama::weight_format::f32), llamas::load(llama::weight_format::bf16, context));
     }
+}
+
+/// Takes back at most two tokens, and says nothing.
+struct takes_back_two : function_model {
+    using function_model::function_model;
+    void truncate(sequence_type& sequence, std::size_t length) const {
+        const std::size_t held = sequence.tokens.size();
+        function_model::truncate(sequence, std::max(length, held < 2 ? 0 : held - 2));
+    }
+};
+
+// A rollback that is bounded was cut short in silence.
+BOOST_AUTO_TEST_CASE(invariant_63_a_rollback_is_whole_or_refused) {
+    const auto exact = testing::hashed_model(6, 1);
+    BOOST_TEST(testing::model_laws(exact).kept());
+    const takes_back_two bounded(6, 64, [&](auto before, auto row) { exact.fill_row(before, row); });
+    const auto r = testing::model_laws(bounded);
+    BOOST_TEST(r.breaks("truncating and extending equals a fresh sequence"), r);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

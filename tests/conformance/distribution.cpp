@@ -1,7 +1,8 @@
-// What the output's distribution has been broken by: docs/conformance.md, 1 to 16.
+// What the output's distribution has been broken by: docs/conformance.md, 1 to 16 and 57.
 
 #include <algorithm>
 #include <augur/measure/divergence.hpp>
+#include <augur/testing/named_once.hpp>
 #include <augur/types/distribution.hpp>
 #include <bit>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "conformance/laws.hpp"
+#include "testing/wrong_criteria.hpp"
 
 using namespace augur;
 using namespace augur::conformance;
@@ -490,6 +492,19 @@ BOOST_AUTO_TEST_CASE(invariant_15_jensen_shannon_is_symmetric_and_at_most_ln_2) 
     BOOST_TEST(largest <= std::log(2.0));
     BOOST_TEST(largest > std::log(2.0) - exactly);
     BOOST_TEST(largest_of_wrong > std::log(2.0));
+}
+
+// Two questions of one name were taken for two numbers, and are one in production.
+BOOST_AUTO_TEST_CASE(invariant_57_a_random_number_is_asked_for_once) {
+    const draft_by<function_model, draft::sampled> drawn(drafting);
+    BOOST_CHECK_THROW(distance(speculate(drawn, target, two, wrong::two_coins{}), sampling(2)), error);
+    each_drawing_criterion([&](const auto& criterion) {
+        each_scheme<std::remove_cvref_t<decltype(criterion)>>(drafting, target, [&](const auto& scheme) {
+            const testing::named_once chooser(random::philox_chooser(1));
+            decode::generate_with(chooser, scheme, prompt, sampling(40));
+            BOOST_TEST(chooser.names() > 20u);
+        });
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

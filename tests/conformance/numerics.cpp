@@ -1,6 +1,8 @@
-// What arithmetic has broken: docs/conformance.md, 43.
+// What arithmetic and the order of passes have broken: docs/conformance.md, 43, 58 and 61.
 
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/llama/host_model.hpp>
+#include <augur/model/cached_sequence.hpp>
 #include <augur/testing/law_of.hpp>
 
 #include "conformance/schemes.hpp"
@@ -77,6 +79,48 @@ BOOST_AUTO_TEST_CASE(invariant_43_a_row_does_not_depend_on_how_many_are_computed
     const auto scheme = speculate(engine, engine, policy::fixed_length{2}, accept::rejection_sampling{});
     static_assert(!Lossless<decltype(scheme)>);
     BOOST_TEST(decode::generate<lossless_within_numerics>(scheme, prompt, sampling(5)).tokens.size() == 5u);
+}
+
+// Hidden states came in the order of micro-batches, so that a drafter read another token's.
+BOOST_AUTO_TEST_CASE(invariant_58_states_belong_to_tokens_however_a_prompt_is_cut) {
+    const auto target = llama::host_model::load(AUGUR_TEST_DATA "/llama/stories260K.gguf", {.threads = 2});
+    const auto text = testing::some_tokens(2 * llama::forward_pass::most_rows + 44, 512);
+    std::vector<float> one_by_one;
+    auto alone = target.make_sequence();
+    for (const token t : text) {
+        target.extend(alone, std::span(&t, 1));
+        const auto state = target.hidden(alone)[0];
+        one_by_one.insert(one_by_one.end(), state.begin(), state.end());
+    }
+    model::cached_sequence filled(target);
+    std::vector<float> seen;
+    filled.fill(text, [&](const auto& states) {
+        BOOST_TEST(states.first() * target.hidden_size() == seen.size());
+        for (std::size_t i = 0; i < states.size(); ++i) seen.insert(seen.end(), states[i].begin(), states[i].end());
+    });
+    BOOST_TEST((seen == one_by_one));
+}
+
+// Texts parted by how many rows were verified at once: widths of 3 and 4 agreed, and those of 5, 6 and 8, but not both groups.
+BOOST_AUTO_TEST_CASE(invariant_61_every_width_format_and_instruction_set_writes_one_text) {
+    using enum io::tensor_type;
+    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1}) {
+        const testing::small_llama file(type);
+        std::vector<token> expected;
+        for (const auto set : backend::host::all_instruction_sets) {
+            if (!backend::host::is_supported(set)) continue;
+            const auto target = file.load({.threads = 2, .instruction_set = set});
+            const auto text = decode::generate(plain(target), prompt, greedy(40)).tokens;
+            if (expected.empty()) expected = text;
+            BOOST_TEST((text == expected), io::name_of(type) << ", " << backend::host::name_of(set));
+            for (const std::size_t rows : {2u, 3u, 4u, 5u, 6u, 8u, 16u}) {
+                const auto scheme =
+                    speculate(draft::prompt_lookup(1, 3), target, policy::fixed_length{rows - 1}, accept::exact{});
+                BOOST_TEST((decode::generate(scheme, prompt, greedy(40)).tokens == expected),
+                           io::name_of(type) << ", " << backend::host::name_of(set) << ", " << rows << " rows");
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
-// What trees and split passes have been broken by, in a model that has both: docs/conformance.md, 23 to 25.
+// What trees and split passes have been broken by, in a model that has both: docs/conformance.md, 23 to 25 and 56.
 
 #include <augur/llama/device/device_model.hpp>
+#include <augur/testing/choices.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <span>
@@ -74,6 +75,28 @@ BOOST_AUTO_TEST_CASE(invariant_25_a_split_pass_equals_a_whole_one) {
         model.extend_shallow(parts, std::span(more).first(3), split);
         model.extend_shallow(parts, std::span(more).last(1), split);
         BOOST_TEST((testing::copied(model.extend_deep(parts, split)) == expected), "split after layer " << split);
+    }
+}
+
+// A sampler of trees read the row of another node.
+BOOST_AUTO_TEST_CASE(invariant_56_row_i_of_a_tree_pass_is_node_is) {
+    const auto model = some_llama();
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        testing::choices from(seed);
+        const auto nodes = from.tokens(8, 8, model.vocabulary_size());
+        std::vector<std::int32_t> parents;
+        std::vector<std::vector<token>> paths;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            parents.push_back(static_cast<std::int32_t>(from.below(i + 1)) - 1);
+            paths.push_back(parents[i] < 0 ? std::vector<token>{} : paths[static_cast<std::size_t>(parents[i])]);
+            paths[i].push_back(nodes[i]);
+        }
+        auto s = model.make_sequence();
+        model.extend(s, before, 0);
+        const auto rows = model.extend_tree(s, nodes, parents);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            BOOST_TEST((row_of(rows, i) == row_after(model, paths[i])), "seed " << seed << ", node " << i);
+        }
     }
 }
 
