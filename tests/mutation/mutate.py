@@ -45,6 +45,7 @@ REQUIRED = 0.95
 RUN_BYTES = 4 << 30  # a mutant may never stop allocating
 LEAST_SECONDS = 5  # or never end: it has so much processor time,
 PATIENCE = 3  # and so many times what the test takes without it; ten times that on a clock
+FAST_SECONDS = 2  # a test that takes longer without a mutant is optimised, and runs after the others
 SOUND_SECONDS = 600
 SKIPPED = 77
 
@@ -115,7 +116,7 @@ class Workshop:
         self.folder = pathlib.Path(folder)
         self.include = self.folder / "include"
         shutil.copytree(ROOT / "include", self.include)
-        self.compiler = [*compiler.split(), "-std=c++20", "-O0", "-w", "-pthread", f"-I{self.include}", f"-I{ROOT / 'tests'}"]
+        self.compiler = [*compiler.split(), "-std=c++20", "-w", "-pthread", f"-I{self.include}", f"-I{ROOT / 'tests'}"]
         self.compiler += ["-DBOOST_TEST_DYN_LINK", f'-DAUGUR_TEST_DATA="{ROOT / "tests" / "data"}"', '-DAUGUR_MODEL_DIRECTORY=""']
         self.linked = ["-lboost_unit_test_framework", "-lpcre2-8", *(["-fuse-ld=lld"] if shutil.which("ld.lld") else [])]
         self.compiler += subprocess.run(
@@ -123,20 +124,23 @@ class Workshop:
         ).stdout.split()
         self.main = self.folder / "main.o"
         subprocess.run([*self.compiler, "-c", ROOT / "tests" / "main.cpp", "-o", self.main], check=True)
-        common = self.folder / "common.hpp"
-        common.write_text("".join(f"#include <{name}>\n" for name in COMMON), encoding="utf-8")
-        subprocess.run([*self.compiler, "-x", "c++-header", common, "-o", f"{common}.gch"], check=True)
+        for level in ("-O0", "-O1"):
+            common = self.folder / f"common{level}.hpp"
+            common.write_text("".join(f"#include <{name}>\n" for name in COMMON), encoding="utf-8")
+            subprocess.run([*self.compiler, level, "-x", "c++-header", common, "-o", f"{common}.gch"], check=True)
         tests = [test for name in FOLDERS for test in sorted((ROOT / "tests" / name).glob("*.cpp"))]
         self.tests = {test: headers_of(test) for test in tests}
         self.sound = {}  # seconds of processor time of the tests that are known to pass without any mutant
+        self.levels = collections.defaultdict(lambda: "-O0")  # how tests are compiled
         self.kills = collections.Counter()  # by header and test
 
     def tests_of(self, header, killer=None):
-        """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it."""
+        """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it;
+        those that are slow behind all others."""
         path = ROOT / "tests" / header
 
         def distance(test):
-            return (test != killer, test.parent != path.parent, test.stem != path.stem, -self.kills[header, test])
+            return (test != killer, self.levels[test] != "-O0", test.parent != path.parent, test.stem != path.stem, -self.kills[header, test])
 
         return sorted((test for test, headers in self.tests.items() if header in headers), key=distance)
 
@@ -171,7 +175,11 @@ class Workshop:
         """A test that does not pass without a mutant would kill all of them."""
         if test in self.sound:
             return
-        if (how := self.outcome(test, SOUND_SECONDS)) != "passes":
+        how = self.outcome(test, FAST_SECONDS)
+        if how == "does not end":
+            self.levels[test] = "-O1"
+            how = self.outcome(test, SOUND_SECONDS)
+        if how != "passes":
             raise Misfit(f"{record.name_of(test)} {how} without any mutant")
         self.sound[test] = self.took
 
@@ -179,17 +187,17 @@ class Workshop:
         alone = self.folder / "alone.cpp"
         alone.write_text(f'#include "augur/{mutant.header}"\n', encoding="utf-8")
         with self.broken(mutant):
-            if mutant.header.endswith(".hpp") and not self.compiles("-fsyntax-only", alone):
+            if mutant.header.endswith(".hpp") and not self.compiles("-O0", "-fsyntax-only", alone):
                 raise Misfit(f"{mutant}: the header alone does not compile")
 
-    def compiles(self, *arguments):
-        command = [*self.compiler, "-include", self.folder / "common.hpp", *arguments]
+    def compiles(self, level, *arguments):
+        command = [*self.compiler, level, "-include", self.folder / f"common{level}.hpp", *arguments]
         run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         return run.returncode == 0
 
     def outcome(self, test, seconds):
         program = self.folder / "test"
-        if not self.compiles(test, self.main, "-o", program, *self.linked):
+        if not self.compiles(self.levels[test], test, self.main, "-o", program, *self.linked):
             return "does not compile"
         began = processor_seconds()
         try:

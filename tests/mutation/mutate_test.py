@@ -153,7 +153,10 @@ class Order(unittest.TestCase):
         shop = mutate.Workshop.__new__(mutate.Workshop)
         files = [mutate.ROOT / "tests" / name for name in ("decode/a.cpp", "types/b.cpp", "types/token.cpp", "verify/c.cpp", "verify/d.cpp")]
         shop.tests = {test: {"types/token.hpp"} for test in files[:4]} | {files[4]: set()}
+        shop.levels = mutate.collections.defaultdict(lambda: "-O0", {files[2]: "-O1"})
         shop.kills = mutate.collections.Counter({("types/token.hpp", files[3]): 2})
+        self.assertEqual(["b", "c", "a", "token"], [test.stem for test in shop.tests_of("types/token.hpp")])
+        del shop.levels[files[2]]
         self.assertEqual(["token", "b", "c", "a"], [test.stem for test in shop.tests_of("types/token.hpp")])
         self.assertEqual(["a", "token", "b", "c"], [test.stem for test in shop.tests_of("types/token.hpp", files[0])])
 
