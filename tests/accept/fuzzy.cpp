@@ -61,6 +61,17 @@ BOOST_AUTO_TEST_CASE(a_token_the_target_excludes_never_stands) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(an_excluded_point_mass_was_drawn_from_the_target) {
+    const auto target = distribution::weighted({1, 1, 0});
+    fuzzy_laws::each_divergence([&]<class D>(const D&) {
+        const fuzzy<D> rule{infinity};
+        distribution certain;
+        BOOST_TEST(&rule.drawn_from(target, drafted_token<point_mass>{2}, certain) == &target);
+        BOOST_TEST(rule.drawn_from(target, drafted_token<point_mass>{1}, certain).probability(1) == 1);
+        BOOST_TEST(&fuzzy<D>{0}.drawn_from(target, drafted_token<point_mass>{1}, certain) == &target);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_point_mass_is_near_by_its_own_probability) {
     const auto target = distribution::weighted({5, 3, 2});
     const drafted_token<point_mass> first{0}, last{2};

@@ -123,7 +123,8 @@ template <class Scheme>
 std::size_t allocations_of(const Scheme& scheme, const transform::settings& sampling) {
     const std::vector<token> prompt{0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
     decode::session<Scheme> s(scheme, prompt, sampling, {.max_tokens = 380}, random::philox_chooser(3));
-    while (s.committed.size() < 200) decode::step(scheme, s);
+    while (s.finished == finish_reason::running && s.committed.size() < 200) decode::step(scheme, s);
+    BOOST_TEST_REQUIRE((s.finished == finish_reason::running), s.fault);
     const std::size_t before = allocations::made;
     while (s.finished == finish_reason::running) decode::step(scheme, s);
     const std::size_t made = allocations::made - before;

@@ -110,6 +110,34 @@ BOOST_FIXTURE_TEST_CASE(a_policy_is_shown_what_became_of_the_round_before, fixtu
     }
 }
 
+/// Drafts two tokens where the draft's row is certain; sees that row's entropy only after a look.
+struct looks_first : diary {
+    static constexpr signals uses = signals::draft_entropy;
+    std::size_t length(const observation& now) const {
+        if (includes(now.pending, signals::draft_entropy)) return 2;
+        seen->push_back(now);
+        return 2;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_learns_from_what_it_decided_on, fixture) {
+    std::vector<observation> seen;
+    std::vector<outcome> told;
+    const auto scheme = speculate(target, target, looks_first{{&seen, &told}}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    for (std::size_t round = 0; round < 3; ++round) {
+        decode::step(scheme, session);
+        BOOST_TEST_REQUIRE(told.size() == round + 1);
+        const observation& on = told[round].decided_on;
+        BOOST_TEST(on.first_draft_entropy_nats > 0);
+        BOOST_TEST(on.first_draft_entropy_nats == seen.back().first_draft_entropy_nats);
+        BOOST_TEST(on.draft_entropy_nats == seen.back().draft_entropy_nats);
+        BOOST_TEST((on.pending == signals::none));
+        BOOST_TEST(on.round == round);
+        BOOST_TEST(std::isnan(session.seen.first_draft_entropy_nats));  // of the next round, which has seen no row yet
+    }
+}
+
 /// Measures in its own way.
 struct own_measure : diary {
     static double entropy_nats(logit_row row) { return static_cast<double>(row.size()); }

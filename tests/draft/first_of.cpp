@@ -164,6 +164,21 @@ BOOST_AUTO_TEST_CASE(what_the_transform_bans_is_no_row) {
     BOOST_TEST(std::ranges::count(drawn, 4) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_mask_sees_the_tokens_of_the_same_proposal) {
+    const draft::first_of drafter(says{4, 3}, sampling_drafter(testing::hashed_model(7, 1)));
+    std::vector<observation> asked;
+    const auto with_mask = [&](transform::mask mask) {
+        return guess(drafter, {9, 3}, asked, {.mask = std::move(mask)});
+    };
+    BOOST_TEST(with_mask([](std::span<float> logits, const prefix& before) {
+                   logits[static_cast<std::size_t>(before.tokens().back())] = -std::numeric_limits<float>::infinity();
+               }) == ids{4});  // never twice in a row
+    std::vector<std::size_t> lengths;
+    BOOST_TEST(with_mask([&](std::span<float>, const prefix& before) { lengths.push_back(before.size()); }).size() ==
+               3u);
+    BOOST_TEST(lengths == (std::vector<std::size_t>{3, 4, 5}));
+}
+
 const auto table = draft::ngram_table::count(std::vector<ids>{{0, 1, 2, 2, 1, 0, 0, 2}}, {1, 2, 3});
 
 BOOST_AUTO_TEST_CASE(laws) {

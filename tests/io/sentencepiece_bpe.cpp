@@ -61,6 +61,17 @@ BOOST_AUTO_TEST_CASE(runs_of_what_cannot_be_spelled_become_one_unknown_token) {
     BOOST_TEST(encode(words, "hab日cdh") == "????|h|日|h");
 }
 
+BOOST_AUTO_TEST_CASE(bytes_end_a_run_of_unknowns) {
+    auto words = without_bytes(sentencepiece_words());
+    const auto byte_a = static_cast<std::size_t>(augur::testing::token_of(words, "<0x61>"));
+    words.kinds[byte_a] = token_kind::byte;  // an a can be spelled, a b cannot
+    BOOST_TEST(encode(words, "bab") == "|<unk>|<0x61>|<unk>");
+    BOOST_TEST(encode(words, "bbaabb") == "|<unk>|<0x61>|<0x61>|<unk>");
+    BOOST_TEST(encode(words, "abbhbba") == "|<0x61>|<unk>|h|<unk>|<0x61>");
+    words.unknown = no_token;
+    BOOST_TEST(encode(words, "bab") == "??|<0x61>");
+}
+
 BOOST_AUTO_TEST_CASE(control_and_byte_tokens_are_never_made_from_text) {
     const auto words =
         sentencepiece_words({"<", "s", ">", "s>", "<s", "/", "0x61", "<0x61", "0", "x", "6", "1", "0x", "61"});

@@ -125,9 +125,10 @@ BOOST_AUTO_TEST_CASE(a_row_without_a_softmax_is_maximally_uncertain) {
     BOOST_TEST(std::isnan(log_probability(nothing, 5)));
     BOOST_TEST(entropy_nats(std::vector<float>{}) == infinity);
     for (const float bad : {not_a_number, -not_a_number, infinity}) {
-        for (const std::size_t at : {0u, 1u, 64u, 129u}) {
+        for (const std::size_t at : {0u, 1u, 64u, 129u, 300u, 599u}) {
             for (const float others : {0.0f, -infinity, 3e38f}) {
-                std::vector<float> row(130, others);
+                std::vector<float> row(600, others);  // of three chunks, the others of which are larger
+                std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(at / 256 * 256), at < 512 ? 256 : 88, -1e4f);
                 row[at] = bad;
                 BOOST_TEST(entropy_nats(row) == infinity);
                 BOOST_TEST(entropy_bits(row) == infinity);
@@ -171,6 +172,9 @@ BOOST_AUTO_TEST_CASE(one_bad_part_spoils_the_whole) {
     for (const float value : {not_a_number, infinity}) {
         const softmax_moments bad = moments(std::vector<float>{1, value, 9});
         BOOST_TEST(!merge(good, bad).defined());
+        const softmax_moments lower = moments(std::vector<float>{-9, value, -8});  // than the maximum of the good part
+        BOOST_TEST(!merge(good, lower).defined());
+        BOOST_TEST(!merge(lower, good).defined());
         BOOST_TEST(!merge(bad, good).defined());
         BOOST_TEST(!merge(merge(good, bad), good).defined());
     }

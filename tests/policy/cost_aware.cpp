@@ -358,6 +358,23 @@ BOOST_AUTO_TEST_CASE(a_match_is_looked_for_and_a_row_only_where_it_may_pay) {
     BOOST_TEST(policy.length(row) == 10u);  // tried again
 }
 
+BOOST_AUTO_TEST_CASE(rounds_that_only_looked_measure_the_plain_pass_and_pay_for_the_look) {
+    const observation row{.pending = signals::draft_entropy};
+    const auto plain_after = policy::cost_aware::plain_after;
+    policy::cost_aware policy({.budget = 0, .verify_seconds = {1, 1}});
+    for (std::size_t i = 0; i < 2 * plain_after; ++i) {
+        policy.learn(told_of_row(0.1, 0, 0, 0x1p-8));  // a look that costs little
+        BOOST_TEST(policy.length(row) == 10u, i);
+        BOOST_TEST(policy.allowance() == 4 - 0x1p-8 * static_cast<double>(i + 1), boost::test_tools::tolerance(1e-9));
+    }
+    // Rounds that draft do not measure a plain pass.
+    for (std::size_t i = 1; i < plain_after; ++i) {
+        BOOST_TEST(policy.length(row) == 10u, i);
+        policy.learn(told_of_row(0.1, 1, 1, 0x1p-8));
+    }
+    BOOST_TEST(policy.length(row) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_look_pays_by_what_rows_like_it_gained) {
     const observation row{.pending = signals::draft_entropy};
     const auto after = [&](double entropy, std::size_t often, double other, std::size_t others) {

@@ -239,34 +239,44 @@ BOOST_AUTO_TEST_CASE(a_mask_comes_before_the_cuts) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_say_nothing_give_an_empty_distribution) {
+    const auto finite_only = [](std::span<float> logits, const prefix&) {  // bans the very tokens whose logits are none
+        for (float& logit : logits) logit = std::isfinite(logit) ? logit : -rows::infinity;
+    };
     const std::vector<settings> choices = {
         {},
         at_temperature(0),
+        {.mask = finite_only},
+        {.mask = finite_only, .temperature = {0}},
+        {.mask = finite_only, .temperature = {0.7f}, .top_k = {3}, .top_p = {0.9f}, .min_p = {0.1f}},
         {.penalties = {1.5f, 0.5f, 0.5f}, .temperature = {0}},
         {.bias = {{{1, 1.0f}}}, .temperature = {0.5f}, .top_k = {3}, .top_p = {0.9f}, .min_p = {0.1f}},
     };
     const std::vector<token> prompt = {1, 2};
     for (const settings& chosen : choices) {
-        const pipeline transform(chosen, 9);
-        distribution made = transform(std::vector<float>(9, 1), prefix(prompt));
-        BOOST_TEST(!made.empty());
-        for (const float bad : {rows::not_a_number, -rows::not_a_number, rows::infinity}) {
-            for (std::size_t at = 0; at < 9; ++at) {
-                for (const float others : {0.0f, -rows::infinity}) {
-                    std::vector<float> row(9, others);
-                    row[at] = bad;
-                    transform.apply(row, prefix(prompt), made);
-                    BOOST_TEST(made.empty());
-                    BOOST_TEST(!made.is_point());
-                    BOOST_TEST(made.size() == 9u);
-                    for (std::size_t i = 0; i < 9; ++i) BOOST_TEST(made[i] == 0);
+        for (const std::size_t size : {9u, 600u}) {  // of one chunk, and of several
+            const pipeline transform(chosen, size);
+            distribution made = transform(std::vector<float>(size, 1), prefix(prompt));
+            BOOST_TEST(!made.empty());
+            for (const float bad : {rows::not_a_number, -rows::not_a_number, rows::infinity}) {
+                for (std::size_t at = 0; at < size; at += 1 + size / 16) {
+                    for (const float others : {0.0f, -rows::infinity}) {
+                        std::vector<float> row(size, others);
+                        row[at] = bad;
+                        transform.apply(row, prefix(prompt), made);
+                        BOOST_TEST(made.empty());
+                        BOOST_TEST(!made.is_point());
+                        BOOST_TEST(made.size() == size);
+                        bool nothing = true;
+                        for (std::size_t i = 0; i < size; ++i) nothing = nothing && made[i] == 0;
+                        BOOST_TEST(nothing);
+                    }
                 }
             }
+            transform.apply(std::vector<float>(size, -rows::infinity), prefix(prompt), made);
+            BOOST_TEST(made.empty());
+            transform.apply(std::vector<float>(size, 1), prefix(prompt), made);
+            BOOST_TEST(!made.empty());
         }
-        transform.apply(std::vector<float>(9, -rows::infinity), prefix(prompt), made);
-        BOOST_TEST(made.empty());
-        transform.apply(std::vector<float>(9, 1), prefix(prompt), made);
-        BOOST_TEST(!made.empty());
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -100,6 +101,50 @@ BOOST_AUTO_TEST_CASE(storage_is_kept_while_what_it_holds_changes) {
     BOOST_TEST(made.size() == 10u);
     BOOST_TEST(made.total() == 30);
     BOOST_TEST(made.mode() == 0);
+}
+
+/// `made` holds these weights, and sums of its chunks to match.
+void check_weights(const distribution& made, const std::vector<float>& weights) {
+    BOOST_TEST_REQUIRE(made.size() == weights.size());
+    std::vector<double> sums(augur::detail::chunks_in(weights.size()));
+    bool same = true;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        same = same && made[i] == static_cast<double>(weights[i]);
+        sums[i / augur::detail::chunk_size] += static_cast<double>(weights[i]);  // small integers: exact
+    }
+    BOOST_TEST(same);
+    BOOST_TEST(std::equal(sums.begin(), sums.end(), made.sums().begin(), made.sums().end()));
+    BOOST_TEST(made.total() == std::accumulate(sums.begin(), sums.end(), 0.0));
+}
+
+BOOST_AUTO_TEST_CASE(what_storage_held_before_leaves_no_trace) {
+    std::mt19937 random(3);
+    distribution made;
+    for (std::size_t i = 0; i < 2000; ++i) {
+        const std::size_t size = 1 + random() % 1000;  // up to four chunks
+        std::vector<float> weights(size);
+        if (random() % 3 > 0) std::ranges::fill(made.lend(size), -7.0f);  // and the next takes it back
+        if (random() % 8 == 0) made.become_point(0, size);
+        switch (random() % 3) {
+            case 0:
+                made.become_empty(size);
+                break;
+            case 1:
+                for (float& weight : weights) weight = static_cast<float>(random() % 3);
+                made.refill(size, [&](std::span<float> to) { std::ranges::copy(weights, to.begin()); });
+                break;
+            default:
+                weights[random() % size] = 1;
+                weights[random() % size] = 2;
+                made.refill_few(size, [&](augur::detail::selection& some) {
+                    some.kept.clear();
+                    for (std::size_t at = 0; at < size; ++at) {
+                        if (weights[at] > 0) some.kept.push_back({weights[at], at});
+                    }
+                });
+        }
+        check_weights(made, weights);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_refill_that_throws_leaves_nothing_to_draw) {

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "augur/backend/host/kernels.hpp"
 #include "backend/host/matrices.hpp"
@@ -52,14 +56,32 @@ std::vector<float> attend(const small_cache& cache, const std::vector<float>& qu
     return out;
 }
 
+/// What one head sees of so many positions, as the definition says.
+std::vector<double> softmax_of_values(std::span<const float> query, const std::vector<float>& keys,
+                                      const std::vector<float>& values, std::size_t seen) {
+    const std::size_t size = query.size();
+    std::vector<double> weight(seen), wanted(size);
+    for (std::size_t at = 0; at < seen; ++at) {
+        for (std::size_t i = 0; i < size; ++i) weight[at] += double{query[i]} * double{keys[at * size + i]};
+    }
+    const double largest = *std::max_element(weight.begin(), weight.end());
+    double sum = 0;
+    for (double& score : weight) sum += score = std::exp(score - largest);
+    for (std::size_t at = 0; at < seen; ++at) {
+        for (std::size_t i = 0; i < size; ++i) wanted[i] += weight[at] / sum * double{values[at * size + i]};
+    }
+    return wanted;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(attention_is_a_softmax_over_the_positions_it_sees) {
     std::mt19937 random(1);
     const std::size_t positions = 75, heads = 3;
-    for (const std::size_t size : {8u, 10u, 64u, 80u}) {
+    for (const auto& [size, spread] : {std::pair{8u, 1.0f}, {10u, 1.0f}, {10u, 30.0f}, {64u, 1.0f}, {80u, 10.0f}}) {
         const auto keys = normal_numbers(positions * size, random), values = normal_numbers(positions * size, random);
-        const auto query = normal_numbers(heads * size, random);
+        auto query = normal_numbers(heads * size, random);
+        for (float& component : query) component *= spread;  // how far apart scores are
         const small_cache cache(size, keys, values);
         for (std::size_t seen = 1; seen <= positions; ++seen) {
             const auto found = attend(cache, query, heads, seen, host::instruction_set::portable);
@@ -67,20 +89,36 @@ BOOST_AUTO_TEST_CASE(attention_is_a_softmax_over_the_positions_it_sees) {
                 BOOST_TEST(same_bits(attend(cache, query, heads, seen, set), found), host::name_of(set));
             }
             for (std::size_t head = 0; head < heads; ++head) {
-                std::vector<double> weight(seen), wanted(size);
-                double sum = 0;
-                for (std::size_t at = 0; at < seen; ++at) {
-                    double score = 0;
-                    for (std::size_t i = 0; i < size; ++i)
-                        score += double{query[head * size + i]} * double{keys[at * size + i]};
-                    sum += weight[at] = std::exp(score);
-                }
-                for (std::size_t at = 0; at < seen; ++at) {
-                    for (std::size_t i = 0; i < size; ++i)
-                        wanted[i] += weight[at] / sum * double{values[at * size + i]};
-                }
+                const auto own = std::span(query).subspan(head * size, size);
+                const auto wanted = softmax_of_values(own, keys, values, seen);
                 for (std::size_t i = 0; i < size; ++i) {
-                    BOOST_TEST(std::abs(double{found[head * size + i]} - wanted[i]) < 2e-5);
+                    BOOST_TEST(std::abs(double{found[head * size + i]} - wanted[i]) < 2e-5 * double{spread});
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(scores_far_above_the_others_take_all_wherever_they_stand) {
+    std::mt19937 random(6);
+    const std::size_t size = 8;
+    const std::vector<float> query{1, 0, 0, 0, 0, 0, 0, 0};  // the score is the key's first component
+    for (std::size_t seen = 1; seen <= 70; ++seen) {
+        const auto values = normal_numbers(seen * size, random);
+        // By so much the largest score, the second and the third are above the others.
+        for (const auto& [first, second, third] : {std::tuple{88.0f, 0.0f, 0.0f}, {400.0f, 200.0f, 100.0f}}) {
+            for (const std::size_t at : {std::size_t{0}, seen / 2, seen - 1}) {
+                std::vector<float> keys(seen * size);
+                keys[(at + 2) % seen * size] = third;
+                keys[(at + 1) % seen * size] = second;
+                keys[at * size] = first;
+                const small_cache cache(size, keys, values);
+                for (const auto set : instruction_sets()) {
+                    const auto found = attend(cache, query, 1, seen, set);
+                    for (std::size_t i = 0; i < size; ++i) {
+                        BOOST_TEST(std::abs(found[i] - values[at * size + i]) < 1e-6f,
+                                   seen << ' ' << at << ' ' << first);
+                    }
                 }
             }
         }

@@ -1,0 +1,153 @@
+"""What became of each mutant, in results.json, and the numbers that the pages state from it."""
+
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERDICTS = ["killed", "survived", "equivalent", "not judged"]
+
+
+class Misfit(Exception):
+    """The list of mutants, the headers, the record or the pages do not belong together."""
+
+
+def digest(*texts):
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
+def identity(mutant):
+    """The header and what is replaced by what: a mutant keeps its verdict when the list is rearranged."""
+    return f"{mutant.header} {digest(*(' '.join(text.split()) for text in (mutant.before, mutant.after)))}"
+
+
+def name_of(test):
+    """As ctest names it."""
+    path = test.relative_to(ROOT / "tests")
+    return f"{path.parts[0]}.{path.stem}"
+
+
+def what_was_judged(mutant, test=None):
+    """Changes with the header or the test that killed the mutant. (What these include is left out: that would change always.)"""
+    files = [ROOT / "include" / "augur" / mutant.header, *([test] if test else [])]
+    return digest(*(file.read_text(encoding="utf-8") for file in files))
+
+
+def commit():
+    """The commit that the headers and tests are of, with a + where they differ from it."""
+
+    def git(*arguments):
+        run = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        return run.stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "include", "tests", ":!tests/mutation")
+    return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+
+
+class Record:
+    """By identity: the verdict; of those judged also date and commit, and of those killed the test (file) and how."""
+
+    def __init__(self, path, mutants):
+        """What the file says of these mutants; others are dropped, and what it does not know is not judged."""
+        self.path = path
+        self.written = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.of = {identity(mutant): self._entry(mutant) for mutant in mutants}
+        if len(self.of) != len(mutants):
+            seen = set()
+            twice = [str(mutant) for mutant in mutants if identity(mutant) in seen or seen.add(identity(mutant))]
+            raise Misfit("mutants.txt: twice in the list:\n" + "\n".join(twice))
+
+    def _entry(self, mutant):
+        if mutant.equivalent:
+            return {"verdict": "equivalent"}
+        known = self.written.get(identity(mutant), {})
+        return known if known.get("verdict") in ("killed", "survived") else {"verdict": "not judged"}
+
+    def killer(self, mutant):
+        """The test file that killed it when it was last judged."""
+        return self.of[identity(mutant)].get("test")
+
+    def stale(self, mutant):
+        """Never judged, survived, or judged with another header or another text of the test that killed it."""
+        entry = self.of[identity(mutant)]
+        if entry["verdict"] == "equivalent":
+            return False
+        test = ROOT / entry["test"] if entry["verdict"] == "killed" else None
+        return not test or not test.is_file() or entry["judged"] != what_was_judged(mutant, test)
+
+    def enter(self, mutant, test, how, at):
+        """`test` killed it, or is None; saved at once, so that a run which is cut off goes on."""
+        entry = {"verdict": "killed" if test else "survived"}
+        if test:
+            entry |= {"test": test.relative_to(ROOT).as_posix(), "how": how, "judged": what_was_judged(mutant, test)}
+        self.of[identity(mutant)] = entry | {"date": datetime.date.today().isoformat(), "commit": at}
+        self.save()
+
+    def text(self):
+        lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in self.of.items()]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def save(self):
+        part = self.path.with_suffix(".part")
+        part.write_text(self.text(), encoding="utf-8")
+        os.replace(part, self.path)
+
+    def counts(self):
+        """By folder and in all: how many mutants there are of each verdict."""
+        table = {}
+        for key, entry in self.of.items():
+            for row in (key.split("/")[0], "all"):
+                table.setdefault(row, dict.fromkeys(VERDICTS, 0))[entry["verdict"]] += 1
+        return {name: table[name] for name in [*sorted(table.keys() - {"all"}), *(["all"] if table else [])]}
+
+    def elsewhere(self, folder):
+        """How many of a folder's mutants were killed by a test of another folder."""
+        killed = [key for key, entry in self.of.items() if entry["verdict"] == "killed" and folder in (key.split("/")[0], "all")]
+        return sum(self.of[key]["test"].split("/")[1] != key.split("/")[0] for key in killed)
+
+    def when(self):
+        dates = sorted(entry["date"] for entry in self.of.values() if "date" in entry)
+        if not dates:
+            return "none judged so far"
+        return f"judged on {dates[0]}" if dates[0] == dates[-1] else f"judged from {dates[0]} to {dates[-1]}"
+
+    def sentence(self):
+        counted = self.counts().get("all", dict.fromkeys(VERDICTS, 0))
+        numbers = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
+        return f"{sum(counted.values())} mutants: {numbers} ({self.when()})"
+
+    def table(self):
+        lines = ["|folder|mutants|killed|of these by another folder's test|survived|equivalent|not judged|", "|-|-|-|-|-|-|-|"]
+        for folder, n in self.counts().items():
+            cells = [sum(n.values()), n["killed"], self.elsewhere(folder), n["survived"], n["equivalent"], n["not judged"]]
+            lines.append(f"|{folder}|" + "|".join(map(str, cells)) + "|")
+        return "\n".join(lines)
+
+
+def restated(page, record):
+    """The page with the record's numbers between its markers."""
+    parts = {"mutants": record.sentence(), "mutants by folder": f"\n{record.table()}\n"}
+    for name, text in parts.items():
+        page = re.sub(f"(<!-- {name} -->).*?(<!-- /{name} -->)", lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
+    return page
+
+
+def state(record, pages):
+    for page in pages:
+        page.write_text(restated(page.read_text(encoding="utf-8"), record), encoding="utf-8")
+
+
+def check(record, pages):
+    """The record is of this list, and every page states its numbers."""
+    if not record.path.is_file() or record.text() != record.path.read_text(encoding="utf-8"):
+        raise Misfit(f"{record.path.name} is not of this list of mutants; mutate.py --state writes it anew")
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        if "<!-- mutants" not in text:
+            raise Misfit(f"{page.name} has no <!-- mutants --> ... <!-- /mutants --> or <!-- mutants by folder --> ...")
+        if restated(text, record) != text:
+            raise Misfit(f"{page.name} states other numbers than {record.path.name}; mutate.py --state writes them: {record.sentence()}")
