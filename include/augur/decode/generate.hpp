@@ -44,7 +44,14 @@ namespace detail {
 template <class Scheme, class Demanded>
 struct keeps_the_guarantee {
     static constexpr bool value = Demanded::template admits<guarantee_of<Scheme>>;
-    static_assert(value,
+    /// All that is missing is that rows are the same however many are computed together.
+    static constexpr bool but_for_numerics = lossless_within_numerics::admits<guarantee_of<Scheme>>;
+    static_assert(value || !but_for_numerics,
+                  "augur::decode::generate<lossless>: this scheme is lossless within numerics, because its target does "
+                  "not promise that its rows are the same however many are computed together; ask for "
+                  "generate<lossless_within_numerics>, or, if its rows are, let the model say "
+                  "`static constexpr bool bitwise_rows = true`");
+    static_assert(value || but_for_numerics,
                   "augur::decode::generate<lossless>: this scheme cannot promise the target's own text or distribution "
                   "(guarantee_of<Scheme> says what it does promise); use a lossless criterion, or ask for less with "
                   "generate<any_guarantee>");

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "augur/backend/device/generate.hpp"
@@ -27,6 +28,18 @@ using resident_mock::law;
 namespace {
 
 constexpr loop_as every_way[] = {loop_as::whole, loop_as::rounds, loop_as::launches};
+
+/// A loop promises no more than its target's rows allow.
+struct without_bitwise_rows : resident_mock::model {
+    using model::model;
+    static constexpr bool bitwise_rows = false;
+};
+template <class Target>
+using promise_of =
+    guarantee_of<speculation_loop<Target, resident_mock::model, policy::fixed_length, accept::rejection_sampling>>;
+static_assert(std::is_same_v<promise_of<resident_mock::model>, guarantee::same_distribution>);
+static_assert(
+    std::is_same_v<promise_of<without_bitwise_rows>, guarantee::within_numerics<guarantee::same_distribution>>);
 
 /// Three lengths by the entropy of each row, as a user would write it for kernels.
 struct by_entropy {
