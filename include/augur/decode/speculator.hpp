@@ -62,6 +62,7 @@ requires(DraftHeads<std::remove_cvref_t<Named>> &&
 template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
 class speculator {
  public:
+    static_assert(detail::check_criterion<Criterion, typename DrafterType::claim_type>::done);
     using drafter_type = DrafterType;
     using target_type = typename detail::held<Target>::type;
     using policy_type = Policy;
@@ -69,9 +70,6 @@ class speculator {
     using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
 
     static_assert(Model<target_type>);
-    static_assert(
-        AcceptanceCriterionFor<Criterion, typename DrafterType::claim_type>,
-        "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or distribution)");
     static_assert(
         shows_rows<DrafterType> || !(includes(needs_of<Policy>, signals::draft_entropy) ||
                                      includes(needs_of<Policy>, signals::draft_confidence)),
