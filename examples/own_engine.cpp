@@ -65,8 +65,8 @@ int main() {
         augur::speculate(augur::draft::prompt_lookup{}, engine, augur::policy::fixed_length{6}, augur::accept::exact{});
     const auto ahead = augur::decode::generate(scheme, prompt, chosen);
 
-    std::cout << ahead.text << '\n'
+    std::cout << ahead.text() << '\n'
               << ahead.counts.rounds() << " passes instead of " << plain.counts.rounds() << ", text "
-              << (ahead.text == plain.text ? "identical" : "different") << '\n';
-    return laws.kept() && ahead.text == plain.text && ahead.counts.rounds() < plain.counts.rounds() ? 0 : 1;
+              << (ahead.text() == plain.text() ? "identical" : "different") << '\n';
+    return laws.kept() && ahead.text() == plain.text() && ahead.counts.rounds() < plain.counts.rounds() ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,14 +30,20 @@ struct options {
 /// A finished decoding.
 template <class Policy>
 struct generation {
-    std::vector<token> tokens{};  ///< generated ids, a stop token included
-    std::string text{};           ///< their text without stop token and stop string; empty without text_of
+    std::vector<token> tokens{};           ///< generated ids, a stop token included
+    std::optional<std::string> written{};  ///< what text() gives; nothing without options::stop.text_of
     finish_reason finish = finish_reason::running;
     std::string detail{};  ///< the stop string that matched, or which logit was invalid
     statistics counts{};
     std::vector<double> log_probabilities{};  ///< one per token, under the target's untransformed rows, when asked for
     Policy policy;                            ///< as the run left it, with what it learned
     std::uint64_t seed = 0;
+
+    /// The tokens' text without stop token and stop string. Throws where no text_of was given: there is none then.
+    std::string text() const {
+        if (!written) augur::detail::fail("there is no text of these ", tokens.size(), " tokens: no text_of was given");
+        return *written;
+    }
 };
 
 namespace detail {
@@ -61,7 +68,7 @@ struct keeps_the_guarantee {
 void finish(auto& made, auto& text) {
     text.stops.text().finish();
     made.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
-    made.text = text.stops.text().text();
+    if (text.stops.has_text()) made.written = text.stops.text().text();
     made.finish = text.finished;
     if (made.finish == finish_reason::stop_string) made.detail = text.stops.text().matched();
     made.counts = std::move(text.counts);
