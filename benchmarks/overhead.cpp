@@ -27,6 +27,7 @@ using namespace augur;
 class timed_model {
  public:
     using sequence_type = llama::host_model::sequence_type;
+    static constexpr bool bitwise_rows = has_bitwise_rows<llama::host_model>;
 
     explicit timed_model(const llama::host_model& model) : model_(&model) {}
     double seconds() const { return seconds_; }

@@ -72,15 +72,15 @@ struct yields {
 };
 
 yields run(const settings& chosen) {
-    using cascade::link;
+    using cascade::model_link;
     const family of(chosen);
     const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length};
     const accept::rejection_sampling exact;
     const accept::rejection_then_fuzzy<divergence> lower{chosen.qualifier_threshold}, upper{chosen.target_threshold};
-    const link first{by_draft, lower}, last{by_qualifier, upper};
-    return {yield(of, cascaded(of.draft, link{by_draft, exact}, of.target), chosen),
-            yield(of, cascaded(of.draft, link{by_draft, upper}, of.target), chosen),
-            yield(of, cascaded(of.draft, link{by_draft, exact}, of.qualifier, last, of.target), chosen),
+    const model_link first{by_draft, lower}, last{by_qualifier, upper};
+    return {yield(of, cascaded(of.draft, model_link{by_draft, exact}, of.target), chosen),
+            yield(of, cascaded(of.draft, model_link{by_draft, upper}, of.target), chosen),
+            yield(of, cascaded(of.draft, model_link{by_draft, exact}, of.qualifier, last, of.target), chosen),
             yield(of, cascaded_as_published(of.draft, first, of.qualifier, last, of.target), chosen),
             yield(of, cascaded(of.draft, first, of.qualifier, last, of.target), chosen)};
 }

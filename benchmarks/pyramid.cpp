@@ -95,19 +95,21 @@ void add(outcome& into, const auto& scheme, const prompt& asked, const decode::o
 
 void run(outcome& into, const configuration& chosen, const family& of, const prompt& asked,
          const decode::options& options) {
-    using cascade::link;
+    using cascade::model_link;
     using policy::fixed_length;
     tune::meter meter;
     const tune::metered last(fuzzy(chosen.target_threshold), meter);
     const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length}, alone{4};
     const auto decoded = [&](const auto& scheme) { add(into, scheme, asked, options, of.target, meter); };
     const auto pyramid = [&](auto inside) {
-        decoded(cascaded(of.draft, link{by_draft, inside}, of.qualifier, link{by_qualifier, last}, of.target));
+        decoded(
+            cascaded(of.draft, model_link{by_draft, inside}, of.qualifier, model_link{by_qualifier, last}, of.target));
     };
     if (chosen.scheme == "plain")
         return decoded(speculate(draft::nothing{}, of.target, fixed_length{0}, accept::coupled{}));
-    if (chosen.scheme == "SD") return decoded(cascaded(of.draft, link{alone, accept::rejection_sampling{}}, of.target));
-    if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, link{alone, last}, of.target));
+    if (chosen.scheme == "SD")
+        return decoded(cascaded(of.draft, model_link{alone, accept::rejection_sampling{}}, of.target));
+    if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target));
     if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{});
     pyramid(fuzzy(chosen.qualifier_threshold));
 }

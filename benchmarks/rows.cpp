@@ -56,6 +56,7 @@ void time_of(const std::string& what, const Body& body) {
 /// Gives the same few rows again and again: a model whose forward pass is free.
 class free_model {
  public:
+    static constexpr bool bitwise_rows = true;
     struct sequence_type {
         std::size_t length = 0;
     };

@@ -1,29 +1,40 @@
-# include/augur/augur.hpp includes every core header but the engines' (backend), the tests' (testing), and those that rest on Eigen,
-# which takes seconds to compile; so it is made, not kept.
-#   cmake -P cmake/umbrella.cmake             writes it
-#   cmake -DCHECK=ON -P cmake/umbrella.cmake  fails if it is not what would be written
+# Headers that include others; they are made, not kept.
+#   include/augur/augur.hpp    every core header but the engines' (backend), the tests' (testing), and those that rest on Eigen, which
+#                              takes seconds to compile
+#   include/augur/testing.hpp  every header of testing
+#
+#   cmake -P cmake/umbrella.cmake             writes them
+#   cmake -DCHECK=ON -P cmake/umbrella.cmake  fails if one is not what would be written
 get_filename_component(include_directory ${CMAKE_CURRENT_LIST_DIR}/../include ABSOLUTE)
-set(umbrella ${include_directory}/augur/augur.hpp)
+
+function(augur_umbrella umbrella comment)
+  set(headers ${ARGN})
+  list(SORT headers)
+  set(text "#pragma once\n// ${comment} Made by cmake/umbrella.cmake.\n\n")
+  foreach(header IN LISTS headers)
+    string(APPEND text "#include \"${header}\"\n")
+  endforeach()
+
+  if(NOT CHECK)
+    file(WRITE ${include_directory}/${umbrella} "${text}")
+    return()
+  endif()
+  set(committed "")
+  if(EXISTS ${include_directory}/${umbrella})
+    file(READ ${include_directory}/${umbrella} committed)
+  endif()
+  if(NOT committed STREQUAL text)
+    message(FATAL_ERROR "include/${umbrella} does not list the headers that are there; write it anew: "
+                        "cmake -P cmake/umbrella.cmake")
+  endif()
+endfunction()
 
 file(GLOB_RECURSE headers RELATIVE ${include_directory} ${include_directory}/augur/*.hpp)
-list(FILTER headers EXCLUDE REGEX "^augur/augur\\.hpp$|/(backend|detail|io|llama|testing)/")
+list(FILTER headers EXCLUDE REGEX "^augur/(augur|testing)\\.hpp$")
+set(testing ${headers})
+list(FILTER testing INCLUDE REGEX "^augur/testing/")
+augur_umbrella(augur/testing.hpp "Everything to test models, drafters, policies, criteria and schemes with." ${testing})
+
+list(FILTER headers EXCLUDE REGEX "/(backend|detail|io|llama|testing)/")
 list(FILTER headers EXCLUDE REGEX "/cascade/(alignment|feature_divergence|gate)\\.hpp$")
-list(SORT headers)
-
-set(text "#pragma once\n// Everything that needs only the standard library. Made by cmake/umbrella.cmake.\n\n")
-foreach(header IN LISTS headers)
-  string(APPEND text "#include \"${header}\"\n")
-endforeach()
-
-if(NOT CHECK)
-  file(WRITE ${umbrella} "${text}")
-  return()
-endif()
-set(committed "")
-if(EXISTS ${umbrella})
-  file(READ ${umbrella} committed)
-endif()
-if(NOT committed STREQUAL text)
-  message(FATAL_ERROR "include/augur/augur.hpp does not list the headers that are there; write it anew: "
-                      "cmake -P cmake/umbrella.cmake")
-endif()
+augur_umbrella(augur/augur.hpp "Everything that needs only the standard library." ${headers})

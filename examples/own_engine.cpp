@@ -2,42 +2,58 @@
 //
 // An engine becomes a Model by naming its cache (sequence_type) and answering six questions. This one is a toy, a table of
 // which letter follows which, but the wrapper around a real engine is the same: `extend` is its forward pass, `truncate`
-// its cache rewind. Rows must not depend on how many are computed together; an engine that cannot promise that says
-// `static constexpr bool bitwise_rows = false`, and its guarantees become "within numerics".
+// its cache rewind. Whatever changes belongs to the sequence, so that one engine serves many texts. An engine whose rows do
+// not depend on how many are computed together says so; one that says nothing gets its guarantees "within numerics".
+// Whether it keeps the laws, `model_laws` finds out.
 
 #include <augur/augur.hpp>
+#include <augur/testing/model_laws.hpp>
 #include <iostream>
 #include <string>
 #include <vector>
 
-struct letter_engine {
-    using sequence_type = std::string;  // what the engine calls a key-value cache
+class letter_engine {
+ public:
+    struct sequence_type {  // what the engine calls a key-value cache, and the rows of its last pass
+        std::string text;
+        std::vector<float> logits;
+    };
+    static constexpr bool bitwise_rows = true;
 
     std::size_t vocabulary_size() const { return 128; }
     std::size_t context_length() const { return 256; }
     sequence_type make_sequence() const { return {}; }
-    std::size_t length(const sequence_type& sequence) const { return sequence.size(); }
+    std::size_t length(const sequence_type& sequence) const { return sequence.text.size(); }
 
     augur::scores extend(sequence_type& sequence, std::span<const augur::token> tokens) const {
-        logits.assign(tokens.size() * 128, -10.0f);
+        if (sequence.text.size() + tokens.size() > context_length()) throw augur::error("the text exceeds the context");
+        sequence.logits.assign(tokens.size() * vocabulary_size(), -10.0f);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
-            sequence.push_back(static_cast<char>(tokens[i]));
-            const std::size_t at = song.find(sequence.back(), sequence.size() % song.size());
-            logits[i * 128 + static_cast<unsigned char>(song[at == std::string::npos ? 0 : (at + 1) % song.size()])] =
-                0;
+            sequence.text.push_back(static_cast<char>(tokens[i]));
+            sequence.logits[i * vocabulary_size() + letter_after(sequence.text)] = 0;
         }
-        return {logits.data(), tokens.size(), 128};
+        return {sequence.logits.data(), tokens.size(), vocabulary_size()};
     }
-    void truncate(sequence_type& sequence, std::size_t length) const { sequence.resize(length); }
+    void truncate(sequence_type& sequence, std::size_t length) const {
+        if (length > sequence.text.size()) throw augur::error("the sequence is shorter than what it is cut to");
+        sequence.text.resize(length);
+    }
 
-    std::string song = "row, row, row your boat, gently down the stream. ";
-    mutable std::vector<float> logits;
+ private:
+    static std::size_t letter_after(const std::string& text) {
+        static const std::string song = "row, row, row your boat, gently down the stream. ";
+        const std::size_t at = song.find(text.back(), text.size() % song.size());
+        return static_cast<unsigned char>(song[at == std::string::npos ? 0 : (at + 1) % song.size()]);
+    }
 };
 
 static_assert(augur::Model<letter_engine>);
 
 int main() {
     const letter_engine engine;
+    const augur::testing::report laws = augur::testing::model_laws(engine);
+    std::cout << laws << '\n';
+
     const std::vector<augur::token> prompt{'r', 'o', 'w', ',', ' '};
     augur::decode::options chosen;
     chosen.sampling.temperature.value = 0;
@@ -49,8 +65,8 @@ int main() {
         augur::speculate(augur::draft::prompt_lookup{}, engine, augur::policy::fixed_length{6}, augur::accept::exact{});
     const auto ahead = augur::decode::generate(scheme, prompt, chosen);
 
-    std::cout << ahead.text << '\n'
+    std::cout << ahead.text() << '\n'
               << ahead.counts.rounds() << " passes instead of " << plain.counts.rounds() << ", text "
-              << (ahead.text == plain.text ? "identical" : "different") << '\n';
-    return ahead.text == plain.text && ahead.counts.rounds() < plain.counts.rounds() ? 0 : 1;
+              << (ahead.text() == plain.text() ? "identical" : "different") << '\n';
+    return laws.kept() && ahead.text() == plain.text() && ahead.counts.rounds() < plain.counts.rounds() ? 0 : 1;
 }

@@ -1,10 +1,12 @@
 // Your own speculation policy: how far to guess.
 //
 // A policy is one function of an observation. It names the signals it needs, and only those are computed. It can never
-// change the output's distribution, so there is nothing to prove: any scheme with it keeps its guarantee.
+// change the output's distribution, so there is nothing to prove: any scheme with it keeps its guarantee. `policy_laws`
+// finds what would make it useless instead: a signal that it reads and does not name is unknown, always.
 
 #include <augur/augur.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/policy_laws.hpp>
 #include <iostream>
 #include <vector>
 
@@ -26,6 +28,9 @@ int main() {
     const bool behaves = policy.length({.drafted = 3, .last_accepted = 4, .path_value = 0.9}) == 6 &&
                          policy.length({.drafted = 3, .last_accepted = 4, .path_value = 0.2}) == 3;
 
+    const augur::testing::report laws = augur::testing::policy_laws(policy);
+    std::cout << laws << '\n';
+
     const auto target = augur::testing::hashed_model(32, 1, 24);
     const auto drafter = augur::testing::hashed_model(32, 1, 20);  // the same preferences, less sure of them
     const std::vector<augur::token> prompt{1};
@@ -42,5 +47,5 @@ int main() {
     const bool same = report("fixed_length{6}  ", augur::speculate(drafter, target, augur::policy::fixed_length{6},
                                                                    augur::accept::coupled{})) &&
                       report("likely_path      ", augur::speculate(drafter, target, policy, augur::accept::coupled{}));
-    return behaves && same ? 0 : 1;
+    return behaves && laws.kept() && same ? 0 : 1;
 }

@@ -64,16 +64,16 @@ run_result run_turns(const scheme_options& resolved, const engine& target, const
 
 run_result run_fuzzy(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request, const auto& last) {
-    using cascade::link;
+    using cascade::model_link;
     if (resolved.scheme == "fsd") {
-        return run_scheme(cascaded(*drafters.draft, link{policy::fixed_length{*resolved.length}, last}, target),
+        return run_scheme(cascaded(*drafters.draft, model_link{policy::fixed_length{*resolved.length}, last}, target),
                           request);
     }
     const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
     const auto with = [&](auto inside) {
-        return run_scheme(
-            cascaded(*drafters.draft, link{by_draft, inside}, *drafters.qualifier, link{by_qualifier, last}, target),
-            request);
+        return run_scheme(cascaded(*drafters.draft, model_link{by_draft, inside}, *drafters.qualifier,
+                                   model_link{by_qualifier, last}, target),
+                          request);
     };
     if (resolved.scheme == "psd_a") return with(accept::rejection_sampling{});
     return with(fuzzy(resolved.thresholds.front()));

@@ -9,7 +9,10 @@
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/testing/criterion_laws.hpp>
+#include <augur/testing/model_laws.hpp>
 #include <cstdio>
+#include <iostream>
 #include <span>
 #include <vector>
 
@@ -22,7 +25,7 @@ constexpr std::size_t vocabulary = 50;
 __global__ void score(const token* tokens, float* logits) {
     const std::size_t i = threadIdx.x, row = blockIdx.x;
     const auto wanted = static_cast<std::size_t>(tokens[row] * 7 + 3) % vocabulary;
-    logits[row * vocabulary + i] = i == wanted ? 5.0f : static_cast<float>((i * 31 + row) % 5) * 0.1f;
+    logits[row * vocabulary + i] = i == wanted ? 5.0f : static_cast<float>((i * 31 + wanted) % 5) * 0.1f;
 }
 
 /// What augur asks of an engine: a Model. Rows of logits do not depend on how many are computed together.
@@ -32,6 +35,7 @@ class engine {
         std::vector<token> tokens;
         std::vector<float> rows;
     };
+    static constexpr bool bitwise_rows = true;
 
     std::size_t vocabulary_size() const { return vocabulary; }
     std::size_t context_length() const { return 1000; }
@@ -39,8 +43,8 @@ class engine {
     std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
     augur::scores extend(sequence_type& s, std::span<const token> tokens) const {
         if (s.tokens.size() + tokens.size() > context_length()) throw augur::error("the context is full");
-        s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
         s.rows = rows_of(tokens).on_host();
+        s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
         return {s.rows.data(), tokens.size(), vocabulary};
     }
     void truncate(sequence_type& s, std::size_t length) const {
@@ -92,6 +96,9 @@ int main() {
         return 77;
     }
     const engine mine;
+    const augur::testing::report laws[] = {augur::testing::model_laws(mine),
+                                           augur::testing::criterion_laws(likely_enough{})};
+    std::cout << laws[0] << '\n' << laws[1] << '\n';
     const auto scheme = augur::speculate(augur::draft::prompt_lookup(1, 4), mine, augur::policy::fixed_length{4},
                                          augur::accept::exact{});
     augur::decode::options options;
@@ -106,4 +113,5 @@ int main() {
     const device::round_judge<likely_enough, device::cuda_system> judge({}, vocabulary, 8, {}, 1);
     judge.judge(rows.data(), device::certain_chain{there.data(), drafted.size()}, 1, 0);
     std::printf("%zu of %zu drafted tokens stand\n", judge.result().accepted, drafted.size());
+    return laws[0].kept() && laws[1].kept() ? 0 : 1;
 }

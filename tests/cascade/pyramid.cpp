@@ -30,16 +30,16 @@ auto law(const auto& scheme) {
 
 BOOST_AUTO_TEST_SUITE(cascade_pyramid)
 
-using cascade::link;
+using cascade::model_link;
 using policy::fixed_length;
 
 BOOST_AUTO_TEST_CASE(the_names_are_what_the_paper_calls_them) {
     const pyramid_options chosen{
         .draft_length = 1, .qualifier_length = 2, .qualifier_threshold = 0.1, .target_threshold = 0.3};
-    const link by_sampling{fixed_length{1}, accept::rejection_sampling{}};
-    const link at_qualifier{fixed_length{1}, accept::fuzzy<total_variation>(0.1)};
-    const link at_target{fixed_length{2}, accept::fuzzy<total_variation>(0.3)};
-    const link of_two{fixed_length{1}, accept::fuzzy<total_variation>(0.3)};
+    const model_link by_sampling{fixed_length{1}, accept::rejection_sampling{}};
+    const model_link at_qualifier{fixed_length{1}, accept::fuzzy<total_variation>(0.1)};
+    const model_link at_target{fixed_length{2}, accept::fuzzy<total_variation>(0.3)};
+    const model_link of_two{fixed_length{1}, accept::fuzzy<total_variation>(0.3)};
     const auto same = [](const auto& named, const auto& composed) {
         static_assert(std::is_same_v<decltype(named), decltype(composed)>);
         return testing::total_variation(law(named), law(composed)) == 0;

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(of_several_reasons_the_first_is_reported) {
         stop_conditions conditions{.max_tokens = max_tokens ? 5u : 6u, .text_of = letter};
         conditions.stop_tokens = {9, stop_token ? 2 : 8};
         conditions.stop_strings = {stop_string ? "c" : "cd"};
-        stop_watcher watcher(conditions, context ? 20 : 21);
+        stop_watcher watcher(conditions, 26, context ? 20 : 21);
         const finish_reason expected = stop_token    ? finish_reason::stop_token
                                        : stop_string ? finish_reason::stop_string
                                        : max_tokens  ? finish_reason::max_tokens
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(reasons_are_listed_in_the_order_in_which_they_are_reported)
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_string_spans_tokens_and_its_text_is_never_released) {
-    stop_watcher watcher({.stop_strings = {"bcd"}, .text_of = letter}, 100);
+    stop_watcher watcher({.stop_strings = {"bcd"}, .text_of = letter}, 26, 100);
     std::string released;
     std::size_t generated = 0;
     finish_reason why = finish_reason::running;
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_stop_string_spans_tokens_and_its_text_is_never_released) 
 }
 
 BOOST_AUTO_TEST_CASE(at_the_end_nothing_is_held_back) {
-    stop_watcher watcher({.max_tokens = 2, .stop_strings = {"abc"}, .text_of = letter}, 100);
+    stop_watcher watcher({.max_tokens = 2, .stop_strings = {"abc"}, .text_of = letter}, 26, 100);
     BOOST_TEST(name_of(watcher.admit(0, 1, 11)) == "running");
     BOOST_TEST(watcher.released() == "");
     BOOST_TEST(name_of(watcher.admit(1, 2, 12)) == "max_tokens");
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(text_is_asked_for_once_per_token_and_never_for_a_stop_token
         asked.push_back(t);
         return letter(t);
     };
-    stop_watcher watcher(conditions, 100);
+    stop_watcher watcher(conditions, 26, 100);
     for (const token t : {3, 3, 1}) BOOST_TEST(name_of(watcher.admit(t, 1, 10)) == "running");
     BOOST_TEST(name_of(watcher.admit(5, 4, 14)) == "stop_token");
     const std::vector<token> expected = {3, 3, 1};
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(text_is_asked_for_once_per_token_and_never_for_a_stop_token
 }
 
 BOOST_AUTO_TEST_CASE(without_text_tokens_and_limits_still_stop) {
-    stop_watcher watcher({.max_tokens = 3, .stop_tokens = {7}}, 100);
+    stop_watcher watcher({.max_tokens = 3, .stop_tokens = {7}}, 26, 100);
     BOOST_TEST(name_of(watcher.admit(1, 1, 11)) == "running");
     BOOST_TEST(name_of(watcher.admit(7, 2, 12)) == "stop_token");
     BOOST_TEST(name_of(watcher.admit(1, 3, 13)) == "max_tokens");
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(without_text_tokens_and_limits_still_stop) {
 BOOST_AUTO_TEST_CASE(room_is_what_both_limits_leave) {
     for (std::size_t max_tokens = 0; max_tokens < 8; ++max_tokens) {
         for (std::size_t context = 0; context < 12; ++context) {
-            const stop_watcher watcher({.max_tokens = max_tokens}, context);
+            const stop_watcher watcher({.max_tokens = max_tokens}, 26, context);
             for (std::size_t generated = 0; generated < 10; ++generated) {
                 const std::size_t length = 4 + generated;
                 std::size_t room = 0;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(room_is_what_both_limits_leave) {
 BOOST_AUTO_TEST_CASE(the_last_token_of_the_room_ends_the_decoding) {
     for (const std::size_t max_tokens : {1u, 3u, 9u}) {
         for (const std::size_t context : {5u, 7u, 30u}) {
-            stop_watcher watcher({.max_tokens = max_tokens}, context);
+            stop_watcher watcher({.max_tokens = max_tokens}, 26, context);
             const std::size_t room = watcher.room(0, 4);
             BOOST_TEST_REQUIRE(room > 0u);
             for (std::size_t n = 1; n <= room; ++n) {
@@ -134,11 +134,23 @@ BOOST_AUTO_TEST_CASE(the_last_token_of_the_room_ends_the_decoding) {
 
 BOOST_AUTO_TEST_CASE(stop_strings_without_text_are_refused) {
     try {
-        const stop_watcher watcher({.stop_strings = {"a", "b"}}, 10);
+        const stop_watcher watcher({.stop_strings = {"a", "b"}}, 26, 10);
         BOOST_TEST(false, "stop strings without text_of were accepted");
     } catch (const augur::error& e) {
         BOOST_TEST(e.what() == std::string("there are 2 stop strings, but no text_of to find them with"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(stop_tokens_outside_the_vocabulary_are_refused) {
+    const auto says = [](const std::string& what) {
+        return [what](const augur::error& e) { return e.what() == what; };
+    };
+    BOOST_CHECK_EXCEPTION(stop_watcher({.stop_tokens = {25, 26}}, 26, 10), augur::error,
+                          says("stop token 1 is 26, but the vocabulary has 26 tokens"));
+    BOOST_CHECK_EXCEPTION(stop_watcher({.stop_tokens = {-1}}, 26, 10), augur::error,
+                          says("stop token 0 is -1, but the vocabulary has 26 tokens"));
+    stop_watcher least({.stop_tokens = {0, 25}}, 26, 10);
+    BOOST_TEST(name_of(least.admit(25, 1, 5)) == "stop_token");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

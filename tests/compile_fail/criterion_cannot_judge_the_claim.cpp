@@ -6,6 +6,7 @@
 
 struct needs_rows {
     using guarantee = augur::guarantee::none;
+    using drawing = augur::draft::sampled;
     augur::decision judge(const augur::distribution&, const augur::drafted_token<augur::distribution>&, auto&) const {
         return augur::decision::accept();
     }

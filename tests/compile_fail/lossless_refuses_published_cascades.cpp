@@ -11,8 +11,9 @@ int main() {
     const auto a = augur::testing::hashed_model(8, 1), b = augur::testing::hashed_model(8, 2);
     const auto c = augur::testing::hashed_model(8, 3);
     const augur::policy::fixed_length two{2};
-    const auto scheme = augur::cascaded_as_published(a, augur::cascade::link{two, fuzzy<augur::measure::kl>{0.4}}, b,
-                                                     augur::cascade::link{two, augur::accept::rejection_sampling{}}, c);
+    const auto scheme =
+        augur::cascaded_as_published(a, augur::cascade::model_link{two, fuzzy<augur::measure::kl>{0.4}}, b,
+                                     augur::cascade::model_link{two, augur::accept::rejection_sampling{}}, c);
     const augur::token prompt[] = {1};
     augur::decode::generate(scheme, prompt);
 }

@@ -1,5 +1,5 @@
 // An engine whose rows depend on how many are computed together keeps any promise up to rounding only, and says so.
-// expected-error {{this scheme cannot promise the target's own text or distribution}}
+// expected-error {{lossless within numerics.*ask for generate<lossless_within_numerics>}}
 // expected-error {{batch_dependent}}
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/decode/generate.hpp"

@@ -136,6 +136,7 @@ template <class M>
 class position_recorder {
  public:
     using sequence_type = typename M::sequence_type;
+    static constexpr bool bitwise_rows = has_bitwise_rows<M>;
     explicit position_recorder(const M& model) : model_(&model) {}
 
     std::size_t vocabulary_size() const { return model_->vocabulary_size(); }

@@ -26,6 +26,7 @@ constexpr std::size_t vocabulary = 700;  // of several chunks
 /// Rows that exist already, by the number of tokens before: models of the tests that make rows allocate them.
 class rows_at_hand {
  public:
+    static constexpr bool bitwise_rows = true;
     struct sequence_type {
         std::size_t length = 0, first = 0, rows = 0;  // of the last pass
     };

@@ -52,7 +52,7 @@ struct fixture {
 
     static void compare(const auto& got, const auto& expected) {
         BOOST_TEST(got.tokens == expected.tokens);
-        BOOST_TEST(got.text == expected.text);
+        BOOST_TEST((got.written == expected.written));
         BOOST_TEST(name_of(got.finish) == name_of(expected.finish));
         BOOST_TEST(got.detail == expected.detail);
         BOOST_TEST(got.counts.committed() == got.tokens.size());
@@ -87,7 +87,7 @@ BOOST_FIXTURE_TEST_CASE(a_stop_token_ends_the_block, fixture) {
     const auto made = everywhere();
     BOOST_TEST(made.tokens == (ids{1, 2, 3, 4, 5}));
     BOOST_TEST((made.finish == finish_reason::stop_token));
-    BOOST_TEST(made.text == "bcde");
+    BOOST_TEST(made.text() == "bcde");
 }
 
 BOOST_FIXTURE_TEST_CASE(stop_strings_are_found_across_block_borders, fixture) {
@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(stop_strings_are_found_across_block_borders, fixture) {
         BOOST_TEST((made.finish == finish_reason::stop_string));
         BOOST_TEST(made.detail == stop);
         const std::string whole = story.substr(1);
-        BOOST_TEST(made.text == whole.substr(0, whole.find(stop)));
+        BOOST_TEST(made.text() == whole.substr(0, whole.find(stop)));
         BOOST_TEST(made.tokens.size() == whole.find(stop) + stop.size());
     }
 }
@@ -105,11 +105,11 @@ BOOST_FIXTURE_TEST_CASE(stop_strings_are_found_across_block_borders, fixture) {
 BOOST_FIXTURE_TEST_CASE(the_earliest_reason_wins, fixture) {
     chosen.stop.stop_tokens = {4};
     chosen.stop.stop_strings = {"cd", "g"};
-    BOOST_TEST(everywhere().text == "b");
+    BOOST_TEST(everywhere().text() == "b");
     chosen.stop.stop_strings = {"g"};
     const auto made = everywhere();
     BOOST_TEST((made.finish == finish_reason::stop_token));
-    BOOST_TEST(made.text == "bcd");
+    BOOST_TEST(made.text() == "bcd");
     chosen.stop.max_tokens = 2;
     BOOST_TEST((everywhere().finish == finish_reason::max_tokens));
 }
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(a_stream_shows_every_token_once_and_all_of_the_text, fix
     const auto made =
         decode::generate(speculate(target, target, policy::fixed_length{4}, accept::exact{}), prompt, chosen);
     BOOST_TEST(seen == made.tokens);
-    BOOST_TEST(text == made.text);
+    BOOST_TEST(text == made.text());
     BOOST_TEST(text.size() == 20u);
 }
 
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(the_stream_can_stop_in_the_middle_of_a_block, fixture) {
         BOOST_TEST(made.tokens.size() == enough);
         BOOST_TEST(seen == enough);
         BOOST_TEST((made.finish == finish_reason::cancelled));
-        BOOST_TEST(made.text == story.substr(1, enough));
+        BOOST_TEST(made.text() == story.substr(1, enough));
     }
 }
 
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_held_back_from_a_cancelled_stream_is_in_the_tex
             decode::generate(speculate(target, target, policy::fixed_length{length}, accept::exact{}), prompt, chosen);
         BOOST_TEST((made.finish == finish_reason::cancelled));
         BOOST_TEST(text == "b");
-        BOOST_TEST(made.text == "bc");
+        BOOST_TEST(made.text() == "bc");
     }
 }
 
@@ -171,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(a_code_point_that_a_cancelled_stream_cuts_is_replaced, f
     chosen.stop.text_of = [](token t) { return t == 2 ? std::string("\xE2\x82") : letter(t); };
     std::size_t seen = 0;
     chosen.on_token = [&](const commit::committed_token&) { return ++seen < 2; };
-    BOOST_TEST(decode::generate(plain(target), prompt, chosen).text == "b\uFFFD");
+    BOOST_TEST(decode::generate(plain(target), prompt, chosen).text() == "b\uFFFD");
 }
 
 BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture) {
@@ -194,6 +194,28 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture
         BOOST_TEST(made.log_probabilities[i] == literal, boost::test_tools::tolerance(1e-5));
         row = wild.extend(sequence, std::span(made.tokens).subspan(i, 1))[0];
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(text_that_was_not_asked_for_is_not_empty_but_refused, fixture) {
+    chosen.stop.max_tokens = 3;
+    BOOST_TEST(decode::generate(plain(target), prompt, chosen).text() == "bcd");
+    chosen.stop.text_of = {};
+    const auto made = decode::generate(plain(target), prompt, chosen);
+    BOOST_TEST(made.tokens == (ids{1, 2, 3}));
+    BOOST_CHECK_EXCEPTION(made.text(), augur::error, [](const augur::error& e) {
+        return e.what() == std::string("there is no text of these 3 tokens: no text_of was given");
+    });
+    chosen.stop.text_of = letter;
+    chosen.stop.max_tokens = 0;  // text, but none yet
+    BOOST_TEST(decode::generate(plain(target), prompt, chosen).text() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(stop_tokens_that_no_row_holds_are_refused, fixture) {
+    chosen.stop.stop_tokens = {static_cast<token>(target.vocabulary_size())};
+    BOOST_CHECK_EXCEPTION(decode::generate(plain(target), prompt, chosen), augur::error, [&](const augur::error& e) {
+        return e.what() == augur::detail::message("stop token 0 is ", target.vocabulary_size(),
+                                                  ", but the vocabulary has ", target.vocabulary_size(), " tokens");
+    });
 }
 
 BOOST_FIXTURE_TEST_CASE(bad_prompts_are_refused_with_their_values, fixture) {

@@ -33,6 +33,26 @@ static_assert(std::is_same_v<guarantee_of<seeded>, guarantee::same_seeded_text>)
 static_assert(std::is_same_v<guarantee_of<decltype(plain(std::declval<mock&>()))>, guarantee::same_seeded_text>);
 static_assert(std::is_same_v<guarantee_of<numeric>, guarantee::within_numerics<guarantee::same_distribution>>);
 static_assert(Lossless<greedy> && Lossless<sampled> && Lossless<seeded> && !Lossless<numeric>);
+/// One that does not say.
+struct silent {
+    using sequence_type = mock::sequence_type;
+    std::size_t vocabulary_size() const;
+    std::size_t context_length() const;
+    sequence_type make_sequence() const;
+    std::size_t length(const sequence_type&) const;
+    scores extend(sequence_type&, std::span<const token>) const;
+    void truncate(sequence_type&, std::size_t) const;
+};
+using unsaid = scheme_t<mock&, silent&, policy::fixed_length, accept::exact>;
+static_assert(std::is_same_v<guarantee_of<unsaid>, guarantee::within_numerics<guarantee::same_greedy_text>>);
+// Who drafts decides nothing about the text, but where a criterion rests on nothing there is nothing to round.
+using drafted = scheme_t<silent&, mock&, policy::fixed_length, accept::rejection_sampling>;
+static_assert(std::is_same_v<guarantee_of<drafted>, guarantee::same_distribution>);
+struct promises_nothing : accept::rejection_sampling {
+    using guarantee = augur::guarantee::none;
+};
+using nothing = scheme_t<mock&, silent&, policy::fixed_length, promises_nothing>;
+static_assert(std::is_same_v<guarantee_of<nothing>, guarantee::none>);
 static_assert(!lossless::admits<guarantee_of<numeric>> && lossless_within_numerics::admits<guarantee_of<numeric>>);
 
 // A model drafts in the way that the criterion asks for.

@@ -1,6 +1,12 @@
 #include "augur/model/concepts.hpp"
 
+#include <augur/model/any_model.hpp>
+#include <augur/testing/costed_model.hpp>
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/faulty_model.hpp>
+#include <augur/testing/model_laws.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "model/smallest.hpp"
@@ -25,6 +31,41 @@ struct batch_dependent : smallest::model {
 };
 static_assert(has_bitwise_rows<smallest::model> && !has_bitwise_rows<batch_dependent>);
 
+// Nothing but the very line is the promise.
+struct says_nothing {};
+struct says_a_number {
+    static constexpr int bitwise_rows = 1;
+};
+struct says_it_of_an_object {
+    bool bitwise_rows = true;
+};
+class says_it_to_itself {
+    static constexpr bool bitwise_rows = true;
+};
+struct misspelt {
+    static constexpr bool bitwise_row = true;
+};
+static_assert(!has_bitwise_rows<says_nothing> && !has_bitwise_rows<says_a_number> &&
+              !has_bitwise_rows<says_it_of_an_object> && !has_bitwise_rows<says_it_to_itself> &&
+              !has_bitwise_rows<misspelt> && !has_bitwise_rows<int>);
+
+// Wrappers say what is inside.
+using plainly = testing::function_model;
+struct unsaid : plainly {
+    using plainly::plainly;
+    static constexpr bool bitwise_rows = false;
+};
+static_assert(has_bitwise_rows<testing::counting_model<plainly>> && !has_bitwise_rows<testing::counting_model<unsaid>>);
+static_assert(has_bitwise_rows<testing::costed_model<plainly>> && !has_bitwise_rows<testing::costed_model<unsaid>>);
+static_assert(has_bitwise_rows<testing::faulty_model> && has_bitwise_rows<testing::tree_mock> &&
+              has_bitwise_rows<testing::hidden_state_mock> && has_bitwise_rows<testing::split_mock> &&
+              has_bitwise_rows<testing::batch_mock> && has_bitwise_rows<model::any_model>);
+static_assert(
+    std::is_same_v<guarantee_on_rows_of<plainly, guarantee::same_distribution>, guarantee::same_distribution>);
+static_assert(std::is_same_v<guarantee_on_rows_of<unsaid, guarantee::same_distribution>,
+                             guarantee::within_numerics<guarantee::same_distribution>>);
+static_assert(std::is_same_v<guarantee_on_rows_of<unsaid, guarantee::none>, guarantee::none>);
+
 BOOST_AUTO_TEST_CASE(a_kept_path_equals_a_sequence) {
     const smallest::tree_model model;
     auto tree = model.make_sequence();
@@ -39,7 +80,21 @@ BOOST_AUTO_TEST_CASE(a_kept_path_equals_a_sequence) {
     model.keep(tree, path);
     const std::vector<token> same{4, 5};
     model.extend(chain, same);
-    BOOST_TEST(tree == chain);
+    BOOST_TEST(tree.tokens == chain.tokens);
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_models_keep_the_laws) {
+    const auto keeps = [](const auto& model, std::size_t laws) {
+        const auto r = testing::model_laws(model);
+        BOOST_TEST(r.kept(), r);
+        BOOST_TEST(r.checked.size() == laws);
+    };
+    keeps(smallest::model{}, 7);
+    keeps(smallest::tree_model{}, 9);
+    keeps(smallest::hidden_state_model{}, 8);
+    keeps(smallest::prefilling_model{}, 9);
+    keeps(smallest::split_model{}, 9);
+    keeps(smallest::batch_model{}, 8);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

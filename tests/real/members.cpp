@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(its_family_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {
-    using cascade::link;
+    using cascade::model_link;
     const auto draft = llama::load_draft(family / "draft.gguf", target());
     const auto exit = llama::load_exit(family / "exit.gguf", target(), 15);
     const auto qualifier = llama::load_qualifier(family / "qualifier.gguf", target());
-    const link loose{policy::fixed_length{3}, accept::fuzzy<measure::total_variation>{0.4}};
-    const link strict{policy::fixed_length{6}, accept::rejection_sampling{}};
+    const model_link loose{policy::fixed_length{3}, accept::fuzzy<measure::total_variation>{0.4}};
+    const model_link strict{policy::fixed_length{6}, accept::rejection_sampling{}};
     decode::options chosen;
     chosen.stop.max_tokens = 40;
     chosen.sampling.temperature.value = 0;

@@ -3,8 +3,12 @@
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/policy/learned_bins.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
 
 #include "every_law.hpp"
 
@@ -67,9 +71,136 @@ struct looks_at_the_clock {
     std::size_t length(const observation&) const { return learned; }
 };
 
+/// By one signal.
+template <signals Read>
+bool is_confident(const observation& seen) {
+    if (Read == signals::draft_entropy) return seen.first_draft_entropy_nats < 1;
+    if (Read == signals::target_entropy) return seen.target_entropy_nats < 1;
+    if (Read == signals::draft_confidence) return seen.path_value > 0.5;
+    return seen.match_length > 2;
+}
+
+/// Reads a signal that it does not declare: in a decoding it drafts nothing, for the signal is never there.
+template <signals Read, signals Declared = signals::none>
+struct reads_undeclared {
+    static constexpr signals needs = Declared;
+    std::size_t length(const observation& seen) const { return is_confident<Read>(seen) ? 4 : 0; }
+};
+
+/// Reads it only when it learns.
+struct learns_from_undeclared {
+    double entropy = 0;
+    void learn(const outcome& happened) { entropy += happened.decided_on.target_entropy_nats; }
+    std::size_t length(const observation&) const { return entropy > 1 ? 3 : 1; }
+};
+
+/// Was told that entropy is to come, and ends the draft before it has.
+template <signals Used = signals::draft_entropy>
+struct does_not_wait {
+    static constexpr signals uses = Used;
+    std::size_t length(const observation& seen) const { return is_confident<Used>(seen) ? 4 : 0; }
+};
+
+/// The same, mended: "go on, and ask again".
+template <signals Used = signals::draft_entropy>
+struct waits : does_not_wait<Used> {
+    std::size_t length(const observation& seen) const {
+        return seen.pending != signals::none ? 4 : does_not_wait<Used>::length(seen);
+    }
+};
+
+/// Looks at a row now and then only, which is its own affair.
+struct looks_now_and_then : does_not_wait<> {
+    std::size_t length(const observation& seen) const {
+        if (includes(seen.pending, signals::draft_entropy)) return seen.round % 16 == 15 ? 1 : 0;
+        return does_not_wait<>::length(seen);
+    }
+};
+
+/// Waits for matches, but not for rows.
+struct waits_for_one_of_two {
+    static constexpr signals uses = signals::match_length | signals::draft_entropy;
+    std::size_t length(const observation& seen) const {
+        if (includes(seen.pending, signals::match_length)) return 4;
+        return seen.match_length > 2 && !includes(seen.pending, signals::draft_entropy) ? 4
+               : seen.draft_entropy_nats < 1                                            ? 2
+                                                                                        : 0;
+    }
+};
+
+template <class Policy>
+std::string broken_by(const Policy& policy, std::string_view law) {
+    for (const testing::violation& v : policy_laws(policy).broken) {
+        if (v.law == law) return v.what;
+    }
+    return "";
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_is_read_but_not_declared_is_named) {
+    const auto names = [](const auto& policy, const std::string& signal) {
+        const auto found = broken_by(policy, "undeclared signals change nothing");
+        BOOST_TEST(
+            found.find("it reads " + signal + ", which is neither in `needs` nor in `uses`") != std::string::npos,
+            found);
+    };
+    using enum signals;
+    names(reads_undeclared<draft_entropy>{}, "draft_entropy");
+    names(reads_undeclared<target_entropy>{}, "target_entropy");
+    names(reads_undeclared<draft_confidence>{}, "draft_confidence");
+    names(reads_undeclared<match_length>{}, "match_length");
+    names(reads_undeclared<draft_entropy, draft_confidence | target_entropy>{}, "draft_entropy");
+    names(learns_from_undeclared{}, "target_entropy");
+    keeps(reads_undeclared<draft_entropy, draft_entropy>{});
+    keeps(reads_undeclared<target_entropy, target_entropy>{});
+    keeps(reads_undeclared<draft_confidence, draft_confidence>{});
+    keeps(reads_undeclared<match_length, match_length>{});
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_is_used_is_waited_for) {
+    using enum signals;
+    const auto found = broken_by(does_not_wait<>{}, "what is used is waited for");
+    BOOST_TEST(found.find("it uses draft_entropy, but answers 0 wherever that is pending") != std::string::npos, found);
+    BOOST_TEST(policy_laws(does_not_wait<draft_confidence>{}).breaks("what is used is waited for"));
+    BOOST_TEST(policy_laws(does_not_wait<match_length>{}).breaks("what is used is waited for"));
+    const auto of_two = broken_by(waits_for_one_of_two{}, "what is used is waited for");
+    BOOST_TEST(of_two.find("it uses draft_entropy") != std::string::npos, of_two);
+    keeps(waits<>{});
+    keeps(waits<draft_confidence>{});
+    keeps(waits<match_length>{});
+    keeps(looks_now_and_then{});
+    // What it shows of itself in a decoding: no draft, ever.
+    const auto model = testing::hashed_model(6, 1);
+    const auto drafted = [&](const auto& policy) {
+        return decode::generate(speculate(model, model, policy, accept::coupled{}), std::vector<token>{1})
+            .counts.stages.back()
+            .drafted;
+    };
+    BOOST_TEST(drafted(does_not_wait<>{}) == 0u);
+    BOOST_TEST(drafted(reads_undeclared<draft_entropy>{}) == 0u);
+    BOOST_TEST(drafted(waits<>{}) > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_that_never_drafts_is_noted) {
+    const auto notes = [](const auto& policy) {
+        const auto r = policy_laws(policy);
+        BOOST_TEST(r.kept(), r);
+        return r.notes.size();
+    };
+    BOOST_TEST(notes(policy::fixed_length{0}) == 1u);
+    BOOST_TEST(notes(policy::fixed_length{1}) == 0u);
+    BOOST_TEST(notes(policy::cost_aware{}) == 0u);
+    BOOST_TEST(notes(policy::learned_bins{}) == 0u);
+    std::ostringstream out;
+    out << policy_laws(policy::fixed_length{0});
+    BOOST_TEST(out.str().find("\n  note: drafts nothing (0 on every observation") != std::string::npos, out.str());
+}
+
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_policy) {
     every_law::watch all;
     all.holds(policy_laws(policy::entropy_bins{}));
+    all.holds(policy_laws(policy::cost_aware{}));
+    all.breaks(policy_laws(reads_undeclared<signals::target_entropy>{}), "undeclared signals change nothing");
+    all.breaks(policy_laws(does_not_wait<>{}), "what is used is waited for");
     all.breaks(policy_laws(counts_questions{}), "equal observations, equal lengths");
     all.breaks(policy_laws(refuses_nan{}), "every observation has an answer");
     all.breaks(policy_laws(shares_memory{}), "a copy learns apart");

@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(heads_on_the_targets_states) {
 }
 
 BOOST_AUTO_TEST_CASE(cascades) {
-    using cascade::link;
-    const link exact{policy::fixed_length{1}, accept::rejection_sampling{}};
-    const link near{two, accept::fuzzy<measure::total_variation>{0.3}};
-    agrees(cascaded(smaller, near, drafter, link{two, accept::rejection_sampling{}}, target));
+    using cascade::model_link;
+    const model_link exact{policy::fixed_length{1}, accept::rejection_sampling{}};
+    const model_link near{two, accept::fuzzy<measure::total_variation>{0.3}};
+    agrees(cascaded(smaller, near, drafter, model_link{two, accept::rejection_sampling{}}, target));
     agrees(cascaded(smaller, exact, drafter, near, target));
 }
 

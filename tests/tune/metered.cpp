@@ -17,7 +17,7 @@ namespace tt = boost::test_tools;
 
 BOOST_AUTO_TEST_SUITE(tune_metered)
 
-using cascade::link;
+using cascade::model_link;
 
 /// One judgement: the meter afterwards.
 template <class Criterion>
@@ -51,7 +51,7 @@ auto decoded(const Criterion& criterion) {
     const auto draft = testing::hashed_model(8, 1, 2), target = testing::hashed_model(8, 2, 2);
     decode::options options{.seed = 4};
     options.stop.max_tokens = 400;
-    return decode::generate<any_guarantee>(cascaded(draft, link{policy::fixed_length{3}, criterion}, target),
+    return decode::generate<any_guarantee>(cascaded(draft, model_link{policy::fixed_length{3}, criterion}, target),
                                            std::vector<token>{1}, options);
 }
 

@@ -103,7 +103,8 @@ BOOST_AUTO_TEST_CASE(a_cascade_takes_the_time_that_is_predicted) {
     const testing::costed_model target(large, {.pass = 1.0 / 60}, clock);
     const testing::costed_model qualifier(testing::noisy_model(large, 0.1), {.pass = 1.0 / 120}, clock);
     const testing::costed_model small(testing::noisy_model(large, 0.25), {.pass = 1.0 / 300}, clock);
-    const cascade::link lower{fixed_length{3}, rejection_sampling{}}, upper{fixed_length{8}, rejection_sampling{}};
+    const cascade::model_link lower{fixed_length{3}, rejection_sampling{}},
+        upper{fixed_length{8}, rejection_sampling{}};
     const auto scheme = cascaded(small, lower, qualifier, upper, target);
     decode::options chosen;
     chosen.stop.max_tokens = 2000;

@@ -26,7 +26,7 @@ using exact_guarantees =
 using all_guarantees =
     list<same_greedy_text, same_seeded_text, same_distribution, bounded, minimum_probability, none,
          within_numerics<same_greedy_text>, within_numerics<same_seeded_text>, within_numerics<same_distribution>,
-         within_numerics<bounded>, within_numerics<minimum_probability>, within_numerics<none>>;
+         within_numerics<bounded>, within_numerics<minimum_probability>>;
 
 template <class A, class B>
 constexpr bool same = std::is_same_v<A, B>;
@@ -72,11 +72,23 @@ static_assert(list<same_greedy_text, same_seeded_text, same_distribution>::all([
 // Rounding in one part is rounding in the whole.
 static_assert(exact_guarantees::all([]<class A>() {
     return exact_guarantees::all([]<class B>() {
-        using whole = within_numerics<meet_t<A, B>>;
+        using whole = up_to_rounding_t<meet_t<A, B>>;
         return same<meet_t<within_numerics<A>, B>, whole> &&
                same<meet_t<within_numerics<A>, within_numerics<B>>, whole>;
     });
 }));
+
+// It is rounding once, and nothing rounded is nothing.
+static_assert(same<up_to_rounding_t<bounded>, within_numerics<bounded>>);
+static_assert(same<up_to_rounding_t<within_numerics<bounded>>, within_numerics<bounded>>);
+static_assert(same<up_to_rounding_t<none>, none> && same<up_to_rounding_t<within_numerics<none>>, none>);
+static_assert(same<meet_t<within_numerics<bounded>, minimum_probability>, none>);
+static_assert(same<meet_t<within_numerics<none>, same_seeded_text>, none>);
+
+static_assert(all_guarantees::all([]<class A>() { return augur::Guarantee<A>; }));
+static_assert(augur::Guarantee<within_numerics<none>>);
+static_assert(!augur::Guarantee<int> && !augur::Guarantee<void> && !augur::Guarantee<scheme<none>> &&
+              !augur::Guarantee<within_numerics<scheme<none>>>);
 
 static_assert(list<same_greedy_text, same_seeded_text, same_distribution>::all([]<class A>() {
     return augur::Lossless<scheme<A>> && !augur::Lossless<scheme<within_numerics<A>>> && augur::lossless::admits<A> &&
@@ -93,14 +105,27 @@ static_assert(same<augur::guarantee_of<const scheme<none>&>, none>);
 static_assert(!augur::Lossless<int>);
 
 BOOST_AUTO_TEST_CASE(names_tell_guarantees_apart) {
-    const std::string_view names[] = {same_greedy_text::name,     same_seeded_text::name,
-                                      same_distribution::name,    bounded::name,
-                                      minimum_probability::name,  none::name,
-                                      within_numerics<none>::name};
+    const std::string_view names[] = {same_greedy_text::name,
+                                      same_seeded_text::name,
+                                      same_distribution::name,
+                                      bounded::name,
+                                      minimum_probability::name,
+                                      none::name,
+                                      within_numerics<same_greedy_text>::name,
+                                      within_numerics<same_seeded_text>::name,
+                                      within_numerics<same_distribution>::name,
+                                      within_numerics<bounded>::name,
+                                      within_numerics<minimum_probability>::name};
     for (std::size_t i = 0; i < std::size(names); ++i) {
         BOOST_TEST(!names[i].empty());
         for (std::size_t j = 0; j < i; ++j) BOOST_TEST(names[i] != names[j]);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_within_numerics_says_what_is_inside) {
+    BOOST_TEST(within_numerics<same_distribution>::name == "same distribution as plain sampling, within numerics");
+    BOOST_TEST(within_numerics<bounded>::name == "bounded divergence per token, within numerics");
+    BOOST_TEST(within_numerics<none>::name == "none");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,10 +18,11 @@ namespace detail {
 using any_draws = position_draws<random::philox_chooser>;
 }  // namespace detail
 
-/// `using guarantee = ...`: what decoding with this criterion promises.
+/// `using guarantee = ...`: what decoding with this criterion promises, one of guarantee::*.
 template <class C>
 concept StatesGuarantee = requires {
     typename C::guarantee;
+    requires Guarantee<typename C::guarantee>;
 };
 
 /// `judge(target, drafted, draws) const` returns a decision: the drafted token stands, or another takes its place.
@@ -60,5 +61,42 @@ concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
 /// A criterion for at least one kind of claim.
 template <class C>
 concept AcceptanceCriterion = AcceptanceCriterionFor<C, point_mass> || AcceptanceCriterionFor<C, distribution>;
+
+namespace detail {
+
+/// Says in one sentence what a criterion lacks to judge tokens with this claim: the first that is missing.
+template <class C, class Claim>
+struct check_criterion {
+    static constexpr bool judges = AcceptanceCriterionFor<C, Claim>;
+    static constexpr bool complete = StatesGuarantee<C> && DrawsToken<C>;
+    static constexpr bool judge_returns = requires(const C& criterion, const distribution& target,
+                                                   const drafted_token<Claim>& drafted, any_draws& draws) {
+        criterion.judge(target, drafted, draws);
+    };
+    static constexpr bool names_drawing = requires { typename C::drawing; };
+    static constexpr bool lacks_drawing =
+        std::same_as<Claim, point_mass> && !names_drawing && AcceptanceCriterionFor<C, distribution>;
+
+    static_assert(StatesGuarantee<C>,
+                  "augur::speculate: this criterion has to say what it promises, as one of augur::guarantee::*; "
+                  "`using guarantee = augur::guarantee::none` promises nothing");
+    static_assert(DrawsToken<C> || !StatesGuarantee<C>,
+                  "augur::speculate: this criterion needs `draw(target, draws) const`, which returns the token that "
+                  "follows where nothing was drafted");
+    static_assert(judges || !complete || !judge_returns,
+                  "augur::speculate: this criterion's `judge` has to return an augur::decision, decision::accept() or "
+                  "decision::replace_with(token); a bool does not say which token takes a rejected one's place");
+    static_assert(judges || !complete || judge_returns || !lacks_drawing,
+                  "augur::speculate: this criterion judges drawn tokens only, but it names no `drawing`, without which "
+                  "a model drafts by arg max; add `using drawing = augur::draft::sampled` to it (this drafter claims "
+                  "point_mass)");
+    static_assert(judges || !complete || judge_returns || lacks_drawing,
+                  "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or "
+                  "distribution): it has no `judge(target, drafted, draws) const` for such tokens, nor a `judge_block` "
+                  "that returns an augur::verdict");
+    static constexpr bool done = true;
+};
+
+}  // namespace detail
 
 }  // namespace augur

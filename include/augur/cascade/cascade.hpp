@@ -13,14 +13,15 @@
 namespace augur {
 namespace cascade {
 
-/// Between two models: how many tokens the cheaper one hands up at a time, and which of them may stand.
+/// A link, between two models: how many tokens the cheaper one hands up at a time, and which of them may stand.
+/// (Not `link`, which is a function of POSIX.)
 template <SpeculationPolicy Policy, AcceptanceCriterion Criterion>
-struct link {
+struct model_link {
     Policy policy;
     Criterion criterion;
 };
 template <class Policy, class Criterion>
-link(Policy, Criterion) -> link<Policy, Criterion>;
+model_link(Policy, Criterion) -> model_link<Policy, Criterion>;
 
 }  // namespace cascade
 
@@ -54,8 +55,9 @@ void check_each_once(const Parts&... parts) {
 
 }  // namespace detail
 
-/// cascaded(cheapest, link, next, link, ..., best): the cheapest drafts for the next, what that one lets stand is its draft for the
-/// one after it, and so on; the last verifies all. The cheapest is a model or any drafter. With two models it is speculate.
+/// cascaded(cheapest, model_link, next, model_link, ..., best): the cheapest drafts for the next, what that one lets
+/// stand is its draft for the one after it, and so on; the last verifies all. The cheapest is a model or any drafter.
+/// With two models it is speculate.
 /// Guarantee: the last link's, whatever the others do, because each token is judged by the row that it was drawn from.
 /// Models given as lvalues are referred to, rvalues are kept. Throws where two models differ in vocabulary or are one and the same.
 template <class... Parts>

@@ -38,11 +38,11 @@ inline const pyramid_options& checked(const pyramid_options& chosen) {
 
 template <measure::Divergence D>
 auto fuzzy_link(std::size_t length, double threshold) {
-    return cascade::link{policy::fixed_length{length}, accept::fuzzy<D>(threshold)};
+    return cascade::model_link{policy::fixed_length{length}, accept::fuzzy<D>(threshold)};
 }
 
 inline auto sampling_link(std::size_t length) {
-    return cascade::link{policy::fixed_length{length}, accept::rejection_sampling{}};
+    return cascade::model_link{policy::fixed_length{length}, accept::rejection_sampling{}};
 }
 
 }  // namespace pyramid_parts

@@ -54,7 +54,7 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
           policy(scheme.policy()),
           writer(scheme.options().first),
           transform(std::move(sampling), scheme.vocabulary_size()),
-          stops(std::move(conditions), scheme.context_length()),
+          stops(std::move(conditions), scheme.vocabulary_size(), scheme.context_length()),
           chooser(std::move(with)) {
         const std::size_t room = stops.room(0, committed.size());
         committed.reserve(committed.size() + std::min(room, most_reserved));

@@ -51,17 +51,24 @@ namespace commit {
 
 struct stop_conditions {
     std::size_t max_tokens = 128;
-    std::vector<token> stop_tokens{};
+    std::vector<token> stop_tokens{};         ///< of the vocabulary
     std::vector<std::string> stop_strings{};  ///< need text_of
-    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw.
+    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw. Without it there are
+    /// tokens only: no stop strings, no text.
     std::function<std::string(token)> text_of{};
 };
 
 /// Watches the committed tokens of one decoding.
 class stop_watcher {
  public:
-    stop_watcher(stop_conditions conditions, std::size_t context_length)
+    /// Refuses stop tokens that no model of this vocabulary could give, and stop strings without text.
+    stop_watcher(stop_conditions conditions, std::size_t vocabulary_size, std::size_t context_length)
         : conditions_(std::move(conditions)), context_length_(context_length), text_(conditions_.stop_strings) {
+        for (std::size_t i = 0; i < conditions_.stop_tokens.size(); ++i) {
+            const token stop = conditions_.stop_tokens[i];
+            if (stop >= 0 && static_cast<std::size_t>(stop) < vocabulary_size) continue;
+            detail::fail("stop token ", i, " is ", stop, ", but the vocabulary has ", vocabulary_size, " tokens");
+        }
         if (!conditions_.stop_strings.empty() && !conditions_.text_of) {
             detail::fail("there are ", conditions_.stop_strings.size(),
                          " stop strings, but no text_of to find them with");
@@ -84,6 +91,8 @@ class stop_watcher {
                         context_length_ - std::min(length, context_length_));
     }
 
+    /// Whether tokens have text at all.
+    bool has_text() const { return static_cast<bool>(conditions_.text_of); }
     text_stream& text() { return text_; }
     const text_stream& text() const { return text_; }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,14 +30,20 @@ struct options {
 /// A finished decoding.
 template <class Policy>
 struct generation {
-    std::vector<token> tokens{};  ///< generated ids, a stop token included
-    std::string text{};           ///< their text without stop token and stop string; empty without text_of
+    std::vector<token> tokens{};           ///< generated ids, a stop token included
+    std::optional<std::string> written{};  ///< what text() gives; nothing without options::stop.text_of
     finish_reason finish = finish_reason::running;
     std::string detail{};  ///< the stop string that matched, or which logit was invalid
     statistics counts{};
     std::vector<double> log_probabilities{};  ///< one per token, under the target's untransformed rows, when asked for
     Policy policy;                            ///< as the run left it, with what it learned
     std::uint64_t seed = 0;
+
+    /// The tokens' text without stop token and stop string. Throws where no text_of was given: there is none then.
+    std::string text() const {
+        if (!written) augur::detail::fail("there is no text of these ", tokens.size(), " tokens: no text_of was given");
+        return *written;
+    }
 };
 
 namespace detail {
@@ -44,7 +51,14 @@ namespace detail {
 template <class Scheme, class Demanded>
 struct keeps_the_guarantee {
     static constexpr bool value = Demanded::template admits<guarantee_of<Scheme>>;
-    static_assert(value,
+    /// All that is missing is that rows are the same however many are computed together.
+    static constexpr bool but_for_numerics = lossless_within_numerics::admits<guarantee_of<Scheme>>;
+    static_assert(value || !but_for_numerics,
+                  "augur::decode::generate<lossless>: this scheme is lossless within numerics, because its target does "
+                  "not promise that its rows are the same however many are computed together; ask for "
+                  "generate<lossless_within_numerics>, or, if its rows are, let the model say "
+                  "`static constexpr bool bitwise_rows = true`");
+    static_assert(value || but_for_numerics,
                   "augur::decode::generate<lossless>: this scheme cannot promise the target's own text or distribution "
                   "(guarantee_of<Scheme> says what it does promise); use a lossless criterion, or ask for less with "
                   "generate<any_guarantee>");
@@ -54,7 +68,7 @@ struct keeps_the_guarantee {
 void finish(auto& made, auto& text) {
     text.stops.text().finish();
     made.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
-    made.text = text.stops.text().text();
+    if (text.stops.has_text()) made.written = text.stops.text().text();
     made.finish = text.finished;
     if (made.finish == finish_reason::stop_string) made.detail = text.stops.text().matched();
     made.counts = std::move(text.counts);

@@ -87,7 +87,7 @@ struct session {
           drafter_state(scheme.drafter().make_state()),
           policy(scheme.policy()),
           transform(std::move(sampling), scheme.target().vocabulary_size()),
-          stops(std::move(conditions), scheme.target().context_length()),
+          stops(std::move(conditions), scheme.target().vocabulary_size(), scheme.target().context_length()),
           chooser(std::move(with)) {
         if constexpr (requires { scheme.criterion().check(transform.chosen()); }) {
             scheme.criterion().check(transform.chosen());

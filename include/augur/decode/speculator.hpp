@@ -29,9 +29,6 @@ requires requires {
 }
 struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> {};
 
-template <class M, class G>
-using with_numerics_of = std::conditional_t<has_bitwise_rows<M>, G, guarantee::within_numerics<G>>;
-
 /// What a criterion promises, unless it would rest on rows that tokens were not drawn from (draft/stage.hpp).
 template <class D, class Criterion>
 struct promise_on : std::type_identity<typename Criterion::guarantee> {};
@@ -65,16 +62,14 @@ requires(DraftHeads<std::remove_cvref_t<Named>> &&
 template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
 class speculator {
  public:
+    static_assert(detail::check_criterion<Criterion, typename DrafterType::claim_type>::done);
     using drafter_type = DrafterType;
     using target_type = typename detail::held<Target>::type;
     using policy_type = Policy;
     using criterion_type = Criterion;
-    using guarantee = detail::with_numerics_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
+    using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
 
     static_assert(Model<target_type>);
-    static_assert(
-        AcceptanceCriterionFor<Criterion, typename DrafterType::claim_type>,
-        "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or distribution)");
     static_assert(
         shows_rows<DrafterType> || !(includes(needs_of<Policy>, signals::draft_entropy) ||
                                      includes(needs_of<Policy>, signals::draft_confidence)),

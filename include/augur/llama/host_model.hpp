@@ -45,6 +45,7 @@ struct load_options {
 /// several threads take turns.
 class host_model {
  public:
+    static constexpr bool bitwise_rows = true;
     using sequence_type = sequence;
 
     /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it

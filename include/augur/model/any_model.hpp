@@ -55,6 +55,8 @@ class basic_any_model {
     using any_criterion = std::variant<std::monostate, Criteria...>;
 
  public:
+    static constexpr bool bitwise_rows = true;
+
     /// Belongs to the model that made it.
     class sequence_type {
      public:
@@ -94,8 +96,10 @@ class basic_any_model {
     requires(!std::same_as<held_type<Source>, basic_any_model> &&
              Erasable<held_type<Source>>) explicit basic_any_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
-        static_assert(has_bitwise_rows<held_type<Source>>,
-                      "augur::model::any_model: this model's rows depend on how many are computed together");
+        static_assert(
+            has_bitwise_rows<held_type<Source>>,
+            "augur::model::any_model: this model does not promise that its rows are the same however many are "
+            "computed together; if they are, it says `static constexpr bool bitwise_rows = true`");
     }
 
     std::size_t vocabulary_size() const { return held_->vocabulary_size(); }

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include "augur/types/guarantee.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
 
@@ -62,8 +64,9 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 
 /// Scores tokens after a prefix and can take them back. A model is immutable weights; the caller owns its sequences.
 /// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
-/// Laws:   extending by a and then by b gives the rows of extending by a and b at once, bit for bit (a model that cannot
-///         promise this says `static constexpr bool bitwise_rows = false`, and its guarantees are then within numerics);
+/// Laws:   extending by a and then by b gives the rows of extending by a and b at once: up to rounding, or bit for bit
+///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model that
+///         does not say so is within numerics;
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
 ///         rows stay valid until the same sequence is extended again.
@@ -147,14 +150,18 @@ concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequenc
     { model.hidden(std::as_const(sequence)) } -> LogitRows;
 };
 
-/// True unless the model declares that its rows depend on how many are computed together.
+/// The model promises aloud that its rows do not depend on how many are computed together:
+/// `static constexpr bool bitwise_rows = true`. One that says nothing promises nothing.
 template <class M>
-inline constexpr bool has_bitwise_rows = [] {
-    if constexpr (requires { M::bitwise_rows; }) {
-        return static_cast<bool>(M::bitwise_rows);
-    } else {
-        return true;
-    }
-}();
+concept PromisesBitwiseRows = requires {
+    { M::bitwise_rows } -> std::same_as<const bool&>;
+    requires M::bitwise_rows;
+};
+template <class M>
+inline constexpr bool has_bitwise_rows = PromisesBitwiseRows<M>;
+
+/// What is left of a promise that rests on the rows of `M`.
+template <class M, class G>
+using guarantee_on_rows_of = std::conditional_t<has_bitwise_rows<M>, G, guarantee::up_to_rounding_t<G>>;
 
 }  // namespace augur

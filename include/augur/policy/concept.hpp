@@ -21,12 +21,16 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
 ///         fewer tokens than the answer are drafted.
 ///         Optional: `static constexpr signals needs` (default none), without which it does not compile;
 ///         `static constexpr signals uses` (default none), shown where the drafter has them: then it is asked before
-///         drafting, too, with those that are to come in observation::pending. No other signals are computed;
+///         drafting, too, with those that are to come in observation::pending; an answer of 0 there ends the draft before
+///         they are known, any other means "ask again". No other signals are computed: what is in neither is NaN (or 0
+///         matched), always, and a policy that reads it decides on that in silence;
 ///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round.
 /// Laws:   equal policies and equal observations, equal lengths; 0 means plain decoding, never an error;
-///         any double in an observation, NaN and infinity included, has an answer.
+///         any double in an observation, NaN and infinity included, has an answer;
+///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
+///         Suite: testing::policy_laws, which finds all of these.
 /// Cannot change the output's distribution; only acceptance can.
 /// Models: policy::fixed_length, policy::entropy_bins. Smallest: tests/policy/concept.cpp.
 template <class P>

@@ -42,6 +42,7 @@ constexpr std::string_view name_of(fault what) {
 class faulty_model {
  public:
     using sequence_type = mock_sequence;
+    static constexpr bool bitwise_rows = has_bitwise_rows<function_model>;
 
     faulty_model(function_model model, fault what, std::size_t at)
         : model_(std::move(model)), what_(what), at_(at), calls_(std::make_shared<std::size_t>(0)) {}

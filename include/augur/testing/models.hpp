@@ -30,6 +30,7 @@ class function_model {
     /// Fills `row` (vocabulary_size logits) with what follows `before`, which holds at least one token.
     using row_function = std::function<void(std::span<const token> before, std::span<float> row)>;
     using sequence_type = mock_sequence;
+    static constexpr bool bitwise_rows = true;
 
     function_model(std::size_t vocabulary_size, std::size_t context_length, row_function rows)
         : vocabulary_size_(vocabulary_size), context_length_(context_length), rows_(std::move(rows)) {}

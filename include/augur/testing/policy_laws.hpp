@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/decode/generate.hpp"
@@ -15,6 +14,7 @@
 #include "augur/testing/models.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/random_inputs.hpp"
+#include "augur/testing/random_observations.hpp"
 #include "augur/testing/report.hpp"
 
 namespace augur::testing {
@@ -38,7 +38,7 @@ class policy_law_cases {
     explicit policy_law_cases(const Policy& policy) : policy_(policy) {}
 
     std::string equal_observations_equal_lengths(choices& from) const {
-        const observation seen = some_observation(from, {0.0, 0.5, 1.0, 2.0, 20.0});
+        const observation seen = some_observation(from, declared);
         const Policy copy = policy_;
         const std::size_t expected = policy_.length(seen);
         for (const Policy* each : {&policy_, &copy}) {
@@ -50,8 +50,9 @@ class policy_law_cases {
 
     std::string every_observation_has_an_answer(choices& from) const {
         using limits = std::numeric_limits<double>;
-        const observation seen = some_observation(from, {limits::quiet_NaN(), limits::infinity(), -limits::infinity(),
-                                                         -1.0, 0.0, limits::max(), limits::denorm_min()});
+        const observation seen = some_observation(from, declared,
+                                                  {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), -1.0,
+                                                   0.0, limits::max(), limits::denorm_min()});
         const std::size_t first = policy_.length(seen);
         const std::size_t second = policy_.length(seen);
         return first == second ? "" : described(seen) + augur::detail::message(": ", first, ", then ", second);
@@ -62,11 +63,11 @@ class policy_law_cases {
         Policy other = policy_;
         std::string past;
         for (std::size_t i = from.below(6); i > 0; --i) {
-            const outcome happened = some_outcome(from, past);
+            const outcome happened = some_outcome(from, declared, past);
             one.learn(happened);
             other.learn(happened);
         }
-        const observation seen = some_observation(from, {0.0, 0.5, 1.0, 2.0, 20.0});
+        const observation seen = some_observation(from, declared);
         const std::size_t expected = one.length(seen);
         const std::size_t got = other.length(seen);
         if (got == expected) return "";
@@ -74,15 +75,56 @@ class policy_law_cases {
     }
 
     std::string a_copy_learns_apart(choices& from) const requires LearnsFromOutcomes<Policy> {
-        const observation seen = some_observation(from, {0.0, 0.5, 1.0, 2.0, 20.0});
+        const observation seen = some_observation(from, declared);
         const std::size_t expected = policy_.length(seen);
         Policy copy = policy_;
         std::string past;
-        for (std::size_t i = from.below(20); i > 0; --i) copy.learn(some_outcome(from, past));
+        for (std::size_t i = from.below(20); i > 0; --i) copy.learn(some_outcome(from, declared, past));
         const std::size_t got = policy_.length(seen);
         if (got == expected) return "";
         return described(seen) +
                augur::detail::message(": ", expected, ", and ", got, " once a copy has learned", past);
+    }
+
+    /// What is not declared is not shown: a decoding would decide on NaN or 0 where this observation says something.
+    std::string undeclared_signals_change_nothing(choices& from) const {
+        for (const signals each : all_signals) {
+            if (includes(declared, each)) continue;
+            if (const std::string found = reads(each, from); !found.empty()) return found;
+        }
+        return "";
+    }
+
+    /// Where a signal of `uses` is pending, 0 ends the draft before it is known. Of many policies and observations one
+    /// must go on, or none may draft once it is known.
+    std::string waits_for(signals used, const effort& tries) const {
+        std::string lost;
+        for (std::size_t i = 0; i < 8 * tries.cases; ++i) {
+            choices from(tries.seed * 1'000'003 + i);
+            std::string past;
+            const Policy policy = some_policy(from, past);
+            observation seen = before_drafting(from);
+            const std::size_t length = policy.length(seen);
+            if (length > 0 && lost.empty()) lost = augur::detail::message(length, " on ", described(seen));
+            hide(seen, used);
+            seen.pending = used;
+            if (policy.length(seen) > 0) return "";
+        }
+        if (lost.empty()) return lost;
+        return augur::detail::message("it uses ", name_of(used),
+                                      ", but answers 0 wherever that is pending, which ends the "
+                                      "draft before it is known; then it would have been ",
+                                      lost);
+    }
+
+    /// On no observation with all that it declared.
+    bool never_drafts(const effort& tries) const {
+        for (std::size_t i = 0; i < 8 * tries.cases; ++i) {
+            choices from(tries.seed * 1'000'003 + i);
+            std::string past;
+            if (some_policy(from, past).length(before_drafting(from)) > 0) return false;
+        }
+        return true;
     }
 
     std::string keeps_the_distribution(choices& from) const {
@@ -109,53 +151,79 @@ class policy_law_cases {
     }
 
  private:
-    static observation some_observation(choices& from, const std::vector<double>& values) {
-        constexpr signals pending[] = {signals::none, signals::match_length, signals::draft_entropy,
-                                       signals::match_length | signals::draft_entropy};
-        const auto value = [&] { return values[from.below(values.size())]; };
-        observation made;
-        made.round = from.below(4);
-        made.prefix_length = from.below(100);
-        made.drafted = from.below(5);
-        made.last_drafted = from.below(5);
-        made.last_accepted = from.below(made.last_drafted + 1);
-        made.source = from.below(6);
-        made.pending = pending[from.below(4)];
-        made.match_length = from.below(9);
-        made.draft_entropy_nats = value();
-        made.first_draft_entropy_nats = made.drafted == 0 ? made.draft_entropy_nats : value();
-        made.target_entropy_nats = value();
-        made.draft_confidence = value();
-        made.path_value = value();
+    static constexpr signals declared = signals_of<Policy>;
+
+    /// A copy that has learned something, where it does.
+    Policy some_policy(choices& from, std::string& past) const {
+        Policy made = policy_;
+        if constexpr (LearnsFromOutcomes<Policy>) {
+            for (std::size_t i = from.below(20); i > 0; --i) made.learn(some_outcome(from, declared, past));
+        }
         return made;
     }
 
-    static outcome some_outcome(choices& from, std::string& past) {
-        outcome made;
-        made.decided_on = some_observation(from, {0.0, 0.5, 1.0, 2.0, 20.0});
-        made.drafted = from.below(6);
-        made.accepted = from.below(made.drafted + 1);
-        made.draft_seconds = 0.01 * static_cast<double>(from.below(10));
-        made.verify_seconds = 0.1 * static_cast<double>(from.below(10));
-        past += augur::detail::message(' ', made.accepted, '/', made.drafted, " in ", made.draft_seconds, '+',
-                                       made.verify_seconds, " s");
-        return made;
+    /// With all that the policy declared known, and nothing drafted.
+    static observation before_drafting(choices& from) {
+        observation seen = some_observation(from, declared);
+        seen.round = from.below(100);
+        seen.drafted = 0;
+        seen.first_draft_entropy_nats = seen.draft_entropy_nats;
+        seen.pending = signals::none;
+        for (const signals each : all_signals) {
+            if (!includes(declared, each)) hide(seen, each);
+        }
+        return seen;
     }
 
-    static std::string described(const observation& o) {
-        return augur::detail::message("observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ",
-                                      o.drafted, ", last ", o.last_accepted, '/', o.last_drafted, ", source ", o.source,
-                                      ", pending ", static_cast<unsigned>(o.pending), ", match ", o.match_length,
-                                      ", draft entropy ", o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats,
-                                      "), target entropy ", o.target_entropy_nats, ", confidence ", o.draft_confidence,
-                                      ", path value ", o.path_value, '}');
+    /// One undeclared signal, there or not, in the present and in all that was learned.
+    std::string reads(signals hidden, choices& from) const {
+        Policy shown = policy_;
+        Policy blind = policy_;
+        std::string past;
+        if constexpr (LearnsFromOutcomes<Policy>) {
+            for (std::size_t i = from.below(6); i > 0; --i) {
+                outcome happened = some_outcome(from, declared, past);
+                shown.learn(happened);
+                hide(happened.decided_on, hidden);
+                blind.learn(happened);
+            }
+        }
+        observation seen = some_observation(from, declared);
+        const std::string where = described(seen) + (past.empty() ? past : ", having learned" + past);
+        const std::size_t expected = shown.length(seen);
+        hide(seen, hidden);
+        const std::size_t got = blind.length(seen);
+        if (got == expected) return "";
+        return augur::detail::message("it reads ", name_of(hidden),
+                                      ", which is neither in `needs` nor in `uses`: in a decoding its length is ", got,
+                                      ", not ", expected, ", on ", where);
     }
 
     const Policy& policy_;
 };
 
-/// Checks every law on random observations and outcomes, and that decodings with sampled drafts (and, for policies on
-/// matches, n-gram drafts) keep plain sampling's law exactly, whatever the policy learns meanwhile.
+namespace detail {
+/// Of a policy that is asked before the draft's signals are known: one that needs none of them.
+template <SpeculationPolicy Policy>
+void check_waiting(report& r, const policy_law_cases<Policy>& cases, const effort& tries) {
+    constexpr signals of_draft = signals::draft_entropy | signals::draft_confidence | signals::match_length;
+    if constexpr (!includes(needs_of<Policy>, of_draft) && includes(signals_of<Policy>, of_draft)) {
+        const effort once{.seed = tries.seed, .cases = 1, .shrinks = 0};
+        check(r, "what is used is waited for", once, [&](choices&) {
+            std::string found;
+            for (const signals each : all_signals) {
+                if (!found.empty() || !includes(signals_of<Policy> & of_draft, each)) continue;
+                found = cases.waits_for(each, tries);
+            }
+            return found;
+        });
+    }
+}
+}  // namespace detail
+
+/// Checks every law on random observations and outcomes: the same answers to the same, no signal read that is not declared,
+/// none that is used and never waited for. Decodings with sampled drafts (and, for policies on matches, n-gram drafts) have
+/// to keep plain sampling's law exactly, whatever the policy learns meanwhile. A policy that never drafts is noted.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {
     report r{"policy_laws"};
@@ -170,7 +238,12 @@ report policy_laws(const Policy& policy, const effort& tries = {}) {
         law("a copy learns apart", &c::a_copy_learns_apart);
         law("equal pasts, equal lengths", &c::equal_pasts_equal_lengths);
     }
+    law("undeclared signals change nothing", &c::undeclared_signals_change_nothing);
+    detail::check_waiting(r, cases, tries);
     law("the distribution is kept", &c::keeps_the_distribution);
+    if (r.broken.empty() && cases.never_drafts(tries)) {
+        r.note("drafts nothing", "0 on every observation that was tried, whatever it had learned");
+    }
     return r;
 }
 

@@ -32,24 +32,28 @@ struct violation {
     std::string what;
 };
 
-/// Which laws were checked, which are broken, and which could not be checked and why. Prints all three.
+/// Which laws were checked, which are broken, and which could not be checked and why; and what is no fault, but may be a
+/// surprise. Prints them all.
 struct report {
     std::string suite;
     std::vector<std::string> checked{};
     std::vector<violation> broken{};
     std::vector<violation> skipped{};
+    std::vector<violation> notes{};
 
     /// Nothing is broken, and something was checked.
     bool kept() const { return broken.empty() && !checked.empty(); }
     bool breaks(std::string_view law) const {
         return std::any_of(broken.begin(), broken.end(), [&](const violation& v) { return v.law == law; });
     }
+    void note(std::string what, std::string why) { notes.push_back({std::move(what), std::move(why)}); }
     void skip(std::string law, std::string why) { skipped.push_back({std::move(law), std::move(why)}); }
 
     friend std::ostream& operator<<(std::ostream& out, const report& r) {
         out << r.suite << ": " << r.checked.size() << " laws checked, " << r.broken.size() << " broken";
         for (const violation& v : r.broken) out << "\n  broken: " << v.law << "\n    " << v.what;
         for (const violation& v : r.skipped) out << "\n  not checked: " << v.law << " (" << v.what << ')';
+        for (const violation& v : r.notes) out << "\n  note: " << v.law << " (" << v.what << ')';
         return out;
     }
 };

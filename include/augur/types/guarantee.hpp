@@ -1,11 +1,24 @@
 #pragma once
 // What a decoding promises about its output, as types.
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
 #include <type_traits>
 
 namespace augur::guarantee {
+
+namespace detail {
+/// What is inside, and how far.
+template <class Exact>
+inline constexpr auto rounded_name = [] {
+    constexpr std::string_view suffix = ", within numerics";
+    std::array<char, Exact::name.size() + suffix.size()> made{};
+    std::copy(suffix.begin(), suffix.end(), std::copy(Exact::name.begin(), Exact::name.end(), made.begin()));
+    return made;
+}();
+}  // namespace detail
 
 /// Strongest first. A guarantee implies those that its comment names, and nothing else.
 
@@ -35,11 +48,16 @@ struct minimum_probability {
 struct none {
     static constexpr std::string_view name = "none";
 };
-/// `Exact` up to rounding: the rows of one of the models depend on how many are computed together.
+/// `Exact` up to rounding: the rows of one of the models may depend on how many are computed together.
 template <class Exact>
 struct within_numerics {
-    static constexpr std::string_view name = "within numerics";
+    static constexpr std::string_view name{detail::rounded_name<Exact>.data(), detail::rounded_name<Exact>.size()};
     using exact = Exact;
+};
+/// Of nothing, nothing is left to round.
+template <>
+struct within_numerics<none> : none {
+    using exact = none;
 };
 
 namespace detail {
@@ -74,13 +92,33 @@ struct numerics<within_numerics<G>> : std::true_type {
     using exact = G;
 };
 
+template <class G>
+struct up_to_rounding : std::type_identity<within_numerics<G>> {};
+template <>
+struct up_to_rounding<none> : std::type_identity<none> {};
+template <class G>
+struct up_to_rounding<within_numerics<G>> : up_to_rounding<G> {};
+
 template <class A, class B>
 struct meet {
     using exact = typename exact_meet<typename numerics<A>::exact, typename numerics<B>::exact>::type;
-    using type = std::conditional_t<numerics<A>::value || numerics<B>::value, within_numerics<exact>, exact>;
+    using type = typename std::conditional_t<numerics<A>::value || numerics<B>::value, up_to_rounding<exact>,
+                                             std::type_identity<exact>>::type;
 };
 
+/// One of the above, whatever is inside.
+template <class G>
+inline constexpr bool stated = lossless<G> || std::is_same_v<G, minimum_probability> || std::is_same_v<G, none>;
+template <class Divergence>
+inline constexpr bool stated<bounded_divergence<Divergence>> = true;
+template <class G>
+inline constexpr bool stated<within_numerics<G>> = stated<G>;
+
 }  // namespace detail
+
+/// What is left of `G` where rows are rounded: within_numerics<G>, and of none nothing.
+template <class G>
+using up_to_rounding_t = typename detail::up_to_rounding<G>::type;
 
 /// The guarantee of a composition of two parts.
 template <class A, class B>
@@ -89,6 +127,10 @@ using meet_t = typename detail::meet<A, B>::type;
 }  // namespace augur::guarantee
 
 namespace augur {
+
+/// One of guarantee::*: whoever reads a guarantee knows what each of them means.
+template <class G>
+concept Guarantee = guarantee::detail::stated<G>;
 
 /// The guarantee that a criterion or a scheme states: its member type `guarantee`.
 template <class Scheme>

@@ -72,6 +72,8 @@ struct make_rows {
 /// Models ResidentModel.
 class model {
  public:
+    static constexpr bool bitwise_rows = true;
+
     model(law by, std::size_t vocabulary, std::size_t capacity, std::size_t most_rows, device::played_system on = {})
         : law_(by),
           vocabulary_(vocabulary),

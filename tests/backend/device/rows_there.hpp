@@ -24,6 +24,7 @@ using augur::token;
 /// Copies count together. Its hidden states are zeros.
 class model {
  public:
+    static constexpr bool bitwise_rows = true;
     struct sequence_type {
         augur::sequence_t<augur::testing::function_model> own;
         std::vector<float> rows;

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "augur/augur.hpp"
+#include "augur/testing.hpp"
 #ifdef CONSUMER_READS_MODELS
 #include "augur/io/gguf.hpp"
 #endif

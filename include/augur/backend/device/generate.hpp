@@ -22,8 +22,9 @@ namespace augur::backend::device {
 /// What the host knows of a decoding that it only watches.
 class watched_text {
  public:
-    watched_text(std::span<const token> prompt, const commit::stop_conditions& conditions, std::size_t context)
-        : committed(prompt), stops(conditions, context) {
+    watched_text(std::span<const token> prompt, const commit::stop_conditions& conditions, std::size_t vocabulary,
+                 std::size_t context)
+        : committed(prompt), stops(conditions, vocabulary, context) {
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
     }
 
@@ -88,7 +89,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
     if (chosen.log_probabilities)
         augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate");
     watched_text text(decode::checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop,
-                      loop.capacity());
+                      loop.vocabulary_size(), loop.capacity());
     loop_follower follower(loop, text, chosen.on_token);
     decode::generation<typename Loop::policy_type> made{.policy = loop.initial_policy(), .seed = chosen.seed};
     if (follower.running()) {

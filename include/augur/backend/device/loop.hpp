@@ -30,7 +30,7 @@ namespace augur::backend::device {
 ///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens at *first ... *first + count - 1;
 ///   `logits()`                          where these are; `fill(text, count)`: keys and values of the text's first tokens;
 ///   `capacity()`, `most_rows()` of a launch, `vocabulary_size()`, `system()`.
-/// Law: rows are those of a Model that is extended by the same text. Models: llama::device::resident.
+/// Law: rows are those of a Model that is extended by the same text; `bitwise_rows` says what it says there. Models: llama::device::resident.
 template <class M>
 concept ResidentModel = requires(const M& model, const token* text, const std::uint32_t* first, std::size_t count) {
     requires ControllingSystem<std::remove_cvref_t<decltype(model.system())>>;
@@ -59,7 +59,7 @@ class speculation_loop {
  public:
     using system_type = std::remove_cvref_t<decltype(std::declval<const Target&>().system())>;
     using policy_type = Policy;
-    using guarantee = typename Criterion::guarantee;
+    using guarantee = guarantee_on_rows_of<Target, typename Criterion::guarantee>;
     using state_type = loop_state<Policy>;
 
     /// The models must outlive it. most_drafted: 0 to what the models take in a launch, less one.

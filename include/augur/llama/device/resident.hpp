@@ -54,6 +54,7 @@ struct place_text {
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class resident {
  public:
+    static constexpr bool bitwise_rows = true;
     using weights_type = weights_on_device<Element, S, F>;
 
     /// For texts of at most `capacity` tokens, 1 to the model's context. `most_rows`: of a launch.

@@ -1,0 +1,17 @@
+// A round ends with a token of the target's row: without `draw` there is none.
+// expected-error {{needs `draw\(target, draws\) const`}}
+#include "augur/decode/speculator.hpp"
+#include "augur/testing/models.hpp"
+
+struct only_judges {
+    using guarantee = augur::guarantee::none;
+    template <class Claim>
+    augur::decision judge(const augur::distribution&, const augur::drafted_token<Claim>&, auto&) const {
+        return augur::decision::accept();
+    }
+};
+
+int main() {
+    const auto target = augur::testing::hashed_model(8, 1);
+    augur::speculate(target, target, augur::policy::fixed_length{}, only_judges{});
+}
