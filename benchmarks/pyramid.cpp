@@ -77,15 +77,13 @@ void add(stage_statistics& into, const stage_statistics& more) {
 void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options,
          const host_model& target, const tune::meter& meter) {
     const double before = meter.divergence, measuring = meter.seconds;
-    decode::session<std::remove_cvref_t<decltype(scheme)>> s(scheme, asked.tokens, options.sampling, options.stop,
-                                                             random::philox_chooser(options.seed));
-    while (s.finished == finish_reason::running) decode::step(scheme, s);
-    const auto text = s.committed.generated();
+    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
+    const auto& text = made.tokens;
     into.tokens += text.size();
-    into.seconds += s.counts.seconds.decoding() - (meter.seconds - measuring);
+    into.seconds += made.counts.seconds.decoding() - (meter.seconds - measuring);
     into.divergence += meter.divergence - before;
-    add(into.target, s.counts.stages.back());
-    if constexpr (requires { s.drafter_state.inner; }) add(into.qualifier, s.drafter_state.counts);
+    add(into.target, made.counts.stages.back());
+    if (made.counts.stages.size() > 1) add(into.qualifier, made.counts.stages.front());
     std::vector<token> all = asked.tokens;
     all.insert(all.end(), text.begin(), text.end());
     auto sequence = target.make_sequence();

@@ -36,17 +36,6 @@ std::size_t cache_bytes_of(const auto& session) {
     }
 }
 
-/// The stages inside the target's, cheapest first.
-void add_inner_stages(const auto& state, std::vector<stage_statistics>& stages) {
-    if constexpr (requires {
-                      state.inner;
-                      state.counts;
-                  }) {
-        add_inner_stages(state.inner, stages);
-        stages.push_back(state.counts);
-    }
-}
-
 /// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
 template <class Scheme>
 run_result run_scheme(const Scheme& scheme, const run_request& request) {
@@ -81,11 +70,6 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     result.finish = s.finished;
     result.detail = s.stops.text().matched();
     result.counts = s.counts;
-    if constexpr (requires { s.drafter_state; }) {
-        std::vector<stage_statistics> inner;
-        add_inner_stages(s.drafter_state, inner);
-        result.counts.stages.insert(result.counts.stages.begin(), inner.begin(), inner.end());
-    }
     std::ostringstream policy;
     policy << s.policy;
     result.policy = policy.str();

@@ -146,8 +146,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             const draft::ngram_store store(*drafters.ngrams,
                                            drafters.eagle ? std::min(surer_than_network, longest) : 1);
             if (!drafters.eagle) return as_it_pays(draft::first_of(lookup, store));
-            using drawing = typename augur::detail::drawing_for<decltype(criterion)>::type;
-            return as_it_pays(draft::first_of(lookup, store, draft::eagle(*drafters.eagle, drawing{})));
+            return as_it_pays(draft::first_of(lookup, store, *drafters.eagle));
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
         if (drafters.heads) return as_it_pays(*drafters.heads);

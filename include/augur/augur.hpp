@@ -30,6 +30,7 @@
 #include "augur/draft/eagle.hpp"
 #include "augur/draft/first_of.hpp"
 #include "augur/draft/heads.hpp"
+#include "augur/draft/named.hpp"
 #include "augur/draft/ngram_store.hpp"
 #include "augur/draft/ngram_table.hpp"
 #include "augur/draft/nothing.hpp"

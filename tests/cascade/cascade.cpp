@@ -2,10 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/first_of.hpp>
+#include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/named_once.hpp>
 #include <augur/testing/scheme_laws.hpp>
@@ -36,6 +41,19 @@ decode::options up_to(std::size_t tokens, float temperature = 1) {
     return chosen;
 }
 
+/// A law and how it was asked for.
+struct law_of_texts {
+    testing::law law;
+    decode::options chosen;
+
+    double apart_from_plain(const auto& target) const {
+        return testing::total_variation(law, testing::law_of(testing::plain_sampling(target), prompt, chosen));
+    }
+};
+law_of_texts law_of_text(const auto& scheme, std::size_t tokens, float temperature = 1) {
+    return {testing::law_of(scheme, prompt, up_to(tokens, temperature)), up_to(tokens, temperature)};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(two_models_are_speculative_decoding) {
@@ -57,6 +75,166 @@ BOOST_AUTO_TEST_CASE(a_lossless_last_link_makes_all_lossless) {
           3);
     exact(cascaded(a, model_link{one, sampled}, b, model_link{one, sampled}, c, model_link{one, sampled}, d), 2);
     exact(cascaded(a, model_link{one, near}, b, model_link{one, anything}, c, model_link{two, sampled}, d), 2);
+}
+
+/// What the tests call an own criterion: the target draws for itself, and a drafted token stands if it is the same.
+struct matching {
+    using guarantee = augur::guarantee::same_distribution;
+
+    template <class Claim>
+    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        const token drawn = draw(target, draws);
+        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    }
+    token draw(const distribution& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, purpose::correction));
+    }
+    const distribution& drawn_from(const distribution& target, const auto&, distribution&) const { return target; }
+};
+
+BOOST_AUTO_TEST_CASE(every_criterion_may_stand_inside) {
+    const auto exact = [](const auto& scheme, const auto& target, std::size_t tokens = 2) {
+        BOOST_TEST(law_of_text(scheme, tokens).apart_from_plain(target) < 1e-12);
+        BOOST_TEST(testing::broken_promise(scheme, prompt, up_to(tokens)) == "");
+    };
+    const model_link raced{two, accept::coupled{}};
+    const model_link whole{two, accept::block{}};
+    const model_link own{two, matching{}};
+    const model_link last{two, sampled};
+    for (const std::size_t tokens : {1u, 2u, 3u}) {
+        exact(cascaded(a, raced, b, last, c), c, tokens);
+        exact(cascaded(a, whole, b, last, c), c, tokens);
+        exact(cascaded(a, own, b, last, c), c, tokens);
+    }
+    // Above them what is exact above others: whole blocks, the noise of the position, a row that is fuzzy.
+    exact(cascaded(a, raced, b, whole, c), c);
+    exact(cascaded(a, raced, b, raced, c), c);
+    exact(cascaded(a, whole, b, raced, c), c);
+    exact(cascaded(a, whole, b, whole, c), c, 3);
+    exact(cascaded(a, model_link{one, near}, b, whole, c), c, 3);
+    exact(cascaded(a, last, b, raced, c), c);
+    // And in the middle of four.
+    exact(cascaded(a, model_link{one, sampled}, b, model_link{one, accept::coupled{}}, c, model_link{two, sampled}, d),
+          d);
+    exact(cascaded(a, model_link{one, accept::coupled{}}, b, model_link{one, accept::block{}}, c,
+                   model_link{two, sampled}, d),
+          d);
+    exact(cascaded(a, whole, b, model_link{one, near}, c, model_link{one, sampled}, d), d);
+}
+
+BOOST_AUTO_TEST_CASE(greedy_links_inside_hand_up_what_is_certain) {
+    const model_link greedy{two, accept::exact{}};
+    for (const std::size_t tokens : {1u, 5u}) {
+        const auto plainly = decode::generate(plain(c), prompt, up_to(tokens, 0)).tokens;
+        for (const auto& made :
+             {decode::generate(cascaded(a, greedy, b, greedy, c), prompt, up_to(tokens, 0)).tokens,
+              decode::generate(cascaded(a, greedy, b, model_link{two, sampled}, c), prompt, up_to(tokens, 0)).tokens}) {
+            BOOST_TEST(made == plainly, boost::test_tools::per_element());
+        }
+    }
+    // A link refuses inside what it refuses as the last one, wherever it is.
+    const auto refused = [](const auto& scheme) {
+        BOOST_CHECK_EXCEPTION(decode::generate(scheme, prompt, up_to(2)), error, [](const error& found) {
+            return std::string(found.what()).find("temperature must be 0") != std::string::npos;
+        });
+    };
+    const model_link last{two, sampled};
+    refused(cascaded(a, greedy, b, last, c));
+    refused(cascaded(a, greedy, b, last, c, last, d));
+    refused(speculate(draft::first_of(draft::nothing{}, speculate(a, b, two, accept::exact{})), c, two, sampled));
+}
+
+/// Two tokens in the first round, and a third where the row after them is uncertain; then one more if there was a third.
+struct by_what_was_drafted {
+    static constexpr signals needs = signals::draft_entropy;
+    std::size_t length(const observation& seen) const {
+        if (seen.round > 0) return seen.last_drafted == 3 ? 1 : 0;
+        return seen.drafted < 2 || seen.draft_entropy_nats > 0.5 ? 3 : 2;
+    }
+};
+/// The noise of the position, with the claim that the row is fresh each time.
+struct claims_fresh_noise {
+    using guarantee = augur::guarantee::none;
+    using drawing = draft::shared_noise;
+    decision judge(const distribution& target, const auto& drafted, auto& draws) const {
+        return accept::coupled{}.judge(target, drafted, draws);
+    }
+    token draw(const distribution& target, auto& draws) const { return accept::coupled{}.draw(target, draws); }
+    const distribution& drawn_from(const distribution& target, const auto&, distribution&) const { return target; }
+};
+
+BOOST_AUTO_TEST_CASE(why_shared_noise_goes_up_as_a_point_mass) {
+    // The length of a later round depends on what was drafted before, hence on the noise of a position that is raced again.
+    double most = 0;
+    for (std::size_t seed = 1; seed < 9; ++seed) {
+        const auto x = testing::hashed_model(2, seed, 2), y = testing::hashed_model(2, seed + 20, 2),
+                   z = testing::hashed_model(2, seed + 40, 2);
+        const auto by = [&](const auto& inside) {
+            const auto scheme = cascaded(x, model_link{one, inside}, y, model_link{by_what_was_drafted{}, sampled}, z);
+            return law_of_text(scheme, 4).apart_from_plain(z);
+        };
+        BOOST_TEST(by(accept::coupled{}) < 1e-12);
+        most = std::max(most, by(claims_fresh_noise{}));
+    }
+    BOOST_TEST_MESSAGE("claimed as fresh: total variation " << most);
+    BOOST_TEST(most > 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(a_scheme_drafts_for_a_scheme) {
+    const auto small = speculate(a, b, two, sampled);
+    const auto by_scheme = speculate(small, c, two, sampled);
+    const auto by_links = cascaded(a, model_link{two, sampled}, b, model_link{two, sampled}, c);
+    static_assert(Lossless<decltype(by_scheme)>);
+    const auto law = law_of_text(by_scheme, 3);
+    BOOST_TEST(law.apart_from_plain(c) < 1e-12);
+    BOOST_TEST(testing::total_variation(law.law, law_of_text(by_links, 3).law) == 0);
+    // Schemes inside schemes, kept or referred to; whatever they promise.
+    const auto fuzzy_one = speculate(small, c, two, near);
+    BOOST_TEST(law_of_text(speculate(fuzzy_one, d, one, sampled), 2).apart_from_plain(d) < 1e-12);
+    BOOST_TEST(law_of_text(speculate(plain(b), c, two, sampled), 3).apart_from_plain(c) < 1e-12);
+    BOOST_TEST(law_of_text(speculate(speculate(testing::hashed_model(2, 1, 1), testing::hashed_model(2, 2, 1), two,
+                                               accept::block{}),
+                                     c, two, sampled),
+                           3)
+                   .apart_from_plain(c) < 1e-12);
+    BOOST_TEST(
+        law_of_text(cascaded(small, model_link{one, near}, c, model_link{one, sampled}, d), 2).apart_from_plain(d) <
+        1e-12);
+    BOOST_TEST(testing::broken_promise(speculate(speculate(a, b, two, accept::coupled{}), c, two, accept::coupled{}),
+                                       prompt, up_to(2)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(every_stage_is_reported) {
+    const model_link by{two, sampled};
+    const auto scheme =
+        cascaded(a, by, b, model_link{fixed_length{3}, sampled}, c, model_link{fixed_length{4}, sampled}, d);
+    const testing::counting_model counted_b(b), counted_c(c), counted_d(d);
+    const auto counted = cascaded(a, by, counted_b, model_link{fixed_length{3}, sampled}, counted_c,
+                                  model_link{fixed_length{4}, sampled}, counted_d);
+    const auto made = decode::generate<any_guarantee>(counted, prompt, up_to(60));
+    const auto& stages = made.counts.stages;
+    BOOST_TEST_REQUIRE(stages.size() == 3u);
+    // The prompt is a pass of each model, too.
+    BOOST_TEST(stages[0].rounds == counted_b.counts().calls - 1);
+    BOOST_TEST(stages[1].rounds == counted_c.counts().calls - 1);
+    BOOST_TEST(stages[2].rounds == counted_d.counts().calls - 1);
+    BOOST_TEST(stages[0].rounds > stages[1].rounds);
+    BOOST_TEST(stages[1].rounds > stages[2].rounds);
+    for (const stage_statistics& each : stages) {
+        BOOST_TEST(each.accepted > 0u);
+        BOOST_TEST(each.accepted < each.drafted);
+        BOOST_TEST(each.positions.front().drafted <= each.rounds);
+    }
+    BOOST_TEST(made.counts.rounds() == stages[2].rounds);
+    // Between rounds, too; and what several drafters have inside, one after the other.
+    const draft::first_of several(speculate(a, b, two, sampled), scheme);
+    const auto both = speculate(several, e, two, sampled);
+    decode::session session(both, prompt, {}, {.max_tokens = 20}, random::philox_chooser(1));
+    BOOST_TEST(session.counts.stages.size() == 5u);
+    decode::step(both, session);
+    BOOST_TEST(session.counts.stages[0].rounds > 0u);
+    for (const std::size_t unasked : {1u, 2u, 3u}) BOOST_TEST(session.counts.stages[unasked].rounds == 0u);
+    BOOST_TEST(session.counts.stages[4].rounds == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(laws) {
@@ -123,6 +301,24 @@ BOOST_AUTO_TEST_CASE(no_number_is_used_twice) {
     const auto scheme = cascaded(a, by, b, by, c, far, d, far, e);
     decode::generate_with<lossless>(chooser, scheme, prompt, up_to(400));
     BOOST_TEST(chooser.names() > 2000u);
+}
+
+/// Wants none of the first one's tokens once it has seen its row: who is asked first has drawn inside before it is told that none of its tokens are wanted.
+struct second_alone {
+    static constexpr signals uses = signals::draft_entropy;
+    std::size_t length(const observation& seen) const {
+        return seen.source == 0 && !includes(seen.pending, signals::draft_entropy) ? 0 : 2;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(nor_where_several_stages_are_asked_in_turn) {
+    const auto stage_of = [&](const auto& drafter, const auto& model) {
+        return speculate(drafter, model, two, sampled);
+    };
+    const draft::first_of either(stage_of(a, b), stage_of(d, e), a);
+    const auto scheme = speculate(either, c, second_alone{}, sampled);
+    decode::generate_with<lossless>(testing::named_once(random::philox_chooser(7)), scheme, prompt, up_to(100));
+    BOOST_TEST(law_of_text(scheme, 2).apart_from_plain(c) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(one_model_twice_is_refused) {

@@ -1,12 +1,12 @@
 // A drafter cannot claim that its tokens were drawn from rows and return none.
-// expected-error {{ReturnsProposal}}
+// expected-error {{FillsProposal}}
 #include "augur/draft/concept.hpp"
 
 struct pretender {
     struct state_type {};
     using claim_type = augur::distribution;
     state_type make_state() const { return {}; }
-    augur::proposal<augur::point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, augur::proposal<augur::point_mass>&) const {}
     void follow(state_type&, const augur::prefix&) const {}
 };
 

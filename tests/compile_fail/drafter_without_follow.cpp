@@ -6,7 +6,7 @@ struct deaf {
     struct state_type {};
     using claim_type = augur::point_mass;
     state_type make_state() const;
-    augur::proposal<augur::point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, augur::proposal<augur::point_mass>&) const {}
 };
 
 static_assert(augur::Drafter<deaf>);

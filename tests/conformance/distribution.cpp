@@ -327,7 +327,7 @@ struct beam {
     const function_model* model;
 
     state_type make_state() const { return {}; }
-    proposal<Claim> propose(state_type&, auto& context) const {
+    void propose(state_type&, auto& context, proposal<Claim>& made) const {
         const auto known = context.prefix().tokens();
         std::vector<token> path(known.begin(), known.end());
         const distribution first = row_of(*model, path, {});
@@ -344,10 +344,8 @@ struct beam {
             best = {a, second};
             best_second = second.mode();
         }
-        proposal<Claim> made;
         if (context.wants_more(0)) push(made, best.first, first);
         if (context.wants_more(1)) push(made, best_second, best.second);
-        return made;
     }
     void follow(state_type&, const prefix&) const {}
 

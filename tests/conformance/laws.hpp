@@ -52,10 +52,9 @@ struct misclaiming {
     Claim claim;
 
     state_type make_state() const { return inner.make_state(); }
-    proposal<distribution> propose(state_type& state, auto& context) const {
-        const auto drafted = inner.propose(state, context);
+    void propose(state_type& state, auto& context, proposal<distribution>& claimed) const {
+        const auto drafted = draft::propose(inner, state, context);
         std::vector<token> before(context.prefix().tokens().begin(), context.prefix().tokens().end());
-        proposal<distribution> claimed;
         for (std::size_t i = 0; i < drafted.size(); ++i) {
             const token id = drafted.tokens()[i];
             if constexpr (std::is_same_v<typename inner_type::claim_type, distribution>) {
@@ -65,7 +64,6 @@ struct misclaiming {
             }
             before.push_back(id);
         }
-        return claimed;
     }
     void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
 };

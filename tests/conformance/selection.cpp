@@ -15,13 +15,11 @@ struct confidence_cut {
     inner_type inner;
 
     state_type make_state() const { return inner.make_state(); }
-    proposal<distribution> propose(state_type& state, auto& context) const {
-        const auto drafted = inner.propose(state, context);
-        proposal<distribution> kept;
+    void propose(state_type& state, auto& context, proposal<distribution>& kept) const {
+        const auto drafted = draft::propose(inner, state, context);
         for (std::size_t i = 0; i < drafted.size() && drafted[i].probability(drafted[i].id) >= 0.5; ++i) {
             kept.push(drafted[i].id, *drafted[i].row);
         }
-        return kept;
     }
     void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
 };

@@ -101,19 +101,13 @@ static_assert(DraftHeads<heads_at_hand>);
 
 /// Proposes what stood five tokens before, in the storage of the last proposal.
 struct repeats {
-    struct state_type {
-        proposal<point_mass> spare;
-    };
+    struct state_type {};
     using claim_type = point_mass;
 
     state_type make_state() const { return {}; }
-    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed = std::move(state.spare);
-        proposed.clear();
+    void propose(state_type&, auto& context, proposal<point_mass>& proposed) const {
         const auto known = context.prefix().tokens();
         while (context.wants_more(proposed.size())) proposed.push(known[known.size() - 5 + proposed.size()]);
-        return proposed;
     }
     void follow(state_type&, const prefix&) const {}
 };
@@ -173,8 +167,7 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(speculate(layer, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
     const auto headed = speculate(heads_at_hand{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(headed, greedy()) == 0u);
-    const draft::first_of several(draft::prompt_lookup(2), draft::ngram_store(repeating()),
-                                  draft::draft_model<const rows_at_hand&>(other));
+    const draft::first_of several(draft::prompt_lookup(2), draft::ngram_store(repeating()), other);
     BOOST_TEST(allocations_of(speculate(several, target, policy::cost_aware{}, accept::exact{}), greedy()) == 0u);
     auto penalised = greedy();
     penalised.penalties.presence = 0.5f;
@@ -185,8 +178,7 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
     const rows_at_hand target(1), other(2);
     const layer_at_hand layer(2);
     const policy::fixed_length four{4};
-    const draft::first_of several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2),
-                                  draft::draft_model<const rows_at_hand&, draft::sampled>(other));
+    const draft::first_of several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2), other);
     for (const transform::settings& sampling : samplings()) {
         BOOST_TEST(allocations_of(plain(target), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(repeats{}, target, four, accept::coupled{}), sampling) == 0u);

@@ -21,10 +21,8 @@ struct echo {
     using claim_type = point_mass;
 
     state_type make_state() const { return {}; }
-    proposal<point_mass> propose(state_type&, auto& context) const {
-        proposal<point_mass> proposed;
-        while (context.wants_more(proposed.size())) proposed.push(context.prefix().tokens().back());
-        return proposed;
+    void propose(state_type&, auto& context, proposal<point_mass>& out) const {
+        while (context.wants_more(out.size())) out.push(context.prefix().tokens().back());
     }
     void follow(state_type&, const prefix&) const {}
 };
@@ -35,9 +33,9 @@ struct without_follow {
     struct state_type {};
     using claim_type = point_mass;
     state_type make_state() const;
-    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, proposal<point_mass>&) const {}
 };
-static_assert(MakesDraftState<without_follow> && ReturnsProposal<without_follow>);
+static_assert(MakesDraftState<without_follow> && FillsProposal<without_follow>);
 static_assert(!FollowsPrefix<without_follow> && !Drafter<without_follow>);
 
 /// Says that its tokens were drawn from rows, and has none to show.
@@ -45,28 +43,33 @@ struct wrong_claim : echo {
     using claim_type = distribution;
 };
 static_assert(MakesDraftState<wrong_claim> && FollowsPrefix<wrong_claim>);
-static_assert(!ReturnsProposal<wrong_claim> && !Drafter<wrong_claim>);
+static_assert(!FillsProposal<wrong_claim> && !Drafter<wrong_claim>);
 
 struct without_claim {
     struct state_type {};
     state_type make_state() const;
-    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, proposal<point_mass>&) const {}
     void follow(state_type&, const prefix&) const;
 };
-static_assert(!ReturnsProposal<without_claim> && !Drafter<without_claim>);
+static_assert(!FillsProposal<without_claim> && !Drafter<without_claim>);
 
-struct returns_tokens : echo {
-    std::vector<token> propose(state_type&, auto&) const { return {}; }
+struct fills_tokens : echo {
+    void propose(state_type&, auto&, std::vector<token>&) const {}
 };
-static_assert(!ReturnsProposal<returns_tokens> && !Drafter<returns_tokens>);
+static_assert(!FillsProposal<fills_tokens> && !Drafter<fills_tokens>);
+
+struct returns_a_proposal : echo {
+    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+};
+static_assert(!FillsProposal<returns_a_proposal> && !Drafter<returns_a_proposal>);
 
 struct state_that_cannot_move : echo {
     using state_type = std::mutex;
     state_type make_state() const;
-    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, proposal<point_mass>&) const {}
     void follow(state_type&, const prefix&) const;
 };
-static_assert(ReturnsProposal<state_that_cannot_move> && FollowsPrefix<state_that_cannot_move>);
+static_assert(FillsProposal<state_that_cannot_move> && FollowsPrefix<state_that_cannot_move>);
 static_assert(!MakesDraftState<state_that_cannot_move> && !Drafter<state_that_cannot_move>);
 
 const std::vector<token> prompt{1, 0};
@@ -77,12 +80,10 @@ struct follows_states {
     using claim_type = point_mass;
 
     state_type make_state() const { return {}; }
-    proposal<point_mass> propose(state_type& states, auto& context) const {
-        proposal<point_mass> proposed;
-        if (states.empty() || !context.wants_more(0)) return proposed;
+    void propose(state_type& states, auto& context, proposal<point_mass>& out) const {
+        if (states.empty() || !context.wants_more(0)) return;
         const auto& last = states.back();
-        proposed.push(static_cast<token>(std::max_element(last.begin(), last.end()) - last.begin()));
-        return proposed;
+        out.push(static_cast<token>(std::max_element(last.begin(), last.end()) - last.begin()));
     }
     void follow(state_type& states, const prefix& committed, const auto& made) const {
         BOOST_TEST_REQUIRE(made.first() == states.size());

@@ -13,9 +13,9 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(draft_draft_model)
 
 using model_type = testing::function_model;
-static_assert(Drafter<draft::draft_model<const model_type&>>);
+static_assert(Drafter<draft::draft_model<const model_type&, draft::argmax>>);
 static_assert(Drafter<draft::draft_model<model_type, draft::sampled>>);
-static_assert(shows_rows<draft::draft_model<model_type>>);
+static_assert(shows_rows<draft::draft_model<model_type, draft::argmax>>);
 
 struct fixture {
     model_type model = testing::hashed_model(7, 3);
@@ -31,11 +31,11 @@ struct fixture {
 };
 
 BOOST_FIXTURE_TEST_CASE(argmax_follows_the_model, fixture) {
-    const draft::draft_model<const model_type&> drafter(model);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(model);
     auto state = drafter.make_state();
     const policy::fixed_length four{4};
     auto given = context(four);
-    const auto proposed = drafter.propose(state, given);
+    const auto proposed = draft::propose(drafter, state, given);
     BOOST_TEST(proposed.size() == 4u);
     std::vector<token> tokens{1, 2, 3};
     for (token t : proposed.tokens()) {
@@ -48,13 +48,13 @@ BOOST_FIXTURE_TEST_CASE(argmax_follows_the_model, fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_model_that_returns_every_row_is_read_from_the_last, fixture) {
-    const draft::draft_model<smallest::model> drafter(smallest::model{});
+    const draft::draft_model<smallest::model, draft::argmax> drafter(smallest::model{});
     auto state = drafter.make_state();
     const policy::fixed_length three{3};
     transform = transform::pipeline({}, 8);
     auto given = context(three);
     const std::vector<token> counted{3, 4, 5};
-    BOOST_TEST(drafter.propose(state, given).tokens() == std::span<const token>(counted),
+    BOOST_TEST(draft::propose(drafter, state, given).tokens() == std::span<const token>(counted),
                boost::test_tools::per_element());
 }
 
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(a_sampled_token_keeps_the_row_it_was_drawn_from, fixture
     auto state = drafter.make_state();
     const policy::fixed_length four{4};
     auto given = context(four);
-    const auto proposed = drafter.propose(state, given);
+    const auto proposed = draft::propose(drafter, state, given);
     BOOST_TEST(proposed.size() == 4u);
     std::vector<token> tokens{1, 2, 3};
     for (std::size_t i = 0; i < proposed.size(); ++i) {
@@ -81,59 +81,59 @@ BOOST_FIXTURE_TEST_CASE(a_sampled_token_keeps_the_row_it_was_drawn_from, fixture
 }
 
 BOOST_FIXTURE_TEST_CASE(what_was_rejected_leaves_no_trace, fixture) {
-    const draft::draft_model<const model_type&> drafter(model);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(model);
     const policy::fixed_length five{5};
     // For every number of accepted tokens: what is proposed next equals a fresh state's proposal.
     for (std::size_t accepted = 0; accepted <= 5; ++accepted) {
         before = prefix(std::vector<token>{1, 2, 3});
         auto state = drafter.make_state();
         auto given = context(five);
-        const auto proposed = drafter.propose(state, given);
+        const auto proposed = draft::propose(drafter, state, given);
         for (std::size_t i = 0; i < accepted; ++i) before.push(proposed.tokens()[i]);
         before.push(6);
         drafter.follow(state, before);
         BOOST_TEST(state.tokens().size() <= before.size());
         auto again = context(five);
-        const auto next = drafter.propose(state, again);
+        const auto next = draft::propose(drafter, state, again);
         auto fresh = drafter.make_state();
         auto once_more = context(five);
-        const auto expected = drafter.propose(fresh, once_more);
+        const auto expected = draft::propose(drafter, fresh, once_more);
         BOOST_TEST(next.tokens() == expected.tokens(), boost::test_tools::per_element());
     }
 }
 
 BOOST_FIXTURE_TEST_CASE(never_more_than_the_room, fixture) {
-    const draft::draft_model<const model_type&> drafter(model);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(model);
     const policy::fixed_length many{50};
     for (std::size_t room : {0u, 1u, 3u}) {
         auto state = drafter.make_state();
         auto given = context(many, room);
-        BOOST_TEST(drafter.propose(state, given).size() == room);
+        BOOST_TEST(draft::propose(drafter, state, given).size() == room);
     }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_shorter_context_ends_the_draft, fixture) {
     const model_type small = testing::hashed_model(7, 3, 2, 5);
-    const draft::draft_model<const model_type&> drafter(small);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(small);
     const policy::fixed_length many{50};
     auto state = drafter.make_state();
     auto given = context(many);
-    BOOST_TEST(drafter.propose(state, given).size() == 3u);
+    BOOST_TEST(draft::propose(drafter, state, given).size() == 3u);
     for (int i = 0; i < 4; ++i) before.push(0);
     drafter.follow(state, before);
     auto beyond = context(many);
-    BOOST_TEST(drafter.propose(state, beyond).empty());
+    BOOST_TEST(draft::propose(drafter, state, beyond).empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_row_without_numbers_ends_the_draft, fixture) {
     const model_type broken(7, 64, [](std::span<const token> tokens, std::span<float> row) {
         std::fill(row.begin(), row.end(), tokens.size() < 5 ? 0.0f : std::numeric_limits<float>::quiet_NaN());
     });
-    const draft::draft_model<const model_type&> drafter(broken);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(broken);
     const policy::fixed_length many{50};
     auto state = drafter.make_state();
     auto given = context(many);
-    BOOST_TEST(drafter.propose(state, given).size() == 2u);
+    BOOST_TEST(draft::propose(drafter, state, given).size() == 2u);
 }
 
 BOOST_FIXTURE_TEST_CASE(redrafting_a_position_draws_anew, fixture) {
@@ -145,8 +145,8 @@ BOOST_FIXTURE_TEST_CASE(redrafting_a_position_draws_anew, fixture) {
     auto state = drafter.make_state();
     auto first = context(many, 20, 0);
     auto second = context(many, 20, 1);
-    const auto a = drafter.propose(state, first);
-    const auto b = drafter.propose(state, second);
+    const auto a = draft::propose(drafter, state, first);
+    const auto b = draft::propose(drafter, state, second);
     BOOST_TEST(!std::equal(a.tokens().begin(), a.tokens().end(), b.tokens().begin()));
 }
 
@@ -173,19 +173,19 @@ BOOST_FIXTURE_TEST_CASE(one_row_per_drafted_token_and_one_that_ends_the_draft, f
         std::fill(row.begin(), row.end(), 0.0f);
         if (tokens.size() == 6) row[0] = 20;
     });
-    const draft::draft_model<const model_type&> drafter(counting);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(counting);
     auto state = drafter.make_state();
     drafter.prepare(state, before);
     BOOST_TEST(rows == 0u);
     const policy::fixed_length four{4};
     auto given = context(four);
-    BOOST_TEST(drafter.propose(state, given).size() == 4u);
+    BOOST_TEST(draft::propose(drafter, state, given).size() == 4u);
     BOOST_TEST(rows == 4u);
     drafter.follow(state, before);
     rows = 0;
     const while_uncertain looking{};
     auto watched = context(looking);
-    BOOST_TEST(drafter.propose(state, watched).size() == 3u);
+    BOOST_TEST(draft::propose(drafter, state, watched).size() == 3u);
     BOOST_TEST(rows == 4u);
 }
 
@@ -202,10 +202,10 @@ struct counting_policy {
 BOOST_FIXTURE_TEST_CASE(the_policy_is_told_how_many_are_drafted, fixture) {
     std::vector<std::size_t> drafted;
     const counting_policy policy{&drafted};
-    const draft::draft_model<const model_type&> drafter(model);
+    const draft::draft_model<const model_type&, draft::argmax> drafter(model);
     auto state = drafter.make_state();
     auto given = context(policy);
-    BOOST_TEST(drafter.propose(state, given).size() == 3u);
+    BOOST_TEST(draft::propose(drafter, state, given).size() == 3u);
     BOOST_TEST(drafted == (std::vector<std::size_t>{0, 1, 2}));
 }
 

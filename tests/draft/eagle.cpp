@@ -20,8 +20,10 @@ BOOST_AUTO_TEST_SUITE(draft_eagle)
 using testing::fused_mock;
 using testing::hidden_state_mock;
 
-static_assert(Drafter<draft::eagle<const fused_mock&>> && FollowsStates<draft::eagle<const fused_mock&>>);
-static_assert(!FollowsPrefix<draft::eagle<const fused_mock&>> && shows_rows<draft::eagle<const fused_mock&>>);
+static_assert(Drafter<draft::eagle<const fused_mock&, draft::argmax>> &&
+              FollowsStates<draft::eagle<const fused_mock&, draft::argmax>>);
+static_assert(!FollowsPrefix<draft::eagle<const fused_mock&, draft::argmax>> &&
+              shows_rows<draft::eagle<const fused_mock&, draft::argmax>>);
 
 /// A target of `vocabulary` tokens, whose hidden states are its logits, and a layer on them.
 struct models {
@@ -78,7 +80,7 @@ BOOST_AUTO_TEST_CASE(drafts_run_from_the_targets_states_up_to_the_root_and_from_
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const models made(3, 40, 8);  // a context that drafts reach the end of
-    const auto r = testing::drafter_laws(draft::eagle(made.layer), made.target);
+    const auto r = testing::drafter_laws(draft::eagle(made.layer, draft::argmax{}), made.target);
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.checked.size() == 5u, r);
     const auto sampling = testing::drafter_laws(draft::eagle(made.layer, draft::sampled{}), made.target);
@@ -179,14 +181,14 @@ BOOST_AUTO_TEST_CASE(one_pass_per_row_and_what_was_committed_goes_with_the_first
 
 BOOST_AUTO_TEST_CASE(proposing_again_proposes_the_same) {
     const models made(5);
-    const draft::eagle drafter(made.layer);
+    const draft::eagle drafter(made.layer, draft::argmax{});
     const auto scheme = speculate(drafter, made.target, policy::fixed_length{3}, accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2, 1, 4});
     for (int round = 0; round < 5; ++round) {
         const auto once = [&] {
             draft::context context(session.committed, session.transform, session.chooser, session.policy, session.seen,
                                    std::size_t{9});
-            const auto proposed = drafter.propose(session.drafter_state, context);
+            const auto proposed = draft::propose(drafter, session.drafter_state, context);
             return std::vector<token>(proposed.tokens().begin(), proposed.tokens().end());
         };
         const auto first = once();

@@ -27,7 +27,6 @@ struct says {
     struct state_type {
         std::size_t prepared = 0;
         std::size_t followed = 0;
-        proposal<point_mass> spare{};
     };
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
@@ -38,18 +37,14 @@ struct says {
 
     state_type make_state() const { return {}; }
     void prepare(state_type& state, const prefix&) const { ++state.prepared; }
-    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed = std::move(state.spare);
-        proposed.clear();
+    void propose(state_type&, auto& context, proposal<point_mass>& proposed) const {
         if (most > 0) context.matched(match);
         while (proposed.size() < most && context.wants_more(proposed.size())) proposed.push(what);
-        return proposed;
     }
     void follow(state_type& state, const prefix& committed) const { state.followed = committed.size(); }
 };
 
-using model_drafter = draft::draft_model<testing::function_model>;
+using model_drafter = draft::draft_model<testing::function_model, draft::argmax>;
 using sampling_drafter = draft::draft_model<testing::function_model, draft::sampled>;
 
 static_assert(Drafter<draft::first_of<says, draft::prompt_lookup>>);
@@ -83,7 +78,7 @@ ids guess(const Drafter& drafter, const std::vector<std::size_t>& wanted, std::v
     const by_source policy{wanted, &asked};
     draft::context context(before, transform, chooser, policy, observation{.round = 3}, 100, shown_by<Drafter>);
     auto state = drafter.make_state();
-    const auto proposed = drafter.propose(state, context);
+    const auto proposed = draft::propose(drafter, state, context);
     BOOST_TEST(before.size() == 3u);
     return {proposed.tokens().begin(), proposed.tokens().end()};
 }
@@ -126,6 +121,47 @@ BOOST_AUTO_TEST_CASE(the_policy_sees_who_asks_and_what_that_one_shows) {
     BOOST_TEST(asked[5].first_draft_entropy_nats > 0);
 }
 
+/// Draws a token, and says nothing.
+struct thinks_again {
+    struct state_type {};
+    using claim_type = point_mass;
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& context, proposal<point_mass>&) const {
+        auto draws = context.draws();
+        draws.choose(distribution::weighted({1, 1}), purpose::draft);
+    }
+    void follow(state_type&, const prefix&) const {}
+};
+
+/// Notes which numbers it is asked for.
+struct noting {
+    std::vector<random::philox_counter>* names;
+    std::size_t choose(const Weights auto&, draw_key key) { return note(key); }
+    bool flip(double, draw_key key) { return note(key) == 0; }
+    std::size_t race(const Weights auto&, std::size_t) { return 0; }
+    std::size_t note(draw_key key) {
+        names->push_back(random::counter_of(key, 0));
+        return 0;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(who_had_nothing_to_say_fixes_no_number) {
+    const draft::first_of drafter(thinks_again{}, thinks_again{}, sampling_drafter(testing::hashed_model(7, 1)));
+    prefix before(ids{1, 2, 3});
+    const transform::pipeline transform({}, 7);
+    std::vector<random::philox_counter> names;
+    noting chooser{&names};
+    const policy::fixed_length one{1};
+    auto state = drafter.make_state();
+    for (std::size_t round = 0; round < 3; ++round) {
+        draft::context context(before, transform, chooser, one, observation{.round = round}, 100);
+        BOOST_TEST(draft::propose(drafter, state, context).size() == 1u);
+    }
+    BOOST_TEST(names.size() == 9u);
+    std::sort(names.begin(), names.end());
+    BOOST_TEST((std::adjacent_find(names.begin(), names.end()) == names.end()));
+}
+
 BOOST_AUTO_TEST_CASE(all_prepare_and_follow) {
     const draft::first_of drafter(says{4, 1}, says{5, 1});
     auto state = drafter.make_state();
@@ -145,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_point_mass_beside_rows_is_a_row_of_one_token) {
     const policy::fixed_length five{5};
     draft::context context(before, transform, chooser, five, observation{}, 100);
     auto state = drafter.make_state();
-    const auto proposed = drafter.propose(state, context);
+    const auto proposed = draft::propose(drafter, state, context);
     BOOST_TEST_REQUIRE(proposed.size() == 2u);
     for (std::size_t i = 0; i < 2; ++i) {
         BOOST_TEST(proposed[i].row->is_point());
@@ -221,9 +257,9 @@ struct reads_states {
     using claim_type = point_mass;
     state_type make_state() const { return 0; }
     std::size_t hidden_size() const { return size; }
-    proposal<point_mass> propose(state_type&, auto&) const { return {}; }
+    void propose(state_type&, auto&, proposal<point_mass>&) const {}
     void follow(state_type& seen, const prefix&, const auto& states) const { seen = states.first() + states.size(); }
-    void prefilled(state_type& seen, const prefix& prompt) const { seen += 10 * prompt.size(); }
+    void prepare(state_type& seen, const prefix& prompt) const { seen += 10 * prompt.size(); }
     std::size_t size = 7;
 };
 
@@ -237,7 +273,7 @@ BOOST_AUTO_TEST_CASE(states_reach_those_that_follow_them) {
     drafter.follow(state, prefix(ids{1, 2, 3}), hidden_states<>(1, scores(numbers.data(), 2, 3), 2));
     BOOST_TEST(std::get<0>(state.drafters).followed == 3u);
     BOOST_TEST(std::get<1>(state.drafters) == 3u);
-    drafter.prefilled(state, prefix(ids{1, 2, 3}));
+    drafter.prepare(state, prefix(ids{1, 2, 3}));
     BOOST_TEST(std::get<1>(state.drafters) == 33u);
 }
 

@@ -40,8 +40,9 @@ struct heads_mock {
 };
 
 static_assert(DraftHeads<heads_mock>);
-static_assert(Drafter<draft::heads<const heads_mock&>> && FollowsStates<draft::heads<const heads_mock&>>);
-static_assert(shows_rows<draft::heads<heads_mock>>);
+static_assert(Drafter<draft::heads<const heads_mock&, draft::argmax>> &&
+              FollowsStates<draft::heads<const heads_mock&, draft::argmax>>);
+static_assert(shows_rows<draft::heads<heads_mock, draft::argmax>>);
 
 template <class Scheme>
 auto session_of(const Scheme& scheme, std::span<const token> prompt, std::size_t tokens = 1000) {

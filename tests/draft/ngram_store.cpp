@@ -43,7 +43,7 @@ ids guess(const draft::ngram_store& store, const ids& tokens, std::size_t length
     const match_recorder policy{&shown, length};
     draft::context context(before, transform, chooser, policy, observation{}, 100);
     auto state = store.make_state();
-    const auto proposed = store.propose(state, context);
+    const auto proposed = draft::propose(store, state, context);
     BOOST_TEST(shown == expected_matches, boost::test_tools::per_element());
     BOOST_TEST(before.size() == tokens.size());
     return {proposed.tokens().begin(), proposed.tokens().end()};

@@ -20,7 +20,7 @@ std::vector<token> guess(const draft::prompt_lookup& lookup, draft::prompt_looku
     random::philox_chooser chooser(0);
     const policy::fixed_length policy{length};
     draft::context context(before, transform, chooser, policy, observation{}, 1000);
-    const auto proposed = lookup.propose(state, context);
+    const auto proposed = draft::propose(lookup, state, context);
     return {proposed.tokens().begin(), proposed.tokens().end()};
 }
 
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_policy_is_told_the_length_of_the_match) {
     draft::context context(before, transform, chooser, policy, observation{}, 1000);
     const draft::prompt_lookup lookup(2, 8);
     auto state = lookup.make_state();
-    BOOST_TEST(lookup.propose(state, context).size() == 3u);
+    BOOST_TEST(draft::propose(lookup, state, context).size() == 3u);
     BOOST_TEST(shown == std::vector<std::size_t>{3}, boost::test_tools::per_element());
     BOOST_TEST(context.seen().match_length == 3u);
 }

@@ -1,5 +1,8 @@
 #include "augur/draft/stage.hpp"
 
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/cascade/cascade.hpp>
@@ -48,6 +51,35 @@ BOOST_AUTO_TEST_CASE(laws) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(laws_with_whole_blocks_and_with_what_is_certain) {
+    keeps(stage(accept::block{}));
+    keeps(stage(accept::block{}, policy::entropy_bins({0.8}, {2, 1})));
+    keeps(stage(accept::coupled{}));
+    static_assert(LeavesNothingOpen<accept::exact> && LeavesNothingOpen<accept::coupled>);
+    static_assert(!LeavesNothingOpen<accept::rejection_sampling> && !LeavesNothingOpen<accept::block>);
+    static_assert(StandsInside<accept::coupled, point_mass> && !KnowsWhatItDrewFrom<accept::coupled, point_mass>);
+    static_assert(KnowsWhatItDrewFrom<accept::block, distribution> && KnowsWhatItDrewFrom<accept::block, point_mass>);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_ends_where_the_model_has_no_row) {
+    const testing::function_model broken(3, 64, [](std::span<const token> tokens, std::span<float> row) {
+        std::fill(row.begin(), row.end(), tokens.size() < 5 ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    });
+    using on_broken = draft::stage<sampling, const testing::function_model&, fixed_length, accept::block>;
+    const on_broken drafter(sampling(small), broken, fixed_length{2}, {});
+    const transform::pipeline pipeline({}, 3);
+    const fixed_length above{9};
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto state = drafter.make_state();
+        prefix before(std::vector<token>{1, 2, 0});
+        random::philox_chooser chooser(seed);
+        draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<on_broken>);
+        const auto proposed = draft::propose(drafter, state, context);
+        BOOST_TEST(proposed.size() == 2u);
+        for (const token t : proposed.tokens()) BOOST_TEST((0 <= t && t < 3));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_drafter_that_is_certain_may_begin) {
     const draft::prompt_lookup lookup(1, 2);
     using on_lookup = draft::stage<draft::prompt_lookup, const testing::function_model&, fixed_length,
@@ -74,10 +106,11 @@ BOOST_AUTO_TEST_CASE(what_the_model_excludes_is_claimed_as_it_is_drawn) {
     BOOST_TEST(&rule.drawn_from(target, drafted_token<point_mass>{2}, mixed) == &target);
 }
 
-BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
-    const testing::counting_model counted(middle);
-    const draft::stage<sampling, const decltype(counted)&, fixed_length, accept::rejection_sampling> two_at_a_time(
-        sampling(small), counted, fixed_length{2}, {});
+template <class Criterion>
+void rounds_go_on(const testing::counting_model<testing::function_model>& counted) {
+    using stage_of_two =
+        draft::stage<sampling, const testing::counting_model<testing::function_model>&, fixed_length, Criterion>;
+    const stage_of_two two_at_a_time(sampling(small), counted, fixed_length{2}, {});
     auto state = two_at_a_time.make_state();
     prefix before(std::vector<token>{1, 2, 0});
     const transform::pipeline pipeline({}, 3);
@@ -88,7 +121,7 @@ BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
                                shown_by<decltype(two_at_a_time)>);
         state.counts = {};
         counted.reset();
-        const auto proposed = two_at_a_time.propose(state, context);
+        const auto proposed = draft::propose(two_at_a_time, state, context);
         BOOST_TEST(proposed.size() == wanted);
         BOOST_TEST(state.counts.rounds == counted.counts().calls);
         BOOST_TEST(state.counts.accepted <= state.counts.drafted);
@@ -98,6 +131,13 @@ BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
         BOOST_TEST((made == wanted || made == wanted + 1));
         BOOST_TEST(before.size() == 3u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
+    const testing::counting_model counted(middle);
+    rounds_go_on<accept::rejection_sampling>(counted);
+    rounds_go_on<accept::block>(counted);
+    rounds_go_on<accept::coupled>(counted);
 }
 
 BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {
@@ -111,7 +151,7 @@ BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {
         random::philox_chooser chooser(1);
         const fixed_length above{9};
         draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<decltype(stage_of_six)>);
-        BOOST_TEST(stage_of_six.propose(state, context).size() == (length > 6 ? 0u : 7 - length));
+        BOOST_TEST(draft::propose(stage_of_six, state, context).size() == (length > 6 ? 0u : 7 - length));
     }
 }
 

@@ -427,8 +427,7 @@ BOOST_AUTO_TEST_CASE(the_text_is_untouched_whoever_drafts) {
     };
     drafted_by(draft::prompt_lookup(1, 4));
     drafted_by(other);
-    drafted_by(draft::first_of(draft::prompt_lookup(2, 4),
-                               draft::draft_model<decltype(other)>(testing::noisy_model(target, 0.3))));
+    drafted_by(draft::first_of(draft::prompt_lookup(2, 4), draft::draft_model(testing::noisy_model(target, 0.3))));
 }
 
 BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {

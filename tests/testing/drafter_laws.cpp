@@ -28,12 +28,10 @@ struct follows_states {
     };
     using claim_type = point_mass;
     state_type make_state() const { return {}; }
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed;
-        if (context.prefix().size() != state.tokens + 1 || state.last.empty()) return proposed;
+    void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
+        if (context.prefix().size() != state.tokens + 1 || state.last.empty()) return;
         const auto next = std::max_element(state.last.begin(), state.last.end()) - state.last.begin();
         while (context.wants_more(proposed.size())) proposed.push(static_cast<token>(next));
-        return proposed;
     }
     void follow(state_type& state, const prefix&, const auto& states) const {
         const logit_row last = states[Wrong ? 0 : states.size() - 1];
@@ -75,8 +73,8 @@ struct wrong_drafter {
     Inner inner;
     Wrong error;
     state_type make_state() const { return inner.make_state(); }
-    proposal<claim_type> propose(state_type& state, auto& context) const {
-        return error(inner.propose(state, context), context);
+    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+        out = error(draft::propose(inner, state, context), context);
     }
     void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
 };
@@ -88,12 +86,10 @@ struct remembers_rejected {
     using state_type = std::vector<token>;
     using claim_type = point_mass;
     state_type make_state() const { return {}; }
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed;
-        if (!context.wants_more(0)) return proposed;
+    void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
+        if (!context.wants_more(0)) return;
         proposed.push(state.empty() ? 0 : state.back());
         state.push_back(1);
-        return proposed;
     }
     void follow(state_type&, const prefix&) const {}
 };

@@ -195,13 +195,11 @@ struct value_cut {
     using claim_type = distribution;
     model_drafter inner;
     state_type make_state() const { return inner.make_state(); }
-    proposal<distribution> propose(state_type& state, auto& context) const {
-        const auto proposed = inner.propose(state, context);
-        proposal<distribution> kept;
+    void propose(state_type& state, auto& context, proposal<distribution>& kept) const {
+        const auto proposed = draft::propose(inner, state, context);
         for (std::size_t i = 0; i < proposed.size() && proposed[i].probability(proposed[i].id) >= 0.5; ++i) {
             kept.push(proposed[i].id, *proposed[i].row);
         }
-        return kept;
     }
     void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
 };

@@ -1,5 +1,6 @@
 #include "augur/tune/metered.hpp"
 
+#include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
@@ -53,6 +54,14 @@ auto decoded(const Criterion& criterion) {
     options.stop.max_tokens = 400;
     return decode::generate<any_guarantee>(cascaded(draft, model_link{policy::fixed_length{3}, criterion}, target),
                                            std::vector<token>{1}, options);
+}
+
+BOOST_AUTO_TEST_CASE(a_metered_criterion_refuses_what_it_refused) {
+    tune::meter into;
+    const tune::metered greedy(accept::exact{}, into);
+    BOOST_CHECK_THROW(accept::check(greedy, {}), error);
+    accept::check(greedy, {.temperature = {0}});
+    accept::check(tune::metered(fuzzy(0.3), into), {});
 }
 
 BOOST_AUTO_TEST_CASE(a_metered_criterion_decides_as_it_did) {

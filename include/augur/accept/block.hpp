@@ -51,6 +51,12 @@ struct block {
 
     token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
 
+    /// The row that the token which stands was drawn from (draft/stage.hpp): always the target's, given those before it.
+    template <class Claim>
+    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
+        return target;
+    }
+
  private:
     /// Of the first i + 1 drafted tokens min(1, worth of i * target(x_i) / draft(x_i)); of none 1.
     template <class Proposal>

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <span>
 
+#include "augur/detail/named_member.hpp"
 #include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/proposal.hpp"
@@ -46,11 +48,18 @@ concept ReturnsVerdict = requires(const C& criterion, std::span<const distributi
     { criterion.judge_block(targets, proposed, draws) } -> std::same_as<verdict>;
 };
 
+/// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one, too.
+template <class C>
+concept ChecksSettings = requires(const C& criterion, const transform::settings& chosen) {
+    { criterion.check(chosen) } -> std::same_as<void>;
+};
+
 /// Judges one drafted token against the target's row; or, with judge_block in place of judge, a whole chain.
 /// Define: `guarantee`; judge(const distribution& target, const drafted_token<Claim>&, draws&) const -> decision, for the
 ///         claims it understands (point_mass, distribution, or both); draw(const distribution& target, draws&) const -> token.
 ///         Optional: `drawing`, how a draft model should pick tokens for it (draft/drawing.hpp; default argmax);
-///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee.
+///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
+///         for links inside a cascade `drawn_from` or `certain` (draft/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
 ///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.
@@ -97,6 +106,29 @@ struct check_criterion {
     static constexpr bool done = true;
 };
 
+/// Refuses members that have the names of optional ones and are not what would be called.
+template <class C>
+struct optional_members_of_criterion {
+    static_assert(!NamesCheck<C> || ChecksSettings<C>,
+                  "augur: this criterion has a member check that cannot be called as void check(const "
+                  "transform::settings&) const, so that nobody would call it");
+    static_assert(
+        !NamesCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
+        "augur: this criterion has a member certain that is no static constexpr bool");
+    static constexpr bool fit = true;
+};
+
 }  // namespace detail
+
+namespace accept {
+
+/// Lets a criterion refuse settings.
+template <StatesGuarantee C>
+void check(const C& criterion, const transform::settings& chosen) {
+    static_assert(augur::detail::optional_members_of_criterion<C>::fit);
+    if constexpr (ChecksSettings<C>) criterion.check(chosen);
+}
+
+}  // namespace accept
 
 }  // namespace augur

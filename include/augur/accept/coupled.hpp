@@ -17,6 +17,7 @@ namespace augur::accept {
 struct coupled {
     using guarantee = guarantee::same_seeded_text;
     using drawing = draft::shared_noise;
+    static constexpr bool certain = true;  ///< given the noise, which positions keep from round to round
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>

@@ -16,6 +16,7 @@ namespace augur::accept {
 struct exact {
     using guarantee = guarantee::same_greedy_text;
     using drawing = draft::argmax;
+    static constexpr bool certain = true;
 
     void check(const transform::settings& chosen) const {
         if (chosen.temperature.value != 0) {

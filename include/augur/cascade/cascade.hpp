@@ -37,11 +37,11 @@ template <draft::claims Claims, class Named, class Link, class Middle, class... 
 requires(sizeof...(Rest) > 0) auto cascade_of(Named&& drafter, Link by, Middle&& middle, Rest&&... rest) {
     using policy_type = decltype(by.policy);
     using criterion_type = decltype(by.criterion);
-    using inner = typename drafter_for<Named, criterion_type>::type;
-    using stage = draft::stage<inner, Middle, policy_type, criterion_type, Claims>;
-    return cascade_of<Claims>(stage(inner(std::forward<Named>(drafter)), std::forward<Middle>(middle),
-                                    std::move(by.policy), std::move(by.criterion)),
-                              std::forward<Rest>(rest)...);
+    auto inner = drafter_for<criterion_type>(std::forward<Named>(drafter));
+    using stage = draft::stage<decltype(inner), Middle, policy_type, criterion_type, Claims>;
+    return cascade_of<Claims>(
+        stage(std::move(inner), std::forward<Middle>(middle), std::move(by.policy), std::move(by.criterion)),
+        std::forward<Rest>(rest)...);
 }
 
 /// Of drafter, link, model, ...: every other part is no link.

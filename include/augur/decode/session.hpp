@@ -59,14 +59,13 @@ inline std::span<const token> checked_prompt(std::span<const token> prompt, std:
 template <Model Target, Drafter D>
 void prefill(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
              const prefix& prompt) {
-    if constexpr (requires { drafter.prepare(state, prompt); }) drafter.prepare(state, prompt);
     const auto filled = prompt.tokens().first(prompt.size() - 1);
     if constexpr (FollowsStates<D>) {
         target.fill(filled, [&](const auto& states) { drafter.follow(state, prompt, states); });
     } else {
         target.fill(filled);
     }
-    if constexpr (requires { drafter.prefilled(state, prompt); }) drafter.prefilled(state, prompt);
+    draft::prepare(drafter, state, prompt);
 }
 
 /// One decoding by `Scheme`. Members are open to inspection between steps; steps alone change them.
@@ -75,8 +74,7 @@ struct session {
     using drafter_type = typename Scheme::drafter_type;
     using target_type = typename Scheme::target_type;
     using policy_type = typename Scheme::policy_type;
-    using proposal_type = decltype(std::declval<const drafter_type&>().propose(
-        std::declval<typename drafter_type::state_type&>(), std::declval<draft::context<policy_type, C>&>()));
+    using proposal_type = proposal<typename drafter_type::claim_type>;
 
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
@@ -89,9 +87,9 @@ struct session {
           transform(std::move(sampling), scheme.target().vocabulary_size()),
           stops(std::move(conditions), scheme.target().vocabulary_size(), scheme.target().context_length()),
           chooser(std::move(with)) {
-        if constexpr (requires { scheme.criterion().check(transform.chosen()); }) {
-            scheme.criterion().check(transform.chosen());
-        }
+        accept::check(scheme.criterion(), transform.chosen());
+        draft::check(scheme.drafter(), transform.chosen());
+        counts.stages.resize(draft::stages_in<drafter_type> + 1);
         const std::size_t most = committed.size() + std::min(stops.room(0, committed.size()), most_reserved);
         committed.reserve(most);
         target.reserve(most);

@@ -10,10 +10,10 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/detail/held.hpp"
 #include "augur/draft/concept.hpp"
-#include "augur/draft/draft_model.hpp"
-#include "augur/draft/eagle.hpp"
-#include "augur/draft/heads.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/draft/named.hpp"
 #include "augur/draft/nothing.hpp"
+#include "augur/draft/stage.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/error.hpp"
@@ -38,24 +38,11 @@ requires requires {
 }
 struct promise_on<D, Criterion> : std::type_identity<guarantee::none> {};
 
-/// The drafter for what a user names: a drafter is itself; a model, a layer on hidden states or heads become the drafter
-/// that decodes ahead with them, for the criterion.
-template <class Named, class Criterion>
-struct drafter_for : std::type_identity<std::remove_cvref_t<Named>> {};
-template <class Named, class Criterion>
-requires(Model<std::remove_cvref_t<Named>> && !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
-    : std::type_identity<draft::draft_model<Named, typename drawing_for<Criterion>::type>> {
-};
-template <class Named, class Criterion>
-requires(FusedModel<std::remove_cvref_t<Named>> &&
-         !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
-    : std::type_identity<draft::eagle<Named, typename drawing_for<Criterion>::type>> {
-};
-template <class Named, class Criterion>
-requires(DraftHeads<std::remove_cvref_t<Named>> &&
-         !Drafter<std::remove_cvref_t<Named>>) struct drafter_for<Named, Criterion>
-    : std::type_identity<draft::heads<Named, typename drawing_for<Criterion>::type>> {
-};
+/// The drafter for what a user names, drawing as the criterion asks where nobody else says how.
+template <class Criterion, class Named>
+auto drafter_for(Named&& named) {
+    return draft::drafter_of<typename drawing_for<Criterion>::type>(std::forward<Named>(named));
+}
 }  // namespace detail
 
 /// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all state.
@@ -70,6 +57,9 @@ class speculator {
     using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
 
     static_assert(Model<target_type>);
+    static_assert(detail::optional_members_of_drafter<DrafterType>::fit &&
+                  detail::optional_members_of_policy<Policy>::fit &&
+                  detail::optional_members_of_criterion<Criterion>::fit);
     static_assert(
         shows_rows<DrafterType> || !(includes(needs_of<Policy>, signals::draft_entropy) ||
                                      includes(needs_of<Policy>, signals::draft_confidence)),
@@ -108,6 +98,16 @@ class speculator {
     const Policy& policy() const { return policy_; }
     const Criterion& criterion() const { return criterion_; }
 
+    /// A drafter for a better model: what stands here is the draft there.
+    auto as_stage() const& {
+        return draft::stage<DrafterType, const target_type&, Policy, Criterion>(drafter_, target(), policy_,
+                                                                                criterion_);
+    }
+    auto as_stage() && {
+        return draft::stage<DrafterType, detail::taken_t<Target>, Policy, Criterion>(
+            std::move(drafter_), std::move(target_).take(), std::move(policy_), std::move(criterion_));
+    }
+
  private:
     DrafterType drafter_;
     detail::held<Target> target_;
@@ -116,14 +116,14 @@ class speculator {
 };
 
 /// Composes a scheme. `drafter` is a Drafter; or any Model of the same vocabulary, or a FusedModel or DraftHeads of the
-/// target, which then draft in the way that the criterion asks for. Lvalues are referred to, rvalues are kept.
+/// target, which then draft in the way that the criterion asks for; or a scheme (draft/named.hpp). Lvalues are referred to,
+/// rvalues are kept.
 template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
 requires Model<std::remove_cvref_t<Target>>
 auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {
-    using drafter_type = typename detail::drafter_for<Named, Criterion>::type;
-    return speculator<drafter_type, Target, Policy, Criterion>(drafter_type(std::forward<Named>(drafter)),
-                                                               std::forward<Target>(target), std::move(policy),
-                                                               std::move(criterion));
+    auto made = detail::drafter_for<Criterion>(std::forward<Named>(drafter));
+    return speculator<decltype(made), Target, Policy, Criterion>(std::move(made), std::forward<Target>(target),
+                                                                 std::move(policy), std::move(criterion));
 }
 
 /// Plain decoding, one token a pass: greedy at temperature 0, otherwise sampling with noise keyed by (seed, position).

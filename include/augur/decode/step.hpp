@@ -29,12 +29,10 @@ namespace detail {
 /// Of one of the target's rows, where it lies if it can be.
 template <class Policy, class Rows>
 double target_entropy(const Rows& rows, std::size_t i) {
-    if constexpr (MeasuresEntropy<Policy>) {
-        return Policy::entropy_nats(rows[i]);
-    } else if constexpr (requires { rows.entropy_nats(i); }) {
+    if constexpr (!MeasuresEntropy<Policy> && requires { rows.entropy_nats(i); }) {
         return rows.entropy_nats(i);
     } else {
-        return measure::entropy_nats(rows[i]);
+        return policy::entropy_nats<Policy>(rows[i]);
     }
 }
 
@@ -58,10 +56,8 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
     if (s.finished == finish_reason::invalid_logits) {
         s.fault = detail::describe_fault(rows[record.decided.accepted], s.committed.size());
     }
-    if constexpr (LearnsFromOutcomes<policy_type>) {
-        s.policy.learn(outcome{decided_on, record.decided.drafted, record.decided.accepted, record.seconds.draft,
-                               record.seconds.verify});
-    }
+    policy::learn(s.policy, outcome{decided_on, record.decided.drafted, record.decided.accepted, record.seconds.draft,
+                                    record.seconds.verify});
     s.seen = observation{.round = decided_on.round + 1,
                          .prefix_length = s.committed.size(),
                          .last_drafted = record.decided.drafted,
@@ -83,6 +79,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
         record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));
     }
     conclude(s, record, rows, decided_on);
+    draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
 }
@@ -102,10 +99,7 @@ const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options
                            shown_by<typename Scheme::drafter_type>);
 
     auto& record = s.last;
-    if constexpr (requires { scheme.drafter().reuse(s.drafter_state, std::move(record.proposed)); }) {
-        scheme.drafter().reuse(s.drafter_state, std::move(record.proposed));
-    }
-    record.proposed = scheme.drafter().propose(s.drafter_state, context);
+    draft::propose(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
     if constexpr (verify::has_referee<Scheme, C>) {
         if (s.referee) {

@@ -13,6 +13,8 @@ class held {
     using type = T;
     explicit held(T value) : value_(std::move(value)) {}
     const T& get() const { return value_; }
+    /// Of one that is not needed any more.
+    T&& take() && { return std::move(value_); }
 
  private:
     T value_;
@@ -24,9 +26,14 @@ class held<T&> {
     using type = std::remove_const_t<T>;
     explicit held(const T& value) : value_(std::addressof(value)) {}
     const T& get() const { return *value_; }
+    const T& take() && { return *value_; }
 
  private:
     const T* value_;
 };
+
+/// As what to hold again what was taken.
+template <class T>
+using taken_t = std::conditional_t<std::is_reference_v<T>, const std::remove_reference_t<T>&, T>;
 
 }  // namespace augur::detail

@@ -2,12 +2,17 @@
 // Who guesses.
 
 #include <concepts>
+#include <cstddef>
+#include <span>
 
+#include "augur/accept/concept.hpp"
+#include "augur/detail/named_member.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/model/hidden_states.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/statistics.hpp"
 
 namespace augur {
 
@@ -22,12 +27,12 @@ concept MakesDraftState = std::movable<typename D::state_type> && requires(const
     { drafter.make_state() } -> std::same_as<typename D::state_type>;
 };
 
-/// `drafter.propose(state, context)` returns a proposal, whose type says what is claimed about its tokens: `claim_type`.
+/// `drafter.propose(state, context, out)` fills a proposal, which is empty and keeps the storage of the last one. Its type says
+/// what is claimed about its tokens: `claim_type`.
 template <class D>
-concept ReturnsProposal = requires(const D& drafter, typename D::state_type& state,
-                                   detail::any_draft_context& context) {
-    typename D::claim_type;
-    { drafter.propose(state, context) } -> ChainProposalOf<typename D::claim_type>;
+concept FillsProposal = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
+                                 proposal<typename D::claim_type>& out) {
+    { drafter.propose(state, context, out) } -> std::same_as<void>;
 };
 
 /// `drafter.follow(state, prefix)`: these tokens are committed; forget everything else.
@@ -45,24 +50,111 @@ concept FollowsStates = requires(const D& drafter, typename D::state_type& state
     { drafter.follow(state, committed, states) } -> std::same_as<void>;
 };
 
+/// `drafter.prepare(state, prefix) const`: once, with the prompt, after its states have been followed; counts as prefill.
+template <class D>
+concept Prepares = requires(const D& drafter, typename D::state_type& state, const prefix& prompt) {
+    { drafter.prepare(state, prompt) } -> std::same_as<void>;
+};
+
+/// A drafter with stages inside it (draft/stage.hpp): `static constexpr std::size_t stages`, and
+/// `drafter.report(state, counts) const`, which overwrites the counts of so many stages, innermost first.
+template <class D>
+concept ReportsStages = requires(const D& drafter, const typename D::state_type& state,
+                                 std::span<stage_statistics> counts) {
+    { D::stages } -> std::convertible_to<std::size_t>;
+    { drafter.report(state, counts) } -> std::same_as<void>;
+};
+
 /// Makes a proposal after a prefix, for as long as the context wants more.
 /// Define: state_type, claim_type, make_state(), propose(), follow().
 ///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
-///         follows states;
-///         prepare(state, prefix) const, called once with the prompt, whose time counts as prefill;
-///         prefilled(state, prefix) const, the same after all of the prompt's states have been followed;
-///         reuse(state, proposal&&) const, given the last round's proposal for its storage;
+///         follows states; prepare() (Prepares);
+///         `check(const transform::settings&) const`, throwing where it cannot draft under these settings;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
-///         drawing from it, which policies on the draft's entropy or confidence need.
+///         drawing from it, which policies on the draft's entropy or confidence need;
+///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
+///         rests on a match.
+///         A member of one of these names that is written otherwise does not compile.
 /// Laws:   never more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
 ///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
 ///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
 /// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Smallest: tests/draft/concept.cpp.
 template <class D>
-concept Drafter = MakesDraftState<D> && ReturnsProposal<D> &&(FollowsPrefix<D> || FollowsStates<D>);
+concept Drafter = MakesDraftState<D> && FillsProposal<D> &&(FollowsPrefix<D> || FollowsStates<D>);
+
+namespace detail {
+
+/// Refuses members that have the names of optional ones and are not what would be called.
+template <class D>
+struct optional_members_of_drafter {
+    static_assert(!NamesPrepare<D> || Prepares<D>,
+                  "augur: this drafter has a member prepare that cannot be called as void prepare(state_type&, const "
+                  "prefix&) const, so that nobody would call it");
+    static_assert(!NamesCheck<D> || ChecksSettings<D>,
+                  "augur: this drafter has a member check that cannot be called as void check(const "
+                  "transform::settings&) const, so that nobody would call it");
+    static_assert(!NamesReport<D> || ReportsStages<D>,
+                  "augur: this drafter has a member report, but not static constexpr std::size_t stages and void "
+                  "report(const state_type&, std::span<stage_statistics>) const, so that nobody would call it");
+    static_assert(
+        !NamesShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
+        "augur: this drafter has a member shows_rows that is no static constexpr bool");
+    static_assert(
+        !NamesShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
+        "augur: this drafter has a member shows_matches that is no static constexpr bool");
+    static constexpr bool fit = true;
+};
+
+}  // namespace detail
 
 namespace draft {
+
+/// Brings a drafter to the prompt, if it wants to be.
+template <Drafter D>
+void prepare(const D& drafter, typename D::state_type& state, const prefix& prompt) {
+    static_assert(augur::detail::optional_members_of_drafter<D>::fit);
+    if constexpr (Prepares<D>) drafter.prepare(state, prompt);
+}
+
+/// Lets a drafter refuse settings.
+template <Drafter D>
+void check(const D& drafter, const transform::settings& chosen) {
+    static_assert(augur::detail::optional_members_of_drafter<D>::fit);
+    if constexpr (ChecksSettings<D>) drafter.check(chosen);
+}
+
+/// Replaces what the proposal holds by a new one.
+template <Drafter D>
+void propose(const D& drafter, typename D::state_type& state, auto& context, proposal<typename D::claim_type>& out) {
+    out.clear();
+    drafter.propose(state, context, out);
+}
+
+/// A new proposal.
+template <Drafter D>
+proposal<typename D::claim_type> propose(const D& drafter, typename D::state_type& state, auto& context) {
+    proposal<typename D::claim_type> made;
+    drafter.propose(state, context, made);
+    return made;
+}
+
+/// The stages inside a drafter.
+template <Drafter D>
+inline constexpr std::size_t stages_in = [] {
+    if constexpr (ReportsStages<D>) {
+        return std::size_t{D::stages};
+    } else {
+        return std::size_t{0};
+    }
+}();
+
+/// Their counts so far, innermost first: as many as stages_in says.
+template <Drafter D>
+void report(const D& drafter, const typename D::state_type& state, std::span<stage_statistics> counts) {
+    static_assert(augur::detail::optional_members_of_drafter<D>::fit);
+    if constexpr (ReportsStages<D>) drafter.report(state, counts);
+}
 
 /// Tells a drafter what is committed, with the target's states if it follows them: for drafters made of drafters.
 template <Drafter D>
@@ -76,8 +168,7 @@ void follow(const D& drafter, typename D::state_type& state, const prefix& commi
 
 }  // namespace draft
 
-/// A drafter that tells the policy how long its matches are: `static constexpr bool shows_matches = true`, and
-/// context.matched(length) before each proposal that rests on one.
+/// A drafter that tells the policy how long its matches are.
 template <class D>
 inline constexpr bool shows_matches = requires {
     requires static_cast<bool>(D::shows_matches);

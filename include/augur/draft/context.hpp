@@ -13,6 +13,9 @@
 
 namespace augur::draft {
 
+/// In one first_of.
+inline constexpr std::size_t most_drafters = 15;
+
 /// The prefix, the transform, randomness, and the policy's answer to "one more?". Lives for one round.
 template <SpeculationPolicy Policy, Chooser C>
 class context {
@@ -22,11 +25,12 @@ class context {
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
             observation seen, std::size_t room, signals shown = signals::none)
         : before_(before), transform_(transform), chooser_(chooser), policy_(policy), start_(seen), room_(room) {
-        begin(seen.source, shown);
+        asking_.begin(policy_, start_, room_, shown);
     }
 
     /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
     void begin(std::size_t source, signals shown) {
+        ++turn_;
         observation start = start_;
         start.source = source;
         asking_.begin(policy_, start, room_, shown);
@@ -53,12 +57,15 @@ class context {
     /// The transformed distribution of the token after the prefix, suppositions included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
 
-    /// Randomness of the position after the prefix, suppositions included.
-    position_draws<C> draws() { return {chooser_, before_.size(), start_.round}; }
+    /// Randomness of the position after the prefix, suppositions included. What a drafter drew that then had nothing to say
+    /// does not fix what the next one draws.
+    position_draws<C> draws() { return {chooser_, before_.size(), start_.round + (turn_ << turn_bit)}; }
 
     /// For a stage inside another: what its own context is made of.
     const transform::pipeline& transform() const { return transform_; }
     C& chooser() { return chooser_; }
+    /// Which rounds of a stage are inside this one: the same for no other drafter of the round.
+    std::size_t rounds_inside() const { return start_.round * (most_drafters + 1) + turn_; }
     /// Tokens that are wanted in all, as far as can be told so far.
     std::size_t wanted() const { return asking_.wanted(); }
 
@@ -69,20 +76,16 @@ class context {
     /// Computes the signals that the policy needs, and asks it.
     void see(std::size_t drafted, logit_row row) {
         double entropy_nats = 0, confidence = 0;
-        if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) entropy_nats = entropy(row);
+        if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) {
+            entropy_nats = policy::entropy_nats<Policy>(row);
+        }
         if constexpr (includes(signals_of<Policy>, signals::draft_confidence)) {
             confidence = measure::confidence(measure::moments(row));
         }
         asking_.see_row(policy_, drafted, entropy_nats, confidence);
     }
 
-    static double entropy(logit_row row) {
-        if constexpr (MeasuresEntropy<Policy>) {
-            return Policy::entropy_nats(row);
-        } else {
-            return measure::entropy_nats(row);
-        }
-    }
+    static constexpr std::size_t turn_bit = 50;  ///< of a round's number; no decoding has so many
 
     augur::prefix& before_;
     const transform::pipeline& transform_;
@@ -90,6 +93,7 @@ class context {
     const Policy& policy_;
     observation start_;
     std::size_t room_;
+    std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
     augur::detail::asking<Policy> asking_;
 };
 

@@ -12,21 +12,21 @@
 
 namespace augur::draft {
 
-/// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says. Its rows pass
+/// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says, by
+/// default as the criterion asks. Its rows pass
 /// through the same transform as the target's. Rewound to what is committed after every round; where its context ends it
 /// proposes nothing. Cost: one pass of the model per row looked at: per drafted token, and one more where the policy ends
 /// the draft at a row. The first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = argmax>
+template <class Source, class Drawing = as_asked>
 class draft_model {
  public:
     using model_type = typename detail::held<Source>::type;
     static_assert(Model<model_type>);
     using claim_type = typename Drawing::claim_type;
-    /// What the model has seen; and storage that rounds reuse.
+    /// What the model has seen; and storage.
     struct state_type : model::cached_sequence<model_type> {
         using model::cached_sequence<model_type>::cached_sequence;
-        proposal<claim_type> spare;
         distribution row;
     };
     static constexpr bool shows_rows = true;
@@ -45,11 +45,7 @@ class draft_model {
         if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
-    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
-
-    proposal<claim_type> propose(state_type& state, auto& context) const {
-        proposal<claim_type> proposed = std::move(state.spare);
-        proposed.clear();
+    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         supposition supposed(context.prefix());
         while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
             const auto rows = state.score(context.prefix().tokens(), 1);
@@ -59,7 +55,6 @@ class draft_model {
             if (picked == no_token) break;
             supposed.push(picked);
         }
-        return proposed;
     }
 
     void follow(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
@@ -68,5 +63,19 @@ class draft_model {
     detail::held<Source> model_;
     Drawing drawing_;
 };
+
+/// With the drawing that the criterion will name.
+template <class Source>
+class draft_model<Source, as_asked> : public undrawn<draft_model, Source> {
+    static_assert(Model<typename detail::held<Source>::type>);
+
+ public:
+    using undrawn<augur::draft::draft_model, Source>::undrawn;
+};
+
+template <class Source>
+draft_model(Source&&) -> draft_model<Source, as_asked>;
+template <class Source, class Drawing>
+draft_model(Source&&, Drawing) -> draft_model<Source, Drawing>;
 
 }  // namespace augur::draft

@@ -1,6 +1,8 @@
 #pragma once
 // How a draft model picks a token from its row, and what may then be claimed about it.
 
+#include <utility>
+
 #include "augur/detail/host_device.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/types/distribution.hpp"
@@ -35,6 +37,36 @@ struct shared_noise {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_HOST_DEVICE token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.race(row)); }
+};
+
+/// No drawing of its own: the one that the criterion names takes its place when a scheme is composed (draft/named.hpp).
+struct as_asked {};
+
+/// `Kind<Source, Drawing>`, a drafter, but for the drawing.
+template <template <class, class> class Kind, class Source>
+class undrawn {
+ public:
+    using undrawn_type = undrawn;
+
+    explicit undrawn(Source&& source) : source_(std::forward<Source>(source)) {}
+
+    template <class Drawing>
+    Kind<Source, Drawing> drawn_by(Drawing drawing) const& {
+        return Kind<Source, Drawing>(static_cast<Source>(source_), drawing);
+    }
+    template <class Drawing>
+    Kind<Source, Drawing> drawn_by(Drawing drawing) && {
+        return Kind<Source, Drawing>(std::forward<Source>(source_), drawing);
+    }
+
+ private:
+    Source source_;
+};
+
+/// Becomes a drafter by a drawing: `drawn_by(drawing)`.
+template <class D>
+concept Undrawn = requires {
+    typename D::undrawn_type;
 };
 
 /// Picks what follows by a row, and adds it to the proposal with what is claimed about it. Nothing, and no_token, where

@@ -17,11 +17,11 @@ namespace augur::draft {
 
 /// Decodes ahead with `Source`, a FusedModel by value, or `M&` by reference. Its input for a token is the token and the
 /// hidden state of the position before: the target's as far as it is known, which is up to the root (the state before the
-/// last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as `Drawing` says.
+/// last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as `Drawing` says, by default as the criterion asks.
 /// After a prompt of one token, and where its context ends, it proposes nothing.
 /// Cost: one pass of the source per row looked at; the first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = argmax>
+template <class Source, class Drawing = as_asked>
 class eagle {
  public:
     using model_type = typename detail::held<Source>::type;
@@ -34,7 +34,6 @@ class eagle {
         std::size_t known = 0;         ///< positions whose states have been seen
         std::vector<float> waiting{};  ///< the last of these states, at least those that are not held yet
         std::vector<float> own{};      ///< a state that the source made
-        proposal<claim_type> spare{};
         distribution row{};
     };
     static constexpr bool shows_rows = true;
@@ -45,11 +44,11 @@ class eagle {
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
     std::size_t hidden_size() const { return model().hidden_size(); }
 
-    state_type make_state() const { return {.sequence = model().make_sequence()}; }
-
-    void prepare(state_type& state, const prefix&) const { state.waiting.reserve(most_waiting * hidden_size()); }
-
-    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
+    state_type make_state() const {
+        state_type made{.sequence = model().make_sequence()};
+        made.waiting.reserve(most_waiting * hidden_size());
+        return made;
+    }
 
     /// Keeps the states. They are run with the next proposal, all at once; before that after the prompt, and where many have come together.
     void follow(state_type& state, const prefix& committed, const auto& states) const {
@@ -66,15 +65,13 @@ class eagle {
     }
 
     /// Runs what is left of the prompt's states, so that the first round need not.
-    void prefilled(state_type& state, const prefix& prompt) const {
+    void prepare(state_type& state, const prefix& prompt) const {
         if (state.held < state.known) run(state, prompt, 0);
     }
 
-    proposal<claim_type> propose(state_type& state, auto& context) const {
-        proposal<claim_type> proposed = std::move(state.spare);
-        proposed.clear();
+    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
-        if (!context.wants_more(0) || root == 0 || state.known != root) return proposed;
+        if (!context.wants_more(0) || root == 0 || state.known != root) return;
         supposition supposed(context.prefix());
         state.held = std::min(state.held, root - 1);  // the root's row is wanted, even if it was made before
         auto rows = run(state, context.prefix(), 1);
@@ -90,7 +87,6 @@ class eagle {
             state.own.assign(made[made.size() - 1].begin(), made[made.size() - 1].end());
             rows = model().extend(state.sequence, std::span(&picked, 1), state.own, 1);
         }
-        return proposed;
     }
 
  private:
@@ -110,7 +106,18 @@ class eagle {
     Drawing drawing_;
 };
 
-template <class Source, class Drawing = argmax>
-eagle(Source&&, Drawing = {}) -> eagle<Source, Drawing>;
+/// With the drawing that the criterion will name.
+template <class Source>
+class eagle<Source, as_asked> : public undrawn<eagle, Source> {
+    static_assert(FusedModel<typename detail::held<Source>::type>);
+
+ public:
+    using undrawn<augur::draft::eagle, Source>::undrawn;
+};
+
+template <class Source>
+eagle(Source&&) -> eagle<Source, as_asked>;
+template <class Source, class Drawing>
+eagle(Source&&, Drawing) -> eagle<Source, Drawing>;
 
 }  // namespace augur::draft

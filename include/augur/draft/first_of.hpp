@@ -4,16 +4,24 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "augur/draft/concept.hpp"
+#include "augur/draft/context.hpp"
+#include "augur/draft/named.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::draft {
+
+template <class... D>
+concept AllDraft = sizeof...(D) > 0 && (Drafter<D> && ...);
+template <class... D>
+concept SomeAreUndrawn = ((Drafter<D> || Undrawn<D>)&&...) && (Undrawn<D> || ...);
 
 /// A drafter that says how large the hidden states are that it reads.
 template <class D>
@@ -26,10 +34,21 @@ concept SaysHiddenSize = requires(const D& drafter) {
 /// enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
 /// The claim is the drafters'. Where some draw from rows, those that claim point masses are given rows that hold one token; a
 /// token that the transform bans ends their draft.
+/// Name what you would name as a drafter (draft/named.hpp): models, layers and heads draft in the way that the criterion asks for.
 /// Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were asked; all of them follow
 /// what is committed. A row for a point mass costs O(vocabulary).
-template <Drafter... D>
-requires(sizeof...(D) > 0) class first_of {
+template <class... D>
+class first_of {
+    static_assert(AllDraft<D...>,
+                  "augur::draft::first_of: name drafters, models, layers or heads on hidden states, or schemes");
+};
+
+template <class... Named>
+first_of(Named&&...) -> first_of<named_t<Named>...>;
+
+template <class... D>
+requires AllDraft<D...>
+class first_of<D...> {
     static constexpr bool drawn = (std::same_as<typename D::claim_type, distribution> || ...);
     static constexpr bool follows_states = (FollowsStates<D> || ...);
 
@@ -38,11 +57,12 @@ requires(sizeof...(D) > 0) class first_of {
     static_assert(((std::same_as<typename D::claim_type, point_mass> ||
                     std::same_as<typename D::claim_type, distribution>)&&...),
                   "augur::draft::first_of: its drafters claim point_mass or distribution");
+    static_assert(sizeof...(D) <= most_drafters,
+                  "augur::draft::first_of: too many drafters for the names of their numbers");
     static_assert(!drawn || (HasVocabularySize<D> || ...),
                   "augur::draft::first_of: rows for point masses need a drafter that knows the vocabulary's size");
     struct state_type {
         std::tuple<typename D::state_type...> drafters;
-        proposal<claim_type> spare{};   ///< storage, as what follows is
         proposal<point_mass> points{};  ///< to be given rows
         std::vector<float> row{};
     };
@@ -50,7 +70,9 @@ requires(sizeof...(D) > 0) class first_of {
     static constexpr bool shows_matches = (augur::shows_matches<D> && ...);
 
     /// Refuses drafters of different vocabularies.
-    explicit first_of(D... drafters) : drafters_(std::move(drafters)...) {
+    template <class... Named>
+    requires(std::same_as<named_t<Named>, D>&&...) explicit first_of(Named&&... drafters)
+        : drafters_(draft::named(std::forward<Named>(drafters))...) {
         if constexpr ((HasVocabularySize<D> || ...)) {
             std::apply([&](const auto&... each) { (check_vocabulary(each), ...); }, drafters_);
         }
@@ -72,29 +94,30 @@ requires(sizeof...(D) > 0) class first_of {
     }
 
     void prepare(state_type& state, const prefix& prompt) const {
-        each(state, [&](const auto& drafter, auto& own) {
-            if constexpr (requires { drafter.prepare(own, prompt); }) drafter.prepare(own, prompt);
+        each(state, [&](const auto& drafter, auto& own) { draft::prepare(drafter, own, prompt); });
+    }
+
+    void check(const transform::settings& chosen) const {
+        std::apply([&](const auto&... each) { (draft::check(each, chosen), ...); }, drafters_);
+    }
+
+    /// Stages inside its drafters, in their order.
+    static constexpr std::size_t stages = (stages_in<D> + ...);
+    void report(const state_type& state, std::span<stage_statistics> counts) const {
+        each(state, [&](const auto& drafter, const auto& own) {
+            constexpr std::size_t inside = stages_in<std::remove_cvref_t<decltype(drafter)>>;
+            draft::report(drafter, own, counts.first(inside));
+            counts = counts.subspan(inside);
         });
     }
 
-    void prefilled(state_type& state, const prefix& prompt) const {
-        each(state, [&](const auto& drafter, auto& own) {
-            if constexpr (requires { drafter.prefilled(own, prompt); }) drafter.prefilled(own, prompt);
-        });
-    }
-
-    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
-
-    proposal<claim_type> propose(state_type& state, auto& context) const {
-        proposal<claim_type> made = std::move(state.spare);
-        made.clear();
+    void propose(state_type& state, auto& context, proposal<claim_type>& made) const {
         std::size_t source = 0;
         each(state, [&](const auto& drafter, auto& own) {
             if (!made.empty()) return;
             context.begin(source++, shown_by<std::remove_cvref_t<decltype(drafter)>>);
             ask(drafter, own, state, context, made);
         });
-        return made;
     }
 
     void follow(state_type& state, const prefix& committed) const requires(!follows_states) {
@@ -116,7 +139,7 @@ requires(sizeof...(D) > 0) class first_of {
  private:
     /// `use(drafter, its state)`, in order.
     template <class Use>
-    void each(state_type& state, const Use& use) const {
+    void each(auto& state, const Use& use) const {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (use(std::get<I>(drafters_), std::get<I>(state.drafters)), ...);
         }
@@ -126,13 +149,9 @@ requires(sizeof...(D) > 0) class first_of {
     template <class Asked>
     void ask(const Asked& drafter, auto& own, state_type& state, auto& context, proposal<claim_type>& made) const {
         if constexpr (std::same_as<typename Asked::claim_type, claim_type>) {
-            if constexpr (requires { drafter.reuse(own, std::move(made)); }) drafter.reuse(own, std::move(made));
-            made = drafter.propose(own, context);
+            draft::propose(drafter, own, context, made);
         } else {
-            if constexpr (requires { drafter.reuse(own, std::move(state.points)); }) {
-                drafter.reuse(own, std::move(state.points));
-            }
-            state.points = drafter.propose(own, context);
+            draft::propose(drafter, own, context, state.points);
             give_rows(state, context, made);
         }
     }
@@ -160,6 +179,39 @@ requires(sizeof...(D) > 0) class first_of {
             detail::fail("first_of: its drafters must share a vocabulary, but one has ", drafter.vocabulary_size(),
                          " tokens and another ", vocabulary_size());
         }
+    }
+
+    std::tuple<D...> drafters_;
+};
+
+/// Some of its drafters await their drawing.
+template <class... D>
+requires SomeAreUndrawn<D...>
+class first_of<D...> {
+ public:
+    using undrawn_type = first_of;
+
+    template <class... Named>
+    requires(std::same_as<named_t<Named>, D>&&...) explicit first_of(Named&&... drafters)
+        : drafters_(draft::named(std::forward<Named>(drafters))...) {}
+
+    template <class Drawing>
+    auto drawn_by(Drawing) const& {
+        return drawn<Drawing>(drafters_);
+    }
+    template <class Drawing>
+    auto drawn_by(Drawing) && {
+        return drawn<Drawing>(std::move(drafters_));
+    }
+
+ private:
+    template <class Drawing, class Drafters>
+    static auto drawn(Drafters&& drafters) {
+        const auto compose = [](auto&&... each) {
+            return draft::first_of<drafter_of_t<Drawing, decltype(each)>...>(
+                drafter_of<Drawing>(std::forward<decltype(each)>(each))...);
+        };
+        return std::apply(compose, std::forward<Drafters>(drafters));
     }
 
     std::tuple<D...> drafters_;

@@ -30,10 +30,10 @@ concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_
 namespace draft {
 
 /// Drafts a chain with `Source`, heads by value, or `H&` by reference: at most one token per head, from the target's hidden
-/// state before the last committed token. Picks tokens as `Drawing` says. After a prompt of one token it proposes nothing.
+/// state before the last committed token. Picks tokens as `Drawing` says, by default as the criterion asks. After a prompt of one token it proposes nothing.
 /// Cost: one head per row looked at. Keeps nothing but that one state.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = argmax>
+template <class Source, class Drawing = as_asked>
 class heads {
  public:
     using heads_type = typename detail::held<Source>::type;
@@ -43,7 +43,6 @@ class heads {
         typename heads_type::workspace_type workspace;
         std::vector<float> last{};  ///< the target's state at position known - 1
         std::size_t known = 0;
-        proposal<claim_type> spare{};
         distribution row{};
     };
     static constexpr bool shows_rows = true;
@@ -56,8 +55,6 @@ class heads {
 
     state_type make_state() const { return {.workspace = source().make_workspace()}; }
 
-    void reuse(state_type& state, proposal<claim_type>&& last) const { state.spare = std::move(last); }
-
     void follow(state_type& state, const prefix&, const auto& states) const {
         if (states.size() == 0) return;
         const auto last = states[states.size() - 1];
@@ -65,10 +62,8 @@ class heads {
         state.known = states.first() + states.size();
     }
 
-    proposal<claim_type> propose(state_type& state, auto& context) const {
-        proposal<claim_type> proposed = std::move(state.spare);
-        proposed.clear();
-        if (state.known == 0 || state.known + 1 != context.prefix().size()) return proposed;
+    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+        if (state.known == 0 || state.known + 1 != context.prefix().size()) return;
         supposition supposed(context.prefix());
         while (context.wants_more(proposed.size()) && proposed.size() < source().head_count()) {
             const auto after = context.prefix().tokens().subspan(state.known);
@@ -78,7 +73,6 @@ class heads {
             if (picked == no_token) break;
             supposed.push(picked);
         }
-        return proposed;
     }
 
  private:
@@ -86,8 +80,19 @@ class heads {
     Drawing drawing_;
 };
 
-template <class Source, class Drawing = argmax>
-heads(Source&&, Drawing = {}) -> heads<Source, Drawing>;
+/// With the drawing that the criterion will name.
+template <class Source>
+class heads<Source, as_asked> : public undrawn<heads, Source> {
+    static_assert(DraftHeads<typename detail::held<Source>::type>);
+
+ public:
+    using undrawn<augur::draft::heads, Source>::undrawn;
+};
+
+template <class Source>
+heads(Source&&) -> heads<Source, as_asked>;
+template <class Source, class Drawing>
+heads(Source&&, Drawing) -> heads<Source, Drawing>;
 
 }  // namespace draft
 }  // namespace augur

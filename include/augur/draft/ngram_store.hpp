@@ -21,8 +21,7 @@ namespace augur::draft {
 class ngram_store {
  public:
     struct state_type {
-        std::vector<token> text{};     ///< the last tokens, the proposal included
-        proposal<point_mass> spare{};  ///< storage
+        std::vector<token> text{};  ///< the last tokens, the proposal included
     };
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
@@ -41,12 +40,8 @@ class ngram_store {
 
     state_type make_state() const { return {}; }
 
-    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
-
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed = std::move(state.spare);
-        proposed.clear();
-        if (!context.wants_more(0)) return proposed;
+    void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
+        if (!context.wants_more(0)) return;
         const auto known = context.prefix().tokens();
         const auto seen = known.last(std::min(known.size(), table_.orders().longest));
         state.text.assign(seen.begin(), seen.end());
@@ -57,7 +52,6 @@ class ngram_store {
             state.text.push_back(found.next);
             found = table_.find(state.text, least_);
         }
-        return proposed;
     }
 
     void follow(state_type&, const prefix&) const {}  // propose looks at the prefix itself

@@ -11,7 +11,7 @@ struct nothing {
     using claim_type = point_mass;
 
     state_type make_state() const { return {}; }
-    proposal<point_mass> propose(state_type&, auto& /*context*/) const { return {}; }
+    void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
     void follow(state_type&, const prefix&) const {}
 };
 

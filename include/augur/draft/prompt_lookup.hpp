@@ -26,7 +26,6 @@ class prompt_lookup {
     struct state_type {
         augur::detail::ngram_index index;
         std::vector<std::size_t> places{};  ///< where the occurrences that still vote went on
-        proposal<point_mass> spare{};       ///< storage
     };
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
@@ -48,18 +47,13 @@ class prompt_lookup {
         state.index.follow(prompt.tokens());
     }
 
-    void reuse(state_type& state, proposal<point_mass>&& last) const { state.spare = std::move(last); }
-
-    proposal<point_mass> propose(state_type& state, auto& context) const {
-        proposal<point_mass> proposed = std::move(state.spare);
-        proposed.clear();
-        if (!context.wants_more(0)) return proposed;
+    void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
+        if (!context.wants_more(0)) return;
         state.index.follow(context.prefix().tokens());
         const std::size_t length = state.index.find(votes, state.places);
-        if (length == 0) return proposed;
+        if (length == 0) return;
         context.matched(length);
         while (context.wants_more(proposed.size())) proposed.push(elected(state, proposed.tokens()));
-        return proposed;
     }
 
     void follow(state_type&, const prefix&) const {}  // propose compares the whole prefix

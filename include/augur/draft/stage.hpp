@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 
+#include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/detail/held.hpp"
 #include "augur/detail/stopwatch.hpp"
@@ -29,6 +31,17 @@ concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
     { criterion.drawn_from(target, drafted, storage) } -> std::same_as<const distribution&>;
 };
 
+/// A criterion that leaves nothing open once the noise is known: `static constexpr bool certain = true`. Inside a cascade its
+/// tokens go up as point masses, which is right whatever the noise was used for before.
+template <class C>
+concept LeavesNothingOpen = requires {
+    requires static_cast<bool>(C::certain);
+};
+
+/// A criterion for a link inside a cascade.
+template <class C, class Claim>
+concept StandsInside = AcceptanceCriterionFor<C, Claim> &&(KnowsWhatItDrewFrom<C, Claim> || LeavesNothingOpen<C>);
+
 namespace draft {
 
 /// Which row goes with a token that a stage proposes.
@@ -48,19 +61,29 @@ class stage {
     using model_type = typename detail::held<Source>::type;
     using claim_type = distribution;
     static_assert(Model<model_type>);
-    static_assert(KnowsWhatItDrewFrom<Criterion, typename Inner::claim_type>,
-                  "augur: inside a cascade a link's criterion has to say what a token was drawn from (drawn_from); "
-                  "rejection_sampling, fuzzy and rejection_then_fuzzy do");
+    static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
+                  "augur: inside a cascade, this link's criterion cannot judge what its drafter claims (point_mass or "
+                  "distribution)");
+    static_assert(!AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
+                      StandsInside<Criterion, typename Inner::claim_type>,
+                  "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
+                  "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
+                  "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
+                  "what it made in storage; or `static constexpr bool certain = true`, if what stands is fixed by the "
+                  "target's row and the noise");
     static_assert(!FollowsStates<Inner>, "augur: inside a cascade nobody hands out hidden states");
+    static_assert(augur::detail::optional_members_of_drafter<Inner>::fit &&
+                  augur::detail::optional_members_of_policy<Policy>::fit &&
+                  augur::detail::optional_members_of_criterion<Criterion>::fit);
 
     struct state_type {
         typename Inner::state_type inner;
         model::cached_sequence<model_type> cache;
         Policy policy;
         stage_statistics counts{};
-        proposal<distribution> spare{};  ///< from here on storage
-        proposal<typename Inner::claim_type> block{};
-        distribution row{}, mixed{};
+        proposal<typename Inner::claim_type> block{};  ///< from here on storage
+        accept::target_rows<transform::pipeline> rows{};
+        distribution mixed{};
     };
     static constexpr bool shows_rows = true;
     static constexpr bool claims_what_it_drew = Claims == claims::what_it_drew;
@@ -90,24 +113,32 @@ class stage {
     }
 
     void prepare(state_type& state, const prefix& prompt) const {
-        if constexpr (requires { inner_.prepare(state.inner, prompt); }) inner_.prepare(state.inner, prompt);
+        draft::prepare(inner_, state.inner, prompt);
         state.cache.reserve(prompt.capacity());
         if (prompt.size() <= model().context_length()) state.cache.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
-    void reuse(state_type& state, proposal<distribution>&& last) const { state.spare = std::move(last); }
+    /// Refuses what its criterion or its drafter refuses.
+    void check(const transform::settings& chosen) const {
+        accept::check(criterion_, chosen);
+        draft::check(inner_, chosen);
+    }
 
-    proposal<distribution> propose(state_type& state, auto& context) const {
-        proposal<distribution> proposed = std::move(state.spare);
-        proposed.clear();
+    /// This one, and those inside its drafter.
+    static constexpr std::size_t stages = stages_in<Inner> + 1;
+    void report(const state_type& state, std::span<stage_statistics> counts) const {
+        draft::report(inner_, state.inner, counts.first(stages - 1));
+        counts.back() = state.counts;
+    }
+
+    void propose(state_type& state, auto& context, proposal<distribution>& proposed) const {
         supposition supposed(context.prefix());
         observation seen{.prefix_length = context.prefix().size()};
         for (std::size_t attempt = 0; context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
             if (context.prefix().size() > model().context_length()) break;
-            seen.round = context.seen().round * most_rounds + attempt;
+            seen.round = context.rounds_inside() * most_rounds + attempt;
             if (!run_round(state, context, seen, proposed, supposed)) break;
         }
-        return proposed;
     }
 
     void follow(state_type& state, const prefix& committed) const {
@@ -130,18 +161,13 @@ class stage {
         seen.prefix_length = before.size();
         draft::context within(before, context.transform(), chooser, state.policy, seen, room, shown_by<Inner>);
         augur::detail::stopwatch watch;
-        if constexpr (requires { inner_.reuse(state.inner, std::move(state.block)); }) {
-            inner_.reuse(state.inner, std::move(state.block));
-        }
-        state.block = inner_.propose(state.inner, within);
+        draft::propose(inner_, state.inner, within, state.block);
         const double drafting = watch.lap();
         const auto rows = verify::chain(state.cache, before, state.block);
         const double verifying = watch.lap();
         const auto [accepted, more] = judge(state, context, chooser, seen.round, rows, proposed, supposed);
         state.counts.add(state.block.size(), accepted);
-        if constexpr (LearnsFromOutcomes<Policy>) {
-            state.policy.learn(outcome{within.seen(), state.block.size(), accepted, drafting, verifying});
-        }
+        policy::learn(state.policy, outcome{within.seen(), state.block.size(), accepted, drafting, verifying});
         seen.last_drafted = state.block.size();
         seen.last_accepted = accepted;
         return more;
@@ -153,28 +179,71 @@ class stage {
     };
     judged judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
                  proposal<distribution>& proposed, supposition& supposed) const {
+        if constexpr (ReturnsVerdict<Criterion, typename Inner::claim_type>) {
+            return judge_whole(state, context, chooser, round, rows, proposed, supposed);
+        } else {
+            return judge_each(state, context, chooser, round, rows, proposed, supposed);
+        }
+    }
+
+    judged judge_each(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
+                      proposal<distribution>& proposed, supposition& supposed) const {
+        if (state.rows.empty()) state.rows.emplace_back();
+        distribution& row = state.rows.front();
         for (std::size_t i = 0; i <= state.block.size(); ++i) {
             if (!context.wants_more(proposed.size(), rows[i])) return {i, false};
-            context.distribution_of(rows[i], state.row);
-            if (state.row.empty()) return {i, false};
+            context.distribution_of(rows[i], row);
+            if (row.empty()) return {i, false};
             position_draws draws(chooser, context.prefix().size(), round);
             if (i == state.block.size()) {
-                push(proposed, supposed, criterion_.draw(state.row, draws), state.row);
+                push(proposed, supposed, criterion_.draw(row, draws), row, row);
                 break;
             }
             const auto drafted = state.block[i];
-            const distribution& from = criterion_.drawn_from(state.row, drafted, state.mixed);
-            const decision ruled = &from == &state.row ? criterion_.judge(state.row, drafted, draws)
-                                                       : accept::rejection_sampling{}.judge(from, drafted, draws);
-            const distribution& claimed = claims_what_it_drew ? from : state.row;
-            push(proposed, supposed, ruled.accepted ? drafted.id : ruled.replacement, claimed);
+            const distribution& from = drawn_from(row, drafted, state.mixed);
+            // A row that was made is drawn from as it is, so that it is no rounding of what the criterion does.
+            const decision ruled = &from == &row ? criterion_.judge(row, drafted, draws)
+                                                 : accept::rejection_sampling{}.judge(from, drafted, draws);
+            push(proposed, supposed, ruled.accepted ? drafted.id : ruled.replacement, from, row);
             if (!ruled.accepted) return {i, true};
         }
         return {state.block.size(), true};
     }
 
-    static void push(proposal<distribution>& proposed, supposition& supposed, token drawn, const distribution& from) {
-        proposed.next_row() = from;
+    judged judge_whole(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
+                       proposal<distribution>& proposed, supposition& supposed) const {
+        const verdict decided = accept::judge(criterion_, state.block, rows, context.transform(), context.prefix(),
+                                              chooser, round, state.rows);
+        for (std::size_t i = 0; i <= decided.accepted; ++i) {
+            const bool stands = i < decided.accepted;
+            if (!context.wants_more(proposed.size(), rows[i])) return {i, false};
+            if (!stands && decided.invalid_row()) return {i, false};
+            const distribution& row = state.rows[i];
+            const distribution& from = i < state.block.size() ? drawn_from(row, state.block[i], state.mixed) : row;
+            push(proposed, supposed, stands ? state.block.tokens()[i] : decided.next, from, row);
+        }
+        return {decided.accepted, true};
+    }
+
+    const distribution& drawn_from(const distribution& row, const auto& drafted, distribution& storage) const {
+        if constexpr (LeavesNothingOpen<Criterion>) {
+            return row;
+        } else {
+            return criterion_.drawn_from(row, drafted, storage);
+        }
+    }
+
+    /// Adds a token that was drawn from `from`, after the model's row.
+    static void push(proposal<distribution>& proposed, supposition& supposed, token drawn, const distribution& from,
+                     const distribution& row) {
+        distribution& claimed = proposed.next_row();
+        if constexpr (!claims_what_it_drew) {
+            claimed = row;
+        } else if constexpr (LeavesNothingOpen<Criterion>) {
+            claimed.become_point(drawn, row.size());
+        } else {
+            claimed = from;
+        }
         proposed.complete(drawn);
         supposed.push(drawn);
     }

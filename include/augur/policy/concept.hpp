@@ -4,6 +4,8 @@
 #include <concepts>
 #include <cstddef>
 
+#include "augur/detail/named_member.hpp"
+#include "augur/measure/entropy.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/scores.hpp"
 
@@ -39,7 +41,7 @@ concept SpeculationPolicy = std::copyable<P> && DecidesLength<P>;
 /// A policy that is told what became of each round.
 template <class P>
 concept LearnsFromOutcomes = requires(P& policy, const outcome& happened) {
-    policy.learn(happened);
+    { policy.learn(happened) } -> std::same_as<void>;
 };
 
 /// A policy that measures entropy in its own way.
@@ -73,5 +75,46 @@ template <SpeculationPolicy P>
 inline constexpr bool asked_once = requires {
     requires static_cast<bool>(P::asked_once);
 };
+
+namespace detail {
+
+/// Refuses members that have the names of optional ones and are not what would be called.
+template <class P>
+struct optional_members_of_policy {
+    static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
+                  "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
+                  "nobody would call it");
+    static_assert(!NamesEntropyNats<P> || MeasuresEntropy<P>,
+                  "augur: this policy has a member entropy_nats that cannot be called as static double "
+                  "entropy_nats(logit_row), so that nobody would call it");
+    static_assert(
+        !NamesAskedOnce<P> || requires { flag<static_cast<bool>(P::asked_once)>::value; },
+        "augur: this policy has a member asked_once that is no static constexpr bool");
+    static constexpr bool fit = true;
+};
+
+}  // namespace detail
+
+namespace policy {
+
+/// Tells a policy what became of a round, if it learns.
+template <SpeculationPolicy P>
+void learn(P& from, const outcome& happened) {
+    static_assert(augur::detail::optional_members_of_policy<P>::fit);
+    if constexpr (LearnsFromOutcomes<P>) from.learn(happened);
+}
+
+/// The entropy of a row as the policy measures it.
+template <SpeculationPolicy P>
+double entropy_nats(logit_row row) {
+    static_assert(augur::detail::optional_members_of_policy<P>::fit);
+    if constexpr (MeasuresEntropy<P>) {
+        return P::entropy_nats(row);
+    } else {
+        return measure::entropy_nats(row);
+    }
+}
+
+}  // namespace policy
 
 }  // namespace augur

@@ -69,19 +69,23 @@ inline void write_bins(std::ostream& out, std::span<const double> edges_nats, st
     out << '}';
 }
 
+/// Has a way of its own to measure, or none.
+template <entropy_form>
+struct measured_in {};
+template <>
+struct measured_in<entropy_form::offset> {
+    static double entropy_nats(logit_row row) { return measure::entropy_nats_offset(row); }
+};
+
 /// The first bin whose upper edge (nats, exclusive) exceeds the entropy chooses the length; the last length is for
 /// everything above. NaN and infinity count as maximum entropy and give length 1 (or less, where max_k is less).
 /// Bins are filled with acceptance while decoding: read them after the run.
 /// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
 template <entropy_of Of = entropy_of::draft, entropy_form Form = entropy_form::exact>
-class basic_entropy_bins {
+class basic_entropy_bins : public measured_in<Form> {
  public:
     static constexpr signals needs = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy;
     static constexpr bool asked_once = true;
-
-    static double entropy_nats(logit_row row) requires(Form == entropy_form::offset) {
-        return measure::entropy_nats_offset(row);
-    }
 
     /// EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.
     basic_entropy_bins() : basic_entropy_bins({0.5, 1.5, 2.5}, {4, 3, 2, 1}) {}

@@ -43,9 +43,7 @@ struct asked_policy {
 struct no_target {
     struct follower {
         explicit follower(const no_target&) {}
-        void prefill(const auto& drafter, auto& state, const prefix& prompt) {
-            if constexpr (requires { drafter.prepare(state, prompt); }) drafter.prepare(state, prompt);
-        }
+        void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
         void verify(prefix&, const auto& /*proposed*/) {}
         void follow(const auto& drafter, auto& state, const prefix& committed) { drafter.follow(state, committed); }
     };
@@ -144,33 +142,37 @@ class drafter_law_cases {
         return "";
     }
 
+    /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for itself.
     std::string claimed_rows_are_drawn_from(choices& from) const {
         request asked = some_request(from);
         struct node {
             double total = 0;
             std::map<token, double> drawn;
-            distribution claimed;
         };
-        std::map<std::vector<token>, node> nodes;
+        std::map<std::pair<std::vector<token>, std::vector<double>>, node> nodes;
         each_proposal(asked, [&](const proposal<claim>& proposed, double probability) {
             for (std::size_t i = 0; i < proposed.size(); ++i) {
-                node& at = nodes[first(proposed, i)];
+                std::vector<double> claimed(proposed[i].row->size());
+                for (std::size_t t = 0; t < claimed.size(); ++t) {
+                    claimed[t] = proposed[i].probability(static_cast<token>(t));
+                }
+                node& at = nodes[{first(proposed, i), std::move(claimed)}];
                 at.total += probability;
                 at.drawn[proposed.tokens()[i]] += probability;
-                at.claimed = *proposed[i].row;
             }
         });
-        for (auto& [tokens, at] : nodes) {
-            if (at.claimed.size() != vocabulary_) {
-                return augur::detail::message(asked.described(), ": claims a row of ", at.claimed.size());
+        for (auto& [claim_after, at] : nodes) {
+            const auto& [tokens, claimed] = claim_after;
+            if (claimed.size() != vocabulary_) {
+                return augur::detail::message(asked.described(), ": claims a row of ", claimed.size());
             }
             for (std::size_t i = 0; i < vocabulary_; ++i) {
                 const token t = static_cast<token>(i);
                 const double drawn = at.drawn[t] / at.total;
-                if (std::abs(drawn - at.claimed.probability(t)) < 1e-12) continue;
+                if (std::abs(drawn - claimed[i]) < 1e-12) continue;
                 return augur::detail::message(asked.described(), ": after ", describe(tokens), " token ", t,
                                               " is drawn with probability ", drawn, ", but its row claims ",
-                                              at.claimed.probability(t));
+                                              claimed[i]);
             }
         }
         return "";
@@ -235,7 +237,7 @@ class drafter_law_cases {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
                                observation{.prefix_length = asked.before.size()}, asked.room);
-        return drafter_.propose(state, context);
+        return draft::propose(drafter_, state, context);
     }
 
     template <class Policy = policy::fixed_length>

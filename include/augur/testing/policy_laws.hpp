@@ -24,10 +24,10 @@ template <SpeculationPolicy Policy>
 struct clockless : Policy {
     explicit clockless(const Policy& policy) : Policy(policy) {}
 
-    void learn(outcome happened) requires LearnsFromOutcomes<Policy> {
+    void learn(outcome happened) {
         happened.draft_seconds = 0.01 * static_cast<double>(happened.drafted);
         happened.verify_seconds = 1 + 0.05 * static_cast<double>(happened.drafted);
-        Policy::learn(happened);
+        policy::learn<Policy>(*this, happened);
     }
 };
 

@@ -198,7 +198,7 @@ class scheme_law_cases {
         prefix before = s.committed;
         draft::context context(before, s.transform, s.chooser, s.policy, s.seen, longer,
                                shown_by<typename Scheme::drafter_type>);
-        return scheme_.drafter().propose(state, context);
+        return draft::propose(scheme_.drafter(), state, context);
     }
 
     law reference(std::span<const token> prompt) const {

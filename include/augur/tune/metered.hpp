@@ -48,6 +48,8 @@ class metered {
 
     token draw(const distribution& target, auto& draws) const { return criterion_.draw(target, draws); }
 
+    void check(const transform::settings& chosen) const { accept::check(criterion_, chosen); }
+
  private:
     Criterion criterion_;
     meter* into_;

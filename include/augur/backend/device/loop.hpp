@@ -156,7 +156,7 @@ class speculation_loop {
     static constexpr bool sees_target = includes(needs_of<Policy>, signals::target_entropy);
 
     void check(const transform::settings& chosen) const {
-        if constexpr (requires { criterion_.check(chosen); }) criterion_.check(chosen);
+        accept::check(criterion_, chosen);
         if (draft_.vocabulary_size() != vocabulary_size()) {
             augur::detail::fail("draft and target must share a vocabulary, but the draft has ",
                                 draft_.vocabulary_size(), " tokens and the target ", vocabulary_size());

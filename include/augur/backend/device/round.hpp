@@ -71,7 +71,7 @@ class round_judge {
           edits_(on, chosen, vocabulary_size, most_rows),
           decided_(on, 1) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
-        if constexpr (requires { criterion.check(chosen); }) criterion.check(chosen);
+        accept::check(criterion, chosen);
     }
 
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed

@@ -1,0 +1,88 @@
+#pragma once
+// Whether a class has a member of some name, whatever that member is: tells an optional member that is not there from one
+// that is there and cannot be called as it would be.
+
+#include <type_traits>
+
+namespace augur::detail {
+
+/// The members of T, and the one of `Name`. A name that T has, too, is ambiguous here.
+template <class T, class Name>
+struct with_name : T, Name {};
+
+/// Only these can be looked into so.
+template <class T>
+concept CanBeDerivedFrom = std::is_class_v<T> && !std::is_final_v<T>;
+
+struct name_prepare {
+    int prepare;
+};
+struct name_check {
+    int check;
+};
+struct name_report {
+    int report;
+};
+struct name_shows_rows {
+    int shows_rows;
+};
+struct name_shows_matches {
+    int shows_matches;
+};
+struct name_asked_once {
+    int asked_once;
+};
+struct name_entropy_nats {
+    int entropy_nats;
+};
+struct name_learn {
+    int learn;
+};
+struct name_certain {
+    int certain;
+};
+
+template <class T>
+concept NamesPrepare = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_prepare>::prepare;
+};
+template <class T>
+concept NamesCheck = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_check>::check;
+};
+template <class T>
+concept NamesReport = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_report>::report;
+};
+template <class T>
+concept NamesShowsRows = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_shows_rows>::shows_rows;
+};
+template <class T>
+concept NamesShowsMatches = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_shows_matches>::shows_matches;
+};
+template <class T>
+concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_asked_once>::asked_once;
+};
+template <class T>
+concept NamesEntropyNats = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_entropy_nats>::entropy_nats;
+};
+template <class T>
+concept NamesLearn = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_learn>::learn;
+};
+template <class T>
+concept NamesCertain = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_certain>::certain;
+};
+
+/// A flag can be read when it is compiled.
+template <bool Value>
+struct flag {
+    static constexpr bool value = Value;
+};
+
+}  // namespace augur::detail

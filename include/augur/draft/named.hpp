@@ -1,0 +1,61 @@
+#pragma once
+// What a user names to draft with, as a drafter.
+
+#include <type_traits>
+#include <utility>
+
+#include "augur/draft/concept.hpp"
+#include "augur/draft/draft_model.hpp"
+#include "augur/draft/drawing.hpp"
+#include "augur/draft/eagle.hpp"
+#include "augur/draft/heads.hpp"
+#include "augur/model/concepts.hpp"
+
+namespace augur {
+
+/// A scheme that can draft for a better model: `as_stage()` is the drafter (decode/speculator.hpp).
+template <class Named>
+concept BecomesStage = requires(Named&& named) {
+    std::forward<Named>(named).as_stage();
+};
+
+namespace draft {
+
+/// A drafter, or one that awaits its drawing: itself; a scheme becomes a stage, a model a draft_model, a layer on the target's
+/// hidden states an eagle, and heads on them heads. Lvalues are referred to, rvalues are kept; drafters are copied.
+template <class Named>
+auto named(Named&& what) {
+    using type = std::remove_cvref_t<Named>;
+    if constexpr (Drafter<type> || Undrawn<type>) {
+        return type(std::forward<Named>(what));
+    } else if constexpr (BecomesStage<Named>) {
+        return std::forward<Named>(what).as_stage();
+    } else if constexpr (Model<type>) {
+        return draft_model<Named>(std::forward<Named>(what));
+    } else if constexpr (FusedModel<type>) {
+        return eagle<Named>(std::forward<Named>(what));
+    } else if constexpr (DraftHeads<type>) {
+        return heads<Named>(std::forward<Named>(what));
+    } else {
+        return type(std::forward<Named>(what));  // whoever needs a drafter says what this one lacks
+    }
+}
+
+template <class Named>
+using named_t = decltype(draft::named(std::declval<Named>()));
+
+/// The same as a drafter, by `Drawing` where it has no drawing of its own.
+template <class Drawing, class Named>
+auto drafter_of(Named&& what) {
+    if constexpr (Undrawn<named_t<Named>>) {
+        return draft::named(std::forward<Named>(what)).drawn_by(Drawing{});
+    } else {
+        return draft::named(std::forward<Named>(what));
+    }
+}
+
+template <class Drawing, class Named>
+using drafter_of_t = decltype(draft::drafter_of<Drawing>(std::declval<Named>()));
+
+}  // namespace draft
+}  // namespace augur
