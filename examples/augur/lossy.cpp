@@ -35,10 +35,6 @@ void check_thresholds(const scheme_options& chosen) {
     }
     if (chosen.scheme == "ead") return static_cast<void>(turns_of(chosen));
     for (const double threshold : chosen.thresholds) static_cast<void>(fuzzy(threshold));
-    if (wanted == 2 && chosen.thresholds[0] > chosen.thresholds[1]) {
-        detail::fail("--thresholds holds ", chosen.thresholds[0], " and ", chosen.thresholds[1],
-                     "; the qualifier's, which comes first, must not be above the target's");
-    }
 }
 
 void check_lengths(const scheme_options& chosen) {

@@ -1,5 +1,6 @@
 #include "augur/cascade/pyramid.hpp"
 
+#include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/scheme_laws.hpp>
 #include <boost/test/unit_test.hpp>
@@ -71,11 +72,43 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_pyramid_are_refused_with_their_values)
             return std::string(e.what()).find(expected) != std::string::npos;
         });
     };
-    refused({.qualifier_threshold = 0.5, .target_threshold = 0.4}, "is 0.5; it must not be above the target's, 0.4");
     refused({.draft_length = 0}, "0 and 25");
     refused({.qualifier_length = 0}, "15 and 0");
     refused({.qualifier_threshold = std::numeric_limits<double>::quiet_NaN()}, "nan");
     refused({.qualifier_threshold = -1, .target_threshold = 0.4}, "-1");
+}
+
+BOOST_AUTO_TEST_CASE(thresholds_are_checked_where_they_are_used_and_may_have_any_order) {
+    const pyramid_options inverted{
+        .draft_length = 2, .qualifier_length = 3, .qualifier_threshold = 0.5, .target_threshold = 0.1};
+    decode::options chosen;
+    chosen.stop.max_tokens = 2;
+    const auto texts = [&](const auto& scheme) { return testing::law_of(scheme, prompt, chosen); };
+    BOOST_TEST(texts(cascade::psd_f(a, b, c, inverted)).total() == 1.0, boost::test_tools::tolerance(1e-12));
+    const pyramid_options unused{.draft_length = 2, .qualifier_threshold = -1, .target_threshold = 0.1};
+    const pyramid_options used{.draft_length = 2, .target_threshold = 0.1};
+    BOOST_TEST(testing::total_variation(texts(cascade::sd(a, c, unused)), texts(cascade::sd(a, c, used))) == 0);
+    BOOST_TEST(testing::total_variation(texts(cascade::fsd(a, c, unused)), texts(cascade::fsd(a, c, used))) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(every_model_of_a_scheme_runs_at_any_length) {
+    decode::options chosen;
+    chosen.stop.max_tokens = 40;
+    for (const std::size_t draft : {1u, 2u, 5u}) {
+        for (const std::size_t qualifier : {1u, 2u, 7u}) {
+            const pyramid_options lengths{.draft_length = draft, .qualifier_length = qualifier};
+            const testing::counting_model small(a), middle(b), large(c);
+            const auto ran = [&](const auto& scheme) {
+                const auto before = small.counts().calls, between = middle.counts().calls;
+                const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
+                BOOST_TEST(small.counts().calls > before + 5, draft << " and " << qualifier);
+                BOOST_TEST(middle.counts().calls > between + 5, draft << " and " << qualifier);
+                for (const auto& stage : made.counts.stages) BOOST_TEST(stage.drafted > 0u);
+            };
+            ran(cascade::psd_a(small, middle, large, lengths));
+            ran(cascade::psd_f(small, middle, large, lengths));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

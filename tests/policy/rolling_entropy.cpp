@@ -65,6 +65,14 @@ BOOST_AUTO_TEST_CASE(a_ladder_has_a_model_for_every_level) {
     BOOST_TEST(models(rolling_entropy(options), {0, 1.5, 2, 2.5, 9, 3, 0, 0}) == "00112320");
 }
 
+BOOST_AUTO_TEST_CASE(an_entropy_that_is_no_number_brings_the_best_model) {
+    rolling_entropy policy({.thresholds_bits = {1, 2}, .window = 2, .dwell = 1});
+    BOOST_TEST(policy.next_model(0, 0.5) == 0u);
+    BOOST_TEST(policy.next_model(0, std::nan("")) == 2u);
+    BOOST_TEST(policy.next_model(2, 0.5) == 2u);  // it is still in the window
+    BOOST_TEST(policy.next_model(2, 0.5) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(any_number_has_an_answer) {
     for (const double odd : {std::nan(""), std::numeric_limits<double>::infinity(), -1.0}) {
         rolling_entropy policy({.thresholds_bits = {1, 2}, .window = 2, .dwell = 1});

@@ -51,7 +51,8 @@ enum class claims {
 };
 
 /// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the tokens that stand are as many
-/// as the stage above wants. Immutable; the state is the caller's.
+/// as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that one token less
+/// is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no model is idle.
 /// Effect on the distribution: that of the stage above. Randomness: its own, by position, level and round (nested_chooser).
 /// Cost: the rounds inside; a row is kept for every token.
 /// Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from is ours.
@@ -157,7 +158,8 @@ class stage {
         using outer_chooser = std::remove_reference_t<decltype(context.chooser())>;
         nested_chooser<outer_chooser> chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
-        const std::size_t room = std::min(wanted - 1, model().context_length() - before.size());
+        const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
+        const std::size_t room = std::min(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
         draft::context within(before, context.transform(), chooser, state.policy, seen, room, shown_by<Inner>);
         augur::detail::stopwatch watch;

@@ -2,6 +2,7 @@
 // Which model writes next, by how uncertain the text has been of late.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <ostream>
 #include <utility>
@@ -71,8 +72,10 @@ class rolling_entropy {
     }
 
  private:
+    /// An entropy that is NaN is above every threshold, as long as it is in the window: the best model writes.
     std::size_t model_for(double mean) const {
         const auto& thresholds = options_.thresholds_bits;
+        if (std::isnan(mean)) return thresholds.size();
         return static_cast<std::size_t>(std::ranges::lower_bound(thresholds, mean) - thresholds.begin());
     }
 
