@@ -102,7 +102,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list<std::size_t>("--lengths", text); };
     add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
-             "2,4");
+             "1,2");
     add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5");
     add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10");
     add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");

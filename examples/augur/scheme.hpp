@@ -30,7 +30,7 @@ struct scheme_options {
     std::vector<double> thresholds{};           ///< unset: what the scheme starts with
     std::size_t window = 5;                     ///< ead
     std::size_t dwell = 10;                     ///< ead
-    std::vector<std::size_t> lengths = {2, 4};  ///< psd_a, psd_f: of draft and qualifier
+    std::vector<std::size_t> lengths = {1, 2};  ///< psd_a, psd_f: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
