@@ -178,6 +178,165 @@ BOOST_AUTO_TEST_CASE(a_failing_case_is_small) {
     }
 }
 
+/// A rewind that leaves the token behind the rewound end in the cache, where `stale(length before, length after)` says so: what is
+/// appended there is scored as if that one stood there still.
+template <class Stale>
+struct stale_rewind : testing::function_model {
+    struct sequence_type : testing::mock_sequence {
+        std::size_t at = 1000;
+        token left = 0;
+    };
+    Stale stale;
+    explicit stale_rewind(Stale when) : testing::function_model(sound), stale(when) {}
+    sequence_type make_sequence() const { return {}; }
+    scores extend(sequence_type& s, std::span<const token> tokens) const {
+        const scores right = testing::function_model::extend(s, tokens);
+        if (s.at >= s.tokens.size()) return right;
+        testing::mock_sequence wrong{s.tokens, {}};
+        wrong.tokens[s.at] = s.left;
+        wrong.tokens.resize(s.tokens.size() - tokens.size());
+        std::vector<token> seen(tokens.begin(), tokens.end());
+        if (s.at >= wrong.tokens.size()) seen[s.at - wrong.tokens.size()] = s.left;
+        testing::function_model::extend(wrong, seen);
+        s.rows = wrong.rows;
+        return {s.rows.data(), tokens.size(), 5};
+    }
+    void truncate(sequence_type& s, std::size_t length) const {
+        const std::vector<token> before = s.tokens;
+        testing::function_model::truncate(s, length);
+        if (length <= s.at) s.at = 1000;
+        if (length < before.size() && stale(before.size(), length)) {
+            s.at = length;
+            s.left = before[length];
+        }
+    }
+};
+
+/// A mistake must show in the inputs that are always taken, however slow the machine is, and not by a lucky seed.
+template <class Wrong>
+void is_found(const Wrong& model, const std::string& law, const std::string& what) {
+    std::size_t found = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const bool here = model_laws(model, {.seed = seed, .shrinks = 0}).breaks(law);
+        found += here ? 1 : 0;
+        if (seed == 1) BOOST_TEST(here, what);
+    }
+    BOOST_TEST(found >= 4u, what << ": by " << found << " seeds of 5");
+}
+
+BOOST_AUTO_TEST_CASE(a_rewind_that_is_stale_by_one_is_found) {
+    const auto found = [](const std::string& what, auto stale) {
+        is_found(stale_rewind(stale), "truncating and extending equals a fresh sequence", what);
+    };
+    found("always", [](std::size_t, std::size_t) { return true; });
+    found("by one token", [](std::size_t from, std::size_t to) { return from - to == 1; });
+    found("by one of few tokens", [](std::size_t from, std::size_t to) { return from - to == 1 && from < 6; });
+    found("by many tokens", [](std::size_t from, std::size_t to) { return from - to > 8; });
+    found("to nothing", [](std::size_t, std::size_t to) { return to == 0; });
+    found("in a long text", [](std::size_t from, std::size_t) { return from > 16; });
+    found("across blocks of 16", [](std::size_t from, std::size_t to) { return from / 16 != to / 16; });
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_change_when_many_are_made_at_once_are_found) {
+    for (const std::size_t most : {8u, 12u, 16u, 32u}) {
+        const std::string what = "above " + std::to_string(most);
+        const auto extend = wrong_extend([most](auto& s, std::size_t, std::size_t added) {
+            if (added > most) s.rows.back() += 1e-6f;
+        });
+        is_found(extend, "extending in parts equals extending at once", what);
+        const auto after = wrong_extend([most](auto& s, std::size_t before, std::size_t added) {
+            if (before > 0 && added > most) s.rows.back() += 1e-6f;
+        });
+        is_found(after, "extending in parts equals extending at once", what + " after others");
+        const auto far = wrong_extend([most](auto& s, std::size_t before, std::size_t added) {
+            if (added == 1 && before > most) s.rows.back() += 1e-6f;
+        });
+        is_found(far, "extending in parts equals extending at once", "one behind more than " + std::to_string(most));
+    }
+}
+
+/// Refinements whose rows change when more than so many are made at once.
+struct wide_tree : testing::tree_mock {
+    std::size_t most;
+    explicit wide_tree(std::size_t n) : tree_mock(sound), most(n) {}
+    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t> parents) const {
+        const scores rows = tree_mock::extend_tree(s, tokens, parents);
+        if (tokens.size() > most) s.rows.back() += 1e-6f;
+        return rows;
+    }
+};
+/// Looks no further back than so many nodes.
+struct shallow_tree : testing::tree_mock {
+    std::size_t deepest;
+    explicit shallow_tree(std::size_t n) : tree_mock(sound), deepest(n) {}
+    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t> parents) const {
+        const scores rows = tree_mock::extend_tree(s, tokens, parents);
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            std::size_t depth = 0;
+            for (auto node = static_cast<std::int32_t>(i); node >= 0; node = parents[static_cast<std::size_t>(node)])
+                ++depth;
+            if (depth > deepest) s.rows[i * 5] += 1e-6f;
+        }
+        return rows;
+    }
+};
+struct wide_split : testing::split_mock {
+    std::size_t most;
+    explicit wide_split(std::size_t n) : split_mock(sound, 4), most(n) {}
+    scores extend_deep(sequence_type& s, std::size_t split) const {
+        const scores rows = split_mock::extend_deep(s, split);
+        if (rows.size() > most) s.rows.back() += 1e-6f;
+        return rows;
+    }
+};
+struct wide_batch : testing::batch_mock {
+    std::size_t most;
+    explicit wide_batch(std::size_t n) : batch_mock(sound), most(n) {}
+    batch_rows extend_batch(std::span<const batch_item<testing::mock_sequence>> items) const {
+        const batch_rows rows = batch_mock::extend_batch(items);
+        if (rows.size() <= most) return rows;
+        std::vector<float> changed;
+        for (std::size_t i = 0; i < rows.size(); ++i) changed.insert(changed.end(), rows[i].begin(), rows[i].end());
+        changed.back() += 1e-6f;
+        return {changed, 5};
+    }
+};
+struct wide_states : testing::hidden_state_mock {
+    std::size_t most;
+    explicit wide_states(std::size_t n) : hidden_state_mock(sound), most(n) {}
+    scores extend_states(testing::mock_sequence& s, std::span<const token> tokens) const {
+        const scores states = hidden_state_mock::extend_states(s, tokens);
+        if (tokens.size() > most) s.rows.back() += 1e-6f;
+        return states;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(refinements_that_change_when_much_is_done_at_once_are_found) {
+    is_found(wide_tree(12), "a row of a tree equals its path's alone", "a tree of more than 12");
+    is_found(shallow_tree(6), "a row of a tree equals its path's alone", "a tree deeper than 6");
+    is_found(shallow_tree(12), "a row of a tree equals its path's alone", "a tree deeper than 12");
+    is_found(wide_split(12), "shallow then deep equals extend", "more than 12");
+    is_found(wide_split(32), "shallow then deep equals extend", "more than 32");
+    is_found(wide_batch(12), "batch mates do not matter", "more than 12 rows");
+    is_found(wide_batch(32), "batch mates do not matter", "more than 32 rows");
+    is_found(wide_states(12), "states made without rows equal those with", "more than 12");
+    is_found(wide_states(32), "states made without rows equal those with", "more than 32");
+}
+
+BOOST_AUTO_TEST_CASE(a_context_of_16_tokens_is_enough) {
+    const auto keeps = [](const auto& model) {
+        const auto r = model_laws(model, {.cases = 500});
+        BOOST_TEST(r.kept(), r);
+    };
+    for (const std::size_t context : {16u, 17u, 30u, 50u}) {
+        const auto model = testing::hashed_model(5, 1, 2, context);
+        keeps(testing::tree_mock(model));
+        keeps(testing::split_mock(model, 4));
+        keeps(testing::batch_mock(model));
+        keeps(testing::hidden_state_mock(model));
+    }
+}
+
 /// Rows of a matrix product differ in the last bits with the number of rows; the type says so.
 struct within_numerics : testing::function_model {
     static constexpr bool bitwise_rows = false;

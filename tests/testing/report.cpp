@@ -1,5 +1,6 @@
 #include "augur/testing/report.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <stdexcept>
 
@@ -36,6 +37,28 @@ BOOST_AUTO_TEST_CASE(a_broken_law_is_named_with_the_smallest_case_and_the_seed) 
     BOOST_TEST(r.breaks("below 37"));
     BOOST_TEST(!r.breaks("below 38"));
     BOOST_TEST(printed(r) == "numbers: 1 laws checked, 1 broken\n  broken: below 37\n    seed 4, case 0: got {37}");
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_take_the_same_inputs_for_longer_or_shorter) {
+    const auto first_numbers = [](const testing::effort& tries, std::size_t stop_after) {
+        std::vector<std::size_t> seen;
+        testing::report r{"numbers"};
+        testing::check(r, "seen", tries, [&](choices& from) {
+            seen.push_back(from.below(1000));
+            return seen.size() < stop_after ? "" : "enough";
+        });
+        BOOST_TEST(r.kept() == (seen.size() < stop_after));
+        return seen;
+    };
+    BOOST_TEST(first_numbers({.seed = 3, .cases = 0}, 9).empty());
+    const auto few = first_numbers({.seed = 3, .cases = 50}, 1000);
+    BOOST_TEST(few.size() == 50u);
+    // For an hour, or until the 2000th breaks the law.
+    const auto many = first_numbers({.seed = 3, .cases = 1, .shrinks = 0, .seconds = 3600}, 2000);
+    BOOST_TEST_REQUIRE(many.size() == 2000u);
+    BOOST_TEST(std::equal(few.begin(), few.end(), many.begin()));
+    BOOST_TEST(first_numbers({.seed = 3, .cases = 50, .seconds = 1e-9}, 1000).size() >= 50u);
+    BOOST_TEST(first_numbers({.seed = 4, .cases = 50}, 1000) != few);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_law_throws_is_a_violation) {

@@ -12,8 +12,11 @@ BOOST_AUTO_TEST_SUITE(testing_transform_laws)
 
 template <class Transform>
 void keeps(const Transform& transform) {
-    const auto r = transform_laws(transform);
-    BOOST_TEST(r.kept(), r);
+    for (const std::size_t vocabulary :
+         {5u, 17u, 70u, 300u}) {  // no multiples of a vector's width, and more than a chunk
+        const auto r = transform_laws(transform, vocabulary);
+        BOOST_TEST(r.kept(), r);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_librarys_transforms_keep_them) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,15 +37,22 @@ inline std::string describe_table(const std::vector<std::vector<double>>& rows) 
     return text;
 }
 
-/// Logits as a model could give them: multiples of 1/2, with ties, now and then -infinity, at least one finite.
+/// Logits as a model could give them: multiples of 1/2, with ties, now and then far above or below the others or -infinity, at least
+/// one finite.
 inline std::vector<float> random_logits(choices& from, std::size_t vocabulary) {
     std::vector<float> row(vocabulary);
     for (float& logit : row) {
-        const std::size_t n = from.below(16);
-        logit = n == 15 ? -std::numeric_limits<float>::infinity() : (n % 2 == 0 ? 0.5f : -0.5f) * static_cast<float>(n);
+        const std::size_t n = from.below(18);
+        const float far = n == 15 ? 100.0f : (n == 16 ? -1e4f : -std::numeric_limits<float>::infinity());
+        logit = n >= 15 ? far : (n % 2 == 0 ? 0.5f : -0.5f) * static_cast<float>(n);
     }
     row[from.below(vocabulary)] = 1;
     return row;
+}
+
+/// A mask that depends on the token just before, be it committed or only drafted: it makes that one less likely.
+inline void avoid_repeating(std::span<float> logits, const prefix& before) {
+    if (before.size() > 0) logits[static_cast<std::size_t>(before.tokens().back())] -= 1.5f;
 }
 
 /// Every transform, each on or off; off is the simplest. No token is banned, so that something always stays.
@@ -59,6 +67,7 @@ inline transform::settings random_settings(choices& from, std::size_t vocabulary
     made.penalties.frequency = from.one_of({0.0f, 0.6f});
     const float by = from.one_of({0.0f, 1.5f, -0.8f});
     if (by != 0) made.bias.added = {{static_cast<token>(from.below(vocabulary)), by}};
+    if (from.below(3) == 2) made.mask = avoid_repeating;
     return made;
 }
 
@@ -67,6 +76,7 @@ inline std::string describe_settings(const transform::settings& s) {
                                               s.top_p.p, ", min_p ", s.min_p.p, ", penalties ", s.penalties.repetition,
                                               ' ', s.penalties.presence, ' ', s.penalties.frequency);
     for (const auto& [t, by] : s.bias.added) text += augur::detail::message(", bias of token ", t, ' ', by);
+    if (s.mask) text += ", a mask by the token before";
     return text;
 }
 

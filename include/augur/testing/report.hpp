@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/stopwatch.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -22,8 +23,9 @@ namespace augur::testing {
 /// How hard a suite tries.
 struct effort {
     std::uint64_t seed = 1;      ///< of the random inputs; printed with every broken law
-    std::size_t cases = 50;      ///< random inputs per law
+    std::size_t cases = 50;      ///< random inputs per law, at least
     std::size_t shrinks = 1000;  ///< attempts to make a failing input smaller
+    double seconds = 0;  ///< goes on beyond `cases`, with the inputs that come next, until so much time has passed
 };
 
 /// A law that does not hold, and the smallest input found that shows it.
@@ -81,11 +83,13 @@ std::string verdict_of(const Law& law, choices& from) {
 }  // namespace detail
 
 /// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The first
-/// failing input is shrunk, and reported with the seed.
+/// failing input is shrunk, and reported with the seed. The inputs are those of a sequence that the seed fixes; only where it ends
+/// depends on the clock, if `tries.seconds` says so.
 template <class Law>
 void check(report& into, std::string name, const effort& tries, const Law& law) {
     into.checked.push_back(name);
-    for (std::size_t i = 0; i < tries.cases; ++i) {
+    const augur::detail::stopwatch watch(tries.seconds > 0);
+    for (std::size_t i = 0; i < tries.cases || watch.seconds() < tries.seconds; ++i) {
         choices drawn(tries.seed * 1'000'003 + i);
         std::string what = detail::verdict_of(law, drawn);
         if (what.empty()) continue;

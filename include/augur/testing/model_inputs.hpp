@@ -1,0 +1,120 @@
+#pragma once
+// What the laws of models are checked on: random tokens and trees, mostly few, now and then many.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "augur/model/concepts.hpp"
+#include "augur/testing/choices.hpp"
+#include "augur/testing/compare_rows.hpp"
+#include "augur/testing/report.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::testing {
+
+/// How many tokens a part of a text has: in five inputs of eight at most `few`, in two up to `many`, in one just `many`. Products and attention
+/// often go another way from 8, 16 or 32 rows on, and caches have blocks: what is always short never gets there.
+struct amount {
+    std::size_t least = 1;
+    std::size_t few = 3;
+    std::size_t many = few;
+};
+inline constexpr std::size_t long_text = 40;  ///< what a sequence may hold before
+inline constexpr std::size_t wide_pass = 64;  ///< what one pass may append
+
+/// Random inputs of one model, and the words for what is wrong with its answers.
+template <Model M>
+class model_inputs {
+ public:
+    model_inputs(const M& model, double tolerance) : model_(model), tolerance_(tolerance) {}
+
+ protected:
+    struct tree {
+        std::vector<token> before;
+        std::vector<token> nodes;
+        std::vector<std::int32_t> parents;
+
+        std::vector<std::size_t> path_to(std::int32_t node) const {
+            std::vector<std::size_t> path;
+            for (; node >= 0; node = parents[static_cast<std::size_t>(node)]) {
+                path.insert(path.begin(), static_cast<std::size_t>(node));
+            }
+            return path;
+        }
+        std::vector<token> text_of(std::size_t node) const {
+            std::vector<token> text = before;
+            for (std::size_t i : path_to(static_cast<std::int32_t>(node))) text.push_back(nodes[i]);
+            return text;
+        }
+        std::string described() const {
+            return "after " + describe(before) + " a tree of " + describe(nodes) + " with parents " + describe(parents);
+        }
+    };
+
+    /// A third each: of any shape, deep (a chain with few branches), and wide (most nodes follow the root).
+    tree some_tree(choices& from) const {
+        tree made{.before = some_tokens(from, {1, 3, 16}, 24), .nodes = {}, .parents = {}};
+        made.nodes = some_tokens(from, {1, 6, 32}, made.before.size() + 2);
+        const std::size_t shape = from.below(3);
+        for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+            const bool any = shape == 0 || from.below(16) == 15;
+            made.parents.push_back(static_cast<std::int32_t>(any ? from.below(i + 1) : (shape == 1 ? i : 0)) - 1);
+        }
+        return made;
+    }
+
+    /// `others`: how many tokens of the context the rest of the input may take.
+    std::vector<token> some_tokens(choices& from, amount wanted, std::size_t others = 0) const {
+        const std::size_t context = model_.context_length();
+        const std::size_t room = context > others ? context - others : 0;
+        const std::size_t many = std::max(std::min(wanted.many, room), wanted.few);
+        const std::size_t kind = from.below(8);
+        return from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
+    }
+
+    row_copies fresh(std::span<const token> tokens) const {
+        auto sequence = model_.make_sequence();
+        return copy_of(model_.extend(sequence, tokens));
+    }
+
+    /// `misuse` must throw, and leave the sequence as it was.
+    template <class Misuse>
+    std::string refused(std::vector<token> tokens, const std::string& what, const Misuse& misuse) const {
+        auto sequence = model_.make_sequence();
+        model_.extend(sequence, tokens);
+        bool thrown = false;
+        try {
+            misuse(sequence);
+        } catch (const std::exception&) {
+            thrown = true;
+        }
+        if (!thrown) return said(tokens, what, " did not throw");
+        if (model_.length(sequence) != tokens.size()) {
+            return said(tokens, what, " left a length of ", model_.length(sequence));
+        }
+        if (tokens.size() == model_.context_length()) return "";
+        const auto got = copy_of(model_.extend(sequence, std::vector<token>{0}));
+        tokens.push_back(0);
+        return wrong(last_of(fresh(tokens), 1), got, describe(tokens), ", the last after a refused ", what);
+    }
+
+    template <class... Where>
+    std::string wrong(const row_copies& expected, const row_copies& got, const Where&... where) const {
+        const std::string found = difference(expected, got, tolerance_);
+        return found.empty() ? found : augur::detail::message(where..., ": ", found);
+    }
+    template <class... What>
+    static std::string said(const std::vector<token>& tokens, const What&... what) {
+        return augur::detail::message("tokens ", describe(tokens), ": ", what...);
+    }
+
+    const M& model_;
+    double tolerance_;
+};
+
+}  // namespace augur::testing
