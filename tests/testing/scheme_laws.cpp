@@ -101,6 +101,7 @@ struct stale : draft::prompt_lookup {
     using state_type = std::vector<token>;
     stale() : prompt_lookup(1, 2) {}
     state_type make_state() const { return {}; }
+    void prepare(state_type&, const prefix&) const {}
     void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         if (state.empty()) state.assign(context.prefix().tokens().begin(), context.prefix().tokens().end());
         for (std::size_t i = 0; i < state.size() && context.wants_more(i); ++i) proposed.push(state[i]);

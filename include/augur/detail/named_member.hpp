@@ -10,6 +10,10 @@ namespace augur::detail {
 template <class T, class Name>
 struct with_name : T, Name {};
 
+/// The members of T. The name of T itself is one, and a type, here.
+template <class T>
+struct just : T {};
+
 /// Only these can be looked into so.
 template <class T>
 concept CanBeDerivedFrom = std::is_class_v<T> && !std::is_final_v<T>;
@@ -45,38 +49,65 @@ struct name_certain {
 template <class T>
 concept NamesPrepare = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_prepare>::prepare;
+}
+&&!requires {
+    typename just<T>::prepare;
 };
 template <class T>
 concept NamesCheck = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_check>::check;
+}
+&&!requires {
+    typename just<T>::check;
 };
 template <class T>
 concept NamesReport = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_report>::report;
+}
+&&!requires {
+    typename just<T>::report;
 };
 template <class T>
 concept NamesShowsRows = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_shows_rows>::shows_rows;
+}
+&&!requires {
+    typename just<T>::shows_rows;
 };
 template <class T>
 concept NamesShowsMatches = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_shows_matches>::shows_matches;
+}
+&&!requires {
+    typename just<T>::shows_matches;
 };
 template <class T>
 concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_asked_once>::asked_once;
+}
+&&!requires {
+    typename just<T>::asked_once;
 };
 template <class T>
 concept NamesEntropyNats = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_entropy_nats>::entropy_nats;
+}
+&&!requires {
+    typename just<T>::entropy_nats;
 };
 template <class T>
 concept NamesLearn = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_learn>::learn;
+}
+&&!requires {
+    typename just<T>::learn;
 };
 template <class T>
 concept NamesCertain = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_certain>::certain;
+}
+&&!requires {
+    typename just<T>::certain;
 };
 
 /// A flag can be read when it is compiled.
