@@ -11,12 +11,16 @@ model=$(python3 examples/fetch.py smollm2)
 python3 examples/fetch.py vectors >/dev/null
 cccl=$(python3 examples/fetch.py cccl)
 
-step "Configuring (log: $setup_log)" cmake --preset asan -Daugur_WERROR=ON -Daugur_CCCL="$cccl"
-step "Configuring the optimized build" cmake --preset dev -Daugur_WERROR=ON \
-  -Daugur_CCCL="$cccl" -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"
+# CMAKE_UNITY_BUILD: each program is compiled as one source, so what its sources share is parsed and instantiated once.
+shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -Daugur_CCCL="$cccl")
+step "Configuring (log: $setup_log)" cmake --preset asan "${shared[@]}"
+step "Configuring the optimized build" cmake --preset dev "${shared[@]}" \
+  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"
 echo "== Building with clang and its sanitizers"
 cmake --build --preset asan
 echo "== Building with g++, optimized"
 cmake --build --preset dev
+echo "== Where the time went, of the tests when they last ran (tests/house/budget.py)"
+python3 -B tests/house/budget.py build/asan build/dev
 echo "== Testing"
 exec ctest --preset dev --no-tests=error -j "$CMAKE_BUILD_PARALLEL_LEVEL" "$@"

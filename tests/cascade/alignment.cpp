@@ -9,6 +9,8 @@
 using namespace augur;
 using namespace augur::cascade;
 
+BOOST_AUTO_TEST_SUITE(cascade_alignment)
+
 namespace {
 
 feature_samples random_samples(std::uint32_t seed, Eigen::Index rows, Eigen::Index columns) {
@@ -39,8 +41,6 @@ feature_samples curved(const feature_samples& from) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_alignment)
 
 static_assert(Alignment<identity> && !SizedAlignment<identity>);
 static_assert(SizedAlignment<linear> && SizedAlignment<mlp>);

@@ -16,6 +16,8 @@ using testing::byte_codec;
 using testing::bytes_of;
 using testing::piece_codec;
 
+BOOST_AUTO_TEST_SUITE(cascade_bridge)
+
 namespace {
 
 const byte_codec bytes;
@@ -37,8 +39,6 @@ std::vector<token> generated(const auto& voice) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_bridge)
 
 struct without_bytes_of {
     std::vector<token> encode(std::string_view) const { return {}; }

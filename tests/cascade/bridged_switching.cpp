@@ -27,6 +27,8 @@ using testing::letter_codec;
 using testing::piece_codec;
 using testing::saying_model;
 
+BOOST_AUTO_TEST_SUITE(cascade_bridged_switching)
+
 namespace {
 
 const byte_codec bytes;
@@ -70,8 +72,6 @@ std::string who_writes(const Scheme& scheme, const typename Scheme::openings_typ
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_bridged_switching)
 
 /// Worked out by hand: rows have 4 bits after 1, 2 and 3 bytes of the text, else none; the threshold is 1 bit.
 BOOST_AUTO_TEST_CASE(a_golden_trace) {

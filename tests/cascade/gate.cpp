@@ -13,6 +13,8 @@
 using namespace augur;
 using namespace augur::cascade;
 
+BOOST_AUTO_TEST_SUITE(cascade_gate)
+
 namespace {
 
 /// Directions in the plane: their cosine distance is 1 - cos of the angle between them.
@@ -74,8 +76,6 @@ features numbers_of(const std::vector<double>& of) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_gate)
 
 static_assert(Encoder<protractor, angle> && !Encoder<protractor, int>);
 

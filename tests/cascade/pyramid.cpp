@@ -12,6 +12,8 @@ using namespace augur;
 using cascade::pyramid_options;
 using measure::total_variation;
 
+BOOST_AUTO_TEST_SUITE(cascade_pyramid)
+
 namespace {
 const auto a = testing::hashed_model(3, 1, 1), b = testing::hashed_model(3, 2, 1), c = testing::hashed_model(3, 3, 1);
 const std::vector<token> prompt{0, 1};
@@ -28,8 +30,6 @@ auto law(const auto& scheme) {
     return testing::law_of(scheme, prompt, chosen);
 }
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_pyramid)
 
 using cascade::model_link;
 using policy::fixed_length;

@@ -15,6 +15,8 @@
 using namespace augur;
 using policy::rolling_entropy;
 
+BOOST_AUTO_TEST_SUITE(cascade_switching)
+
 namespace {
 
 /// A model whose row after n tokens spreads all mass evenly over 2^bits(n) tokens, the first being `marked`: so many bits of
@@ -91,8 +93,6 @@ struct algorithm_1 {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cascade_switching)
 
 /// Worked out by hand. Rows have 4 bits at positions 4 to 7, 0 elsewhere; window 2, dwell 3, threshold 1 bit. Positions are
 /// those of the token that is written, the prompt being 0 and 1.

@@ -13,6 +13,8 @@
 using augur::commit::text_stream;
 using strings = std::vector<std::string>;
 
+BOOST_AUTO_TEST_SUITE(commit_text_stream)
+
 namespace {
 
 struct outcome {
@@ -106,8 +108,6 @@ const std::vector<sample> samples = {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(commit_text_stream)
 
 BOOST_AUTO_TEST_CASE(how_the_bytes_are_cut_does_not_matter) {
     for (const sample& given : samples) {

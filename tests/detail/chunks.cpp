@@ -8,6 +8,8 @@
 
 using namespace augur::detail;
 
+BOOST_AUTO_TEST_SUITE(detail_chunks)
+
 namespace {
 
 std::vector<float> random_weights(std::mt19937& random, std::size_t size) {
@@ -32,8 +34,6 @@ std::size_t literal_find(const std::vector<float>& weights, double threshold, lo
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(detail_chunks)
 
 BOOST_AUTO_TEST_CASE(chunks_cover_a_row_once) {
     for (std::size_t size = 0; size < 5 * chunk_size; ++size) {

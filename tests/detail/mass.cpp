@@ -10,6 +10,8 @@
 
 using namespace augur::detail;
 
+BOOST_AUTO_TEST_SUITE(detail_mass)
+
 namespace {
 
 /// Of every size that a softmax makes.
@@ -22,8 +24,6 @@ std::vector<float> random_weights(std::mt19937& random, std::size_t size) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(detail_mass)
 
 BOOST_AUTO_TEST_CASE(a_weight_counts_its_nearest_number_of_units) {
     BOOST_TEST(mass_of(1) == std::uint64_t{1} << 44);

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Compiles what is meant for GPUs, with nvcc from the PATH or from CUDA_HOME, and its own Thrust. Nothing runs."""
+"""Compiles what is meant for GPUs, with nvcc from the PATH or from CUDA_HOME, and its own Thrust. Nothing runs.
+
+For the oldest architecture that augur is for, since no source asks for more and later ones have all that it has;
+AUGUR_GPU_ARCHITECTURES="80 90" names others, as for tests/gpu.sh."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +15,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SKIPPED = 77
+OLDEST = "80"
 
 
 def main():
@@ -19,7 +24,8 @@ def main():
     if nvcc is None:
         print("skipped: there is no nvcc on the PATH, nor in CUDA_HOME")
         return SKIPPED
-    flags = ["-std=c++20", "-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90"]
+    architectures = re.split(r"[ ;,]+", os.environ.get("AUGUR_GPU_ARCHITECTURES", OLDEST).strip())
+    flags = ["-std=c++20", *(f"-gencode=arch=compute_{number},code=sm_{number}" for number in architectures)]
     flags += ["--expt-relaxed-constexpr", "--fmad=false", "-Werror=all-warnings", "-Xcompiler=-Wall"]
     flags += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
     sources = [HERE / "everything.cu", ROOT / "cmake" / "gpu.cu"]

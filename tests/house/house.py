@@ -82,7 +82,7 @@ class Mirrors(House):
         self.assertNothing(offenders)
 
     def test_a_test_includes_its_header_first(self):
-        """In quotes clang-format recognizes it and keeps it there."""
+        """In quotes clang-format recognizes it and keeps it there. (That a header needs nothing before it is shown by compiling each alone.)"""
         offenders = []
         for test in sorted((ROOT / "tests").glob("*/*.cpp")):
             own = f"augur/{test.parent.name}/{test.stem}.hpp"

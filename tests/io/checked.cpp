@@ -9,6 +9,8 @@
 
 using namespace augur::io;
 
+BOOST_AUTO_TEST_SUITE(io_checked)
+
 namespace {
 
 constexpr auto most = std::numeric_limits<std::uint64_t>::max();
@@ -18,8 +20,6 @@ constexpr std::optional<std::uint64_t> product(std::array<std::uint64_t, 3> shap
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(io_checked)
 
 static_assert(checked_add(most - 1, 1) == most);
 static_assert(!checked_add(most, 1) && !checked_add(1, most) && !checked_add(most, most));

@@ -20,6 +20,8 @@ using augur::testing::temporary_directory;
 static_assert(std::is_nothrow_move_constructible_v<gguf_file> && std::is_nothrow_move_assignable_v<gguf_file>);
 static_assert(!std::is_copy_constructible_v<gguf_file>);
 
+BOOST_AUTO_TEST_SUITE(io_gguf)
+
 namespace {
 
 constexpr std::uint32_t f32 = 0;
@@ -42,8 +44,6 @@ gguf_writer sound() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(io_gguf)
 
 BOOST_AUTO_TEST_CASE(a_file_gives_back_what_was_written) {
     const temporary_directory folder;

@@ -20,6 +20,8 @@ using augur::testing::write_file;
 static_assert(std::is_nothrow_move_constructible_v<safetensors_folder> &&
               !std::is_copy_constructible_v<safetensors_folder>);
 
+BOOST_AUTO_TEST_SUITE(io_safetensors)
+
 namespace {
 
 /// A file with this header and so many bytes of data, counting up.
@@ -69,8 +71,6 @@ struct sharded_folder : temporary_directory {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(io_safetensors)
 
 BOOST_AUTO_TEST_CASE(tensors_come_in_the_order_of_their_data) {
     const auto file = image(two_tensors, 16);

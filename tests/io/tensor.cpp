@@ -9,6 +9,8 @@
 using namespace augur::io;
 using augur::testing::says;
 
+BOOST_AUTO_TEST_SUITE(io_tensor)
+
 namespace {
 
 constexpr auto most = std::numeric_limits<std::uint64_t>::max();
@@ -18,8 +20,6 @@ std::uint64_t bytes_of(tensor_type type, const std::vector<std::uint64_t>& shape
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(io_tensor)
 
 static_assert(name_of(tensor_type::q4_k) == "q4_k" && block_size(tensor_type::q4_k) == 256);
 static_assert(block_size(tensor_type::q5_0) == 32 && block_bytes(tensor_type::q5_1) == 24);

@@ -15,6 +15,8 @@
 using namespace augur;
 using measure::divergence;
 
+BOOST_AUTO_TEST_SUITE(measure_divergence)
+
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -69,8 +71,6 @@ bool close(double a, double b, double tolerance) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(measure_divergence)
 
 BOOST_AUTO_TEST_CASE(distributions_have_the_divergence_of_the_definition) {
     std::mt19937 random(1);

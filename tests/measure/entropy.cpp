@@ -13,6 +13,8 @@
 
 using namespace augur::measure;
 
+BOOST_AUTO_TEST_SUITE(measure_entropy)
+
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -54,8 +56,6 @@ bool close(double a, double b, double tolerance) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(measure_entropy)
 
 BOOST_AUTO_TEST_CASE(random_rows_have_the_entropy_of_the_definition) {
     std::mt19937 random(1);

@@ -7,6 +7,8 @@
 
 using augur::transform::min_p;
 
+BOOST_AUTO_TEST_SUITE(transform_min_p)
+
 namespace {
 
 std::vector<float> literal(double p, std::vector<float> row) {
@@ -19,8 +21,6 @@ std::vector<float> literal(double p, std::vector<float> row) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(transform_min_p)
 
 BOOST_AUTO_TEST_CASE(what_is_less_probable_than_a_fraction_of_the_largest_is_removed) {
     std::mt19937 random(1);

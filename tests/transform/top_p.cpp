@@ -7,6 +7,8 @@
 
 using augur::transform::top_p;
 
+BOOST_AUTO_TEST_SUITE(transform_top_p)
+
 namespace {
 
 std::vector<float> literal(double p, const std::vector<float>& row) {
@@ -22,8 +24,6 @@ std::vector<float> literal(double p, const std::vector<float>& row) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(transform_top_p)
 
 BOOST_AUTO_TEST_CASE(the_smallest_set_that_holds_the_mass_stays) {
     std::mt19937 random(1);

@@ -17,6 +17,8 @@ using device::cut_settings;
 using device::played_system;
 using device::row_cut;
 
+BOOST_AUTO_TEST_SUITE(backend_row_cut)
+
 namespace {
 
 /// Rows cut and weighed by kernels.
@@ -95,8 +97,6 @@ settings random_cuts(std::mt19937& random, std::size_t size) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(backend_row_cut)
 
 BOOST_AUTO_TEST_CASE(what_stays_is_what_stays_on_the_host_bit_for_bit) {
     std::mt19937 random(1);

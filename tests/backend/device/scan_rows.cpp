@@ -16,6 +16,8 @@ using augur::detail::row_scan;
 using augur::measure::softmax_moments;
 using device::played_system;
 
+BOOST_AUTO_TEST_SUITE(backend_scan_rows)
+
 namespace {
 
 /// Of every kind: some have ties, some tokens that are impossible, some no softmax.
@@ -62,8 +64,6 @@ void check_row(const device::scanned_row& made, std::span<const float> row) {
 const std::size_t vocabularies[] = {1, 2, 255, 256, 257, 4096, 4097, 5000, 70000};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(backend_scan_rows)
 
 BOOST_AUTO_TEST_CASE(rows_say_what_they_say_on_the_host) {
     std::mt19937 random(1);

@@ -13,6 +13,8 @@
 namespace device = augur::backend::device;
 using device::played_system;
 
+BOOST_AUTO_TEST_SUITE(backend_system)
+
 namespace {
 
 std::string refusal(const std::function<void()>& of) {
@@ -25,8 +27,6 @@ std::string refusal(const std::function<void()>& of) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(backend_system)
 
 static_assert(device::ControllingSystem<played_system>);
 

@@ -22,6 +22,8 @@ using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
 using augur::testing::normal_numbers;
 
+BOOST_AUTO_TEST_SUITE(llama_device_attention)
+
 namespace {
 
 using elements = std::tuple<bfloat16, binary16>;
@@ -184,8 +186,6 @@ bool is_nan(std::uint16_t of) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_attention)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_those_of_double_precision, Element, elements) {
     for (const shape& of : shapes) {

@@ -23,6 +23,8 @@ namespace kernels = augur::backend::device;
 using augur::token;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
+BOOST_AUTO_TEST_SUITE(llama_device_model)
+
 namespace {
 
 using device::device_format;
@@ -50,8 +52,6 @@ std::vector<float> copied(const augur::scores& rows) {
 using augur::testing::largest_difference;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_model)
 
 template <class Element, device_format F = device_format::elements>
 void check_laws(bool even, bool backwards) {

@@ -26,6 +26,8 @@ using augur::token;
 using device::device_format, device::wide_settings;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
+BOOST_AUTO_TEST_SUITE(llama_device_products)
+
 namespace {
 
 /// Plain products that say what was asked of them.
@@ -104,8 +106,6 @@ std::string refusal(const wide_settings& chosen) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_products)
 
 /// Wide from a few rows on, so that short texts are.
 template <class Element, device_format F = device_format::elements>

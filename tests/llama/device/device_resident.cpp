@@ -21,6 +21,8 @@ namespace kernels = augur::backend::device;
 using augur::token;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
+BOOST_AUTO_TEST_SUITE(llama_device_resident)
+
 namespace {
 
 template <class Element>
@@ -40,8 +42,6 @@ model_type<bfloat16> first_layer(const model_type<bfloat16>& of) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_resident)
 
 /// In launches of several sizes, some of rows that are made again, some recorded.
 BOOST_AUTO_TEST_CASE(rows_are_those_of_the_model) {

@@ -20,6 +20,8 @@ using kernels::bfloat16, kernels::binary16, kernels::played_system;
 
 using augur::testing::normal_numbers;
 
+BOOST_AUTO_TEST_SUITE(llama_device_rows)
+
 namespace {
 
 using elements = std::tuple<bfloat16, binary16>;
@@ -60,8 +62,6 @@ struct normed {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_rows)
 
 BOOST_AUTO_TEST_CASE(positions_from_the_base_on_are_on_the_path) {
     const std::vector<std::int32_t> path{9, 7, 12};

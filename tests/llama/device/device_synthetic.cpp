@@ -22,6 +22,9 @@
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
+
+BOOST_AUTO_TEST_SUITE(llama_device_synthetic)
+
 using augur::token;
 using device::device_format, device::matrix_name, device::random_matrix;
 using kernels::bfloat16, kernels::binary16, kernels::played_system;
@@ -137,8 +140,6 @@ void refuses(const std::function<void()>& what, const std::string& text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_synthetic)
 
 template <class Element>
 void check_matrices(bool backwards) {
