@@ -256,8 +256,7 @@ class generator {
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
         if (!words_) return options;
-        if (!chosen_.ignore_eos)
-            options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(*words_, *target_);
         options.stop.text_of = [&words = *words_](token id) {
             return static_cast<std::size_t>(id) < words.vocabulary_size() ? words.bytes_of(id) : std::string();
         };

@@ -1,5 +1,6 @@
 #include "models.hpp"
 
+#include <algorithm>
 #include <augur/io/chat_template.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
@@ -65,6 +66,11 @@ const io::tokenizer& require(const std::optional<io::tokenizer>& words, const st
                              const std::string& what) {
     if (!words) detail::fail("the model ", path, " has no tokenizer, which ", what, " needs");
     return *words;
+}
+
+std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model) {
+    const auto all = words.end_tokens();
+    return {all.begin(), std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()))};
 }
 
 std::optional<std::string> read_prompt(const prompt_options& options) {

@@ -274,7 +274,7 @@ class tuner {
     decode::options options(std::size_t prompt) const {
         decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
         options.stop.max_tokens = chosen_.max_tokens;
-        options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        options.stop.stop_tokens = end_tokens_of(*words_, target_);
         return options;
     }
 

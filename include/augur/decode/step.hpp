@@ -62,7 +62,7 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
                          .prefix_length = s.committed.size(),
                          .last_drafted = record.decided.drafted,
                          .last_accepted = record.decided.accepted};
-    if constexpr (includes(needs_of<policy_type>, signals::target_entropy)) {
+    if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
         s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, record.decided.accepted);
     }
 }
