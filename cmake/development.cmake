@@ -6,6 +6,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # When optimizing, g++ 12 reports overflows inside std::vector and std::string that cannot happen; the sanitizers look
   # for those that can.
   target_compile_options(augur_development INTERFACE -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict)
+  if(CMAKE_UNITY_BUILD) # g++ takes every grouped source for a header, where a type of an unnamed namespace would be a mistake
+    target_compile_options(augur_development INTERFACE -Wno-subobject-linkage)
+  endif()
 endif()
 if(augur_WERROR)
   target_compile_options(augur_development INTERFACE -Werror)
