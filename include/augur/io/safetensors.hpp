@@ -117,7 +117,7 @@ class safetensors_folder {
         const bool folder = std::filesystem::is_directory(path, unknown);
         config_path_ = (folder ? path : path.parent_path()) / "config.json";
         if (folder || std::filesystem::exists(config_path_, unknown)) {
-            config_ = read_json(config_path_, 1 << 20);
+            config_ = read_json(config_path_);
             if (!config_.is_object()) augur::detail::fail(config_path_.string(), " is not a JSON object");
         }
         auto contents = folder ? open_all(path) : open(path);
@@ -192,7 +192,7 @@ class safetensors_folder {
 
     /// The tensors that the index places in each shard.
     static std::map<std::string, std::vector<std::string>> read_index(const std::filesystem::path& path) {
-        const auto index = read_json(path, 100'000'000);
+        const auto index = read_json(path, {.bytes = 100'000'000});
         const auto place = index.find("weight_map");
         if (place == index.end() || !place->is_object()) augur::detail::fail(path.string(), ": no object weight_map");
         std::map<std::string, std::vector<std::string>> shards;
