@@ -2,10 +2,12 @@
 // What a model file's tensor is: a type, a shape and the bytes it was checked to have.
 
 #include <augur/io/checked.hpp>
+#include <augur/io/mapped_file.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,6 +105,20 @@ struct tensor_view {
     tensor_type type{};
     std::vector<std::uint64_t> shape;  ///< outermost first: {rows, columns}
     std::span<const std::byte> bytes;
+    const mapped_file* file = nullptr;  ///< that the bytes are of; null: memory
+
+    /// Copies some of the bytes, those from `offset` on. Errors: a file that has become shorter; touching the bytes themselves
+    /// would end the process then.
+    void read(std::uint64_t offset, std::span<std::byte> out) const {
+        const auto* from = bytes.data() + offset;
+        if (file) return file->read(from, out);
+        std::memcpy(out.data(), from, out.size());
+    }
+    std::vector<std::byte> read() const {
+        std::vector<std::byte> all(bytes.size());
+        read(0, all);
+        return all;
+    }
 
     /// The last, contiguous dimension.
     std::uint64_t columns() const { return shape.back(); }

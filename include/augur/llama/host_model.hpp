@@ -8,7 +8,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -50,8 +49,7 @@ class host_model {
     /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
     /// is not a Llama that can be run; the file is not needed afterwards.
     static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
-        std::error_code unknown;  // then opening the file says why
-        if (std::filesystem::is_directory(path, unknown) || path.extension() == ".safetensors") {
+        if (io::holds_safetensors(path)) {
             const io::safetensors_folder file(path);
             return read(file, read_config(file), hugging_face_names(), options);
         }
