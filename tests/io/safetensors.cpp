@@ -266,6 +266,14 @@ BOOST_AUTO_TEST_CASE(a_shard_that_is_cut_after_opening_is_an_error_that_names_it
     BOOST_TEST(model.tensor("a").read().size() == 8u);
 }
 
+BOOST_AUTO_TEST_CASE(a_shard_has_a_name_that_can_be_printed) {
+    const sharded_folder folder;
+    folder.index(R"({"a":"\u001b[2Jone.safetensors"})");
+    folder.refuses_to_open({"'\\x1b[2Jone.safetensors'", "not a file name"});
+    folder.index(R"({"a":"\u009b2Jone.safetensors"})");
+    folder.refuses_to_open({"'\\xc2\\x9b2Jone", "not a file name"});
+}
+
 BOOST_AUTO_TEST_CASE(safetensors_are_known_by_their_path) {
     const sharded_folder folder;
     BOOST_TEST(augur::io::holds_safetensors(folder.path()));

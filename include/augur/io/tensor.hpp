@@ -1,6 +1,7 @@
 #pragma once
 // What a model file's tensor is: a type, a shape and the bytes it was checked to have.
 
+#include <algorithm>
 #include <augur/io/checked.hpp>
 #include <augur/io/mapped_file.hpp>
 #include <augur/io/quote.hpp>
@@ -65,11 +66,13 @@ constexpr std::uint64_t block_bytes(tensor_type type) {
     return layout_of(type).bytes;
 }
 
-/// "{3, 4}", for messages.
+/// "{3, 4}", for messages; the first eight of more.
 inline std::string shape_text(std::span<const std::uint64_t> shape) {
     std::string out = "{";
-    for (const auto dimension : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(dimension);
-    return out + "}";
+    for (const auto dimension : shape.first(std::min<std::size_t>(shape.size(), 8))) {
+        out += (out.size() > 1 ? ", " : "") + std::to_string(dimension);
+    }
+    return out + (shape.size() > 8 ? "... (" + std::to_string(shape.size()) + " dimensions)}" : "}");
 }
 
 /// The product of the dimensions. Errors, opening with `tensor` (who it is): no dimension or one of 0, 2^63 elements or more.
