@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -38,6 +39,9 @@ struct load_options {
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
+    /// Called between the passes of 128 tokens that a longer extend takes; what it throws ends that extend, which then has changed
+    /// nothing. For those who want to stop a long prefill.
+    std::function<void()> between_chunks = {};
 };
 
 /// A Llama that models augur::Model, ScoresLastRows and PrefillsStates with bitwise rows: a row of logits depends on the
@@ -62,7 +66,9 @@ class host_model {
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
     /// layers and head tokens there are is theirs to say, not the options'.
     host_model(config c, weights w, const load_options& options)
-        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)), format_(options.weights) {
+        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
+          format_(options.weights),
+          between_chunks_(options.between_chunks) {
         context_ = checked_context(options.context_length, parts_->settings.context);
     }
 
@@ -152,6 +158,7 @@ class host_model {
         }
         const std::lock_guard lock(parts_->busy);
         for (std::size_t done = 0; done < tokens.size();) {
+            if (done > 0 && between_chunks_) between_chunks_();
             const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
             const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
             const std::size_t first = std::clamp(unwanted, done, done + rows);
@@ -186,6 +193,7 @@ class host_model {
 
     std::unique_ptr<parts> parts_;
     weight_format format_;
+    std::function<void()> between_chunks_;
     std::string fingerprint_;
     std::size_t context_ = 0;
 };
