@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/io/fingerprint.hpp>
 #include <augur/io/json_reader.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -147,7 +148,7 @@ scheme_options with_settings(scheme_options chosen, const json& settings, const 
 json identity_of(const llama::host_model& target, const member_files& drafters, const model_options& options,
                  const transform::settings& sampling) {
     json identity = {{"target", target.fingerprint()}};
-    for (const auto& [kind, path] : drafters) identity[kind] = fingerprint_of(path);
+    for (const auto& [kind, path] : drafters) identity[kind] = io::fingerprint(std::filesystem::path(path));
     identity["processor"] = processor();
     identity["threads"] = target.threads();
     identity["weights"] = options.weights;

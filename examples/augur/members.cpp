@@ -1,10 +1,10 @@
 #include "members.hpp"
 
 #include <algorithm>
-#include <augur/io/fingerprint.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
+#include <augur/io/safetensors.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstdlib>
@@ -62,8 +62,7 @@ std::string use_of(const std::string& path, bool qualifies) {
 
 /// The member that it says it is; empty if it was made for no other model.
 std::string member_in(const std::string& path) {
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
+    if (io::holds_safetensors(path)) return "";
     const io::gguf_file file(path);
     return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
@@ -159,12 +158,6 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
         }
     }
     return named;
-}
-
-std::string fingerprint_of(const std::string& path) {
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
-    return io::fingerprint(io::gguf_file(path));
 }
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,

@@ -38,7 +38,4 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
                           const llama::host_model& target, const llama::load_options& options);
 
-/// Of a file (io/fingerprint.hpp): of a member, or of a model; empty for a folder of safetensors.
-std::string fingerprint_of(const std::string& path);
-
 }  // namespace augur::program

@@ -4,6 +4,7 @@
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/regular_file.hpp>
+#include <augur/io/safetensors.hpp>
 #include <augur/io/tokenizer_json.hpp>
 #include <filesystem>
 
@@ -51,8 +52,8 @@ llama::host_model load_model(const std::string& path, const model_options& optio
 
 std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
     namespace fs = std::filesystem;
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") {
+    if (io::holds_safetensors(path)) {
+        std::error_code unknown;  // then opening the file says why
         const fs::path folder = fs::is_directory(path, unknown) ? fs::path(path) : fs::path(path).parent_path();
         if (!fs::exists(folder / "tokenizer.json", unknown)) return std::nullopt;
         return io::tokenizer(io::read_tokenizer_folder(folder));

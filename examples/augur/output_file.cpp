@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <augur/io/safetensors.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>
 #include <cstring>
@@ -64,12 +65,11 @@ bool is_same(const fs::path& a, const fs::path& b) {
 
 /// What may be read where this is named: of a model in safetensors the whole folder's.
 std::vector<fs::path> files_of(const fs::path& input) {
+    if (!io::holds_safetensors(input)) return {input};
     std::error_code problem;
-    const bool is_weights = input.extension() == ".safetensors";
-    if (!is_weights && !fs::is_directory(input, problem)) return {input};
+    const fs::path folder = fs::is_directory(input, problem) ? input : fs::absolute(input).parent_path();
     std::vector<fs::path> files;
-    for (fs::directory_iterator at(is_weights ? fs::absolute(input).parent_path() : input, problem), end;
-         !problem && at != end; at.increment(problem)) {
+    for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
         const std::string name = at->path().filename().string();
         for (const char* read :
              {".safetensors", ".safetensors.index.json", "config.json", "tokenizer.json", ".jinja"}) {

@@ -118,6 +118,7 @@ class json_reader {
     }
 
     const std::string& origin() const { return origin_; }
+    const Json& value() const { return object_; }
 
     /// The value, or null where the key is absent.
     const Json* find(std::string_view key) const {
