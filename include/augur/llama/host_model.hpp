@@ -64,11 +64,13 @@ class host_model {
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
-    /// layers and head tokens there are is theirs to say, not the options'.
-    host_model(config c, weights w, const load_options& options)
+    /// layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's.
+    host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
         : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
           format_(options.weights),
-          between_chunks_(options.between_chunks) {
+          between_chunks_(options.between_chunks),
+          fingerprint_(std::move(fingerprint)),
+          cache_limit_(options.cache_bytes) {
         context_ = checked_context(options.context_length, parts_->settings.context);
         const std::size_t wanted = options.context_length != 0 ? options.context_length : 1;
         check_cache(wanted, cache_bytes(wanted), 0, cache_limit_);
