@@ -1,6 +1,7 @@
 #pragma once
 // The largest values that settings may have, whether a flag or a file says them. The least are for those to say who use them.
 
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/json.hpp>
 #include <augur/types/error.hpp>
 #include <cmath>
@@ -12,8 +13,8 @@
 
 namespace augur::program::most {
 
-inline constexpr std::size_t length = 1024;          ///< tokens of a draft
-inline constexpr std::size_t ngram = 64;             ///< tokens of an n-gram: memory grows with it
+inline constexpr std::size_t length = 1024;  ///< tokens of a draft
+inline constexpr std::size_t ngram = draft::prompt_lookup::longest;
 inline constexpr std::size_t window = 4096;          ///< tokens, ead
 inline constexpr std::size_t dwell = 1u << 24;       ///< tokens, ead
 inline constexpr double threshold = 1000;            ///< of divergence or entropy, in whatever unit

@@ -51,7 +51,6 @@ int execute(CLI::App& program, int count, char** values) {
 }  // namespace
 
 int main(int count, char** values) {
-    augur::program::open_standard_streams();
     CLI::App program("Language models decoded faster by guessing ahead.", "augur");
     program.require_subcommand(1);
     augur::program::add_generate(program);
@@ -61,6 +60,7 @@ int main(int count, char** values) {
     augur::program::add_tune(program);
     add_reserved_commands(program);
     try {
+        augur::program::open_standard_streams();
         return execute(program, count, values);
     } catch (const std::bad_alloc&) {
         return report("out of memory");

@@ -157,8 +157,9 @@ void check_output(const std::string& flag, const fs::path& path, const std::vect
 void open_standard_streams() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) >= 0) continue;
-        // The lowest number that is free is this one.
-        static_cast<void>(::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+        const int opened =
+            ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+        if (opened != number) detail::fail("descriptor ", number, " is closed, and /dev/null cannot be opened");
     }
     ::signal(SIGXFSZ, SIG_IGN);
 }

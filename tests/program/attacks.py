@@ -349,9 +349,13 @@ def outputs(folder):
     (folder / "folder").mkdir()
     (folder / "mine.part").write_text("mine")
     inputs = ("model.gguf", "same.gguf", "link.gguf")
-    for path in ("", folder, folder / "folder", folder / "none" / "x", "/dev/full", *(folder / name for name in (*inputs, "prompt.txt"))):
+    for path in ("", folder, folder / "folder", folder / "none" / "x", "/sys/x", "/dev/full", *(folder / name for name in (*inputs, "prompt.txt"))):
         yield generate("--trace", path, "--prompt-file", folder / "prompt.txt", model=model, says=("No space",) if path == "/dev/full" else ())
         yield Attempt(("logits", "--model", model, "--prompt-file", folder / "prompt.txt", "--output", path))
+    whole = tiny_model.write_folder(folder / "whole")
+    for path in (folder / "whole" / "config.json", folder / "whole" / "model.safetensors", folder / "whole" / "tokenizer.json"):
+        yield Attempt(("logits", "--model", whole, "--prompt-ids", "1", "--output", path), code=0 if path.stem == "tokenizer" else 1, pollutes=("whole/tokenizer.json",))
+        yield Attempt(("logits", "--model", folder / "whole" / "model.safetensors", "--prompt-ids", "1", "--output", path), says=("overwrite",))
     for path in ("", folder, folder / "none" / "x", *(folder / name for name in (*inputs, "prompts.jsonl"))):
         arguments = [model if each == TARGET else each for each in tune(folder, "--output", path).arguments]
         yield Attempt(tuple(arguments))
@@ -359,6 +363,8 @@ def outputs(folder):
     yield tune(folder, "--output", folder / "work" / "x.jsonl", says=("journal",), pollutes=("work",))
     yield tune(folder, "--work", "", says=("--work",), pollutes=())
     yield tune(folder, "--work", folder / "prompts.jsonl", pollutes=())
+    yield tune(folder, file_limit=50, says=("too large",))
+    yield tune(folder, code=0, pollutes=("work", "work/all.jsonl", "calibration.json"))
     yield generate("--trace", folder / "t.jsonl", file_limit=10, says=("too large",))
     yield Attempt(("logits", "--model", TARGET, "--prompt", "a", "--output", folder / "row"), file_limit=100, says=("too large",))
     if os.geteuid() != 0:
@@ -464,7 +470,7 @@ def run(attempt, folder):
         stdout=attempt.stdout,
         stderr=subprocess.PIPE,
         timeout=PATIENCE,
-        env=environment(AUGUR_FAMILY=str(folder / attempt.family)),
+        env=environment(AUGUR_FAMILY=str(folder / attempt.family), MALLOC_ARENA_MAX="2"),
         check=False,
         preexec_fn=lambda: limits(attempt),
     )

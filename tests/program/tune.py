@@ -141,6 +141,15 @@ class Tune(ProgramTest):
         self.refuses(["target", FINGERPRINT], "generate", "--model", other, *arguments[3:], *same, "--scheme", "sd")
         self.refuses(["draft"], *arguments[:-4], "--draft", other, *arguments[-2:], *same, "--scheme", "sd")
 
+    def test_drafts_in_folders_are_told_apart(self):
+        drafts = [tiny_model.write_folder(self.folder / f"draft{seed}", seed=seed) for seed in (5, 6)]
+        with_draft = [[drafts[i] if each == DRAFT else each for each in self.command(schemes="sd", candidates=1)] for i in (0, 1)]
+        self.works(*with_draft[0])
+        self.refuses(["line 1", '"draft":', "--work"], *with_draft[1])
+        arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--calibration", self.output, "--draft")
+        self.works(*arguments, drafts[0])
+        self.refuses([str(self.output), "draft"], *arguments, drafts[1])
+
     def test_a_damaged_calibration_is_refused(self):
         text = json.dumps(self.found(schemes="sd"))
         arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--draft", DRAFT, "--threads", 1)
@@ -197,6 +206,9 @@ class Tune(ProgramTest):
         self.refuses(["line 2", "prompt"], *self.command())
         self.prompts.write_text("")
         self.refuses("no prompts", *self.command())
+        self.prompts.unlink()
+        self.prompts.mkdir()
+        self.refuses([str(self.prompts), "is a directory"], *self.command())
         self.refuses(["1000001", "1000000"], *self.command("--factor", 1000001))
         self.assertFalse(self.work.exists())
 
