@@ -103,6 +103,15 @@ BOOST_AUTO_TEST_CASE(what_is_handed_out_survives_a_move) {
     BOOST_TEST((tensor->bytes[7] == std::as_bytes(std::span(numbers))[7]));
 }
 
+BOOST_AUTO_TEST_CASE(a_string_of_holes_takes_no_memory) {
+    const temporary_directory folder;
+    gguf_writer model;
+    model.raw_value("large", 8, byte_writer().number(std::uint64_t{1} << 35).bytes());
+    const auto path = model.write(folder / "model.gguf");
+    std::filesystem::resize_file(path, std::uintmax_t{1} << 36);
+    BOOST_CHECK_EXCEPTION(gguf_file{path}, augur::error, says({path.string(), "bytes or more, over the 134217728"}));
+}
+
 /// However early another process cuts the file: metadata stay, and tensors are errors that name it, never SIGBUS.
 BOOST_AUTO_TEST_CASE(a_file_that_is_cut_after_opening) {
     const temporary_directory folder;

@@ -69,6 +69,17 @@ BOOST_AUTO_TEST_CASE(what_is_kept_outlives_the_file) {
     BOOST_TEST((text_of(whole) == text));
 }
 
+/// Otherwise a file of holes, which takes no room, would take all memory.
+BOOST_AUTO_TEST_CASE(what_is_kept_is_bounded) {
+    const auto place = write_file(path() / "a", "x");
+    std::filesystem::resize_file(place, std::uintmax_t{1} << 36);
+    mapped_file file(place);
+    BOOST_CHECK_EXCEPTION(file.keep(mapped_file::most_kept + 1), augur::error,
+                          says({place.string(), "134217729 bytes or more", "134217728"}));
+    file.keep(1);
+    BOOST_TEST(text_of(file)[0] == 'x');
+}
+
 BOOST_AUTO_TEST_CASE(a_replaced_file_stays_readable) {
     const mapped_file file(write_file(path() / "a", "before"));
     std::filesystem::rename(write_file(path() / "b", "after"), path() / "a");

@@ -3,8 +3,8 @@
 
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
-#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,9 +18,7 @@ namespace augur::io {
 
 /// What a number may be; for other types it says nothing.
 template <class T>
-struct json_range {
-    T least{}, most{};
-};
+struct json_range {};
 
 template <class T>
 requires std::is_arithmetic_v<T>

@@ -39,13 +39,21 @@ class mapped_file {
         file_.read(static_cast<std::uint64_t>(from - bytes_.data()), out);
     }
 
-    /// Makes the first `end` bytes this process's own, where they are, and some of those behind. Errors: those of read().
+    /// What is kept of a file at most: its description, not its data.
+    static constexpr std::size_t most_kept = std::size_t{1} << 27;
+
+    /// Makes the first `end` bytes this process's own, where they are, and some of those behind. Errors: those of read(); more
+    /// than most_kept.
     void keep(std::size_t end) {
         if (end > kept_) keep_more(std::min(end, bytes_.size()));
     }
 
  private:
     void keep_more(std::size_t end) {
+        if (end > most_kept) {
+            augur::detail::fail(file_.path().string(), " describes its data in ", end, " bytes or more, over the ",
+                                most_kept, " that are kept");
+        }
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         const std::size_t least = std::max(end, kept_ + (std::size_t{1} << 20));
         const std::size_t up_to = std::min((least + page - 1) / page * page, bytes_.size());

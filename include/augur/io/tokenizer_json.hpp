@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace augur::io {
@@ -264,12 +265,15 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
     const auto template_path = folder / "chat_template.jinja";
+    const auto exists = [](const std::filesystem::path& path) {
+        std::error_code unknown;  // then it cannot be opened either
+        return std::filesystem::exists(path, unknown);
+    };
     const auto root = read_json(folder / "tokenizer.json", detail::tokenizer_limits);
-    const auto config = std::filesystem::exists(config_path) ? read_json(config_path, detail::tokenizer_limits)
-                                                             : nlohmann::json::object();
-    const auto own_template = std::filesystem::exists(template_path)
-                                  ? std::optional(read_text(template_path, longest_chat_template))
-                                  : std::nullopt;
+    const auto config =
+        exists(config_path) ? read_json(config_path, detail::tokenizer_limits) : nlohmann::json::object();
+    const auto own_template =
+        exists(template_path) ? std::optional(read_text(template_path, longest_chat_template)) : std::nullopt;
     try {
         auto words = read_tokenizer_json(root, config);
         if (own_template) words.chat_template = *own_template;

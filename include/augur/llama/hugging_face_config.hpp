@@ -21,7 +21,7 @@ using augur::detail::fail;
 inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling) {
     const auto type = scaling.value_or<std::string>("rope_type", scaling.value_or<std::string>("type", "default"));
     if (type == "linear") {
-        c.rotary_factors.assign(c.rotary_size / 2, static_cast<float>(scaling.required<double>("factor")));
+        c.rotary_factors.assign(c.rotary_size / 2, scaling.required<float>("factor"));
     } else if (type == "llama3") {
         const llama3_scaling numbers{scaling.required<double>("factor"), scaling.required<double>("low_freq_factor"),
                                      scaling.required<double>("high_freq_factor"),
@@ -65,7 +65,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     }
     c.head_size = in.value_or<std::size_t>("head_dim", c.heads == 0 ? 0 : c.width / c.heads);
     c.rotary_size = c.head_size;
-    c.norm_epsilon = static_cast<float>(in.value_or<double>("rms_norm_eps", 1e-6));
+    c.norm_epsilon = in.value_or<float>("rms_norm_eps", 1e-6f);
     c.tied_head = in.value_or<bool>("tie_word_embeddings", false) || !has_head;
     const auto parameters = in.object("rope_parameters");
     const auto scaling = parameters ? parameters : in.object("rope_scaling");
