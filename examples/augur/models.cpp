@@ -43,7 +43,7 @@ llama::load_options load_options_of(const model_options& options) {
     return {.weights = parse_weights(options.weights),
             .threads = options.threads,
             .context_length = options.context,
-            .between_chunks = interruption::check};
+            .between_layers = interruption::check};
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {

@@ -85,9 +85,8 @@ void check(const tune_options& chosen) {
 void check_files(const tune_options& chosen, const shard_of& shard) {
     if (chosen.work.empty()) detail::fail("--work is ''; it must be the name of a folder");
     const fs::path output = chosen.output, own = journal::file(chosen.work, shard.name());
-    const bool beside_journals =
-        !output.empty() && fs::absolute(output).parent_path() == fs::absolute(own).parent_path();
-    if (beside_journals) fs::create_directories(chosen.work);
+    const auto folder_of = [](const fs::path& file) { return fs::absolute(file).lexically_normal().parent_path(); };
+    if (!output.empty() && folder_of(output) == folder_of(own)) fs::create_directories(chosen.work);
     std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
