@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,6 +40,9 @@ struct load_options {
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
+    /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has changed
+    /// nothing. For those who want to stop a long prefill.
+    std::function<void()> between_layers = {};
 };
 
 /// A Llama that models augur::Model, ScoresLastRows and PrefillsStates with bitwise rows: a row of logits depends on the
@@ -65,6 +69,7 @@ class host_model {
     host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
         : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
           format_(options.weights),
+          between_layers_(options.between_layers),
           fingerprint_(std::move(fingerprint)),
           cache_limit_(options.cache_bytes) {
         context_ = checked_context(options.context_length, parts_->settings.context);
@@ -159,6 +164,7 @@ class host_model {
             augur::detail::fail("tokens ", states == nullptr ? "without" : "with", " hidden states, for a model that ",
                                 states == nullptr ? "fuses them with its inputs" : "takes none");
         }
+        const bool is_long = tokens.size() > forward_pass::most_rows;
         const std::lock_guard lock(parts_->busy);
         for (std::size_t done = 0; done < tokens.size();) {
             const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
@@ -167,8 +173,8 @@ class host_model {
             const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
             parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted,
                                  states == nullptr ? nullptr : states + done * hidden_size(), &s.cache_,
-                                 hidden + row * hidden_size(),
-                                 with_logits ? logits + row * vocabulary_size() : nullptr});
+                                 hidden + row * hidden_size(), with_logits ? logits + row * vocabulary_size() : nullptr,
+                                 is_long && between_layers_ ? &between_layers_ : nullptr});
             done += rows;
         }
         s.length_ += tokens.size();
@@ -195,6 +201,7 @@ class host_model {
 
     std::unique_ptr<parts> parts_;
     weight_format format_;
+    std::function<void()> between_layers_;
     std::string fingerprint_;
     std::size_t context_ = 0;
     std::size_t cache_limit_ = 0;
