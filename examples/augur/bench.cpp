@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 
@@ -25,19 +26,18 @@ void verify(const bench_options& chosen) {
     if (std::count(chosen.rows.begin(), chosen.rows.end(), 0u) > 0)
         detail::fail("--rows holds 0; a pass has at least 1");
     if (chosen.repetitions == 0) detail::fail("--repetitions is 0; a median needs at least 1");
+    check_standard_output();
     const llama::host_model model = load_model(chosen.model.path, chosen.model);
     std::vector<double> medians = tune::pass_seconds(model, chosen.rows, chosen.prefix, {chosen.repetitions});
     for (double& taken : medians) taken *= 1000;
     if (chosen.json) {
-        return print(nlohmann::ordered_json{{"model", chosen.model.path},
-                                            {"weights", name_of(model.format())},
-                                            {"threads", model.threads()},
-                                            {"context", chosen.prefix},
-                                            {"repetitions", chosen.repetitions},
-                                            {"rows", chosen.rows},
-                                            {"milliseconds", medians}}
-                         .dump() +
-                     "\n");
+        return print(json_line({{"model", chosen.model.path},
+                                {"weights", name_of(model.format())},
+                                {"threads", model.threads()},
+                                {"context", chosen.prefix},
+                                {"repetitions", chosen.repetitions},
+                                {"rows", chosen.rows},
+                                {"milliseconds", medians}}));
     }
     std::string table = "  rows  milliseconds   of one row\n";
     for (std::size_t i = 0; i < medians.size(); ++i) {
@@ -59,7 +59,7 @@ void add_bench(CLI::App& program) {
     const auto rows = [chosen](const std::string& text) { chosen->rows = parse_list<std::size_t>("--rows", text); };
     add_text(*command, "--rows", rows, "Rows per pass", "LIST", "1,2,4,8");
     add_number(*command, "--context", chosen->prefix, "Tokens that are there before", "N", "256");
-    add_number(*command, "--repetitions", chosen->repetitions, "Passes of each kind", "N", "21");
+    add_number(*command, "--repetitions", chosen->repetitions, "Passes of each kind", "N", "21", most::repetitions);
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { verify(*chosen); });
 }

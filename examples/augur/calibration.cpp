@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <augur/io/fingerprint.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/json_reader.hpp>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
 namespace augur::program {
@@ -37,18 +37,60 @@ json as_json(const calibration_entry& entry) {
             {"tokens", entry.tokens},         {"front", entry.front}};
 }
 
-calibration_entry entry_of(const json& from) {
-    calibration_entry entry;
-    entry.scheme = from.at("scheme");
-    entry.task = from.at("task");
-    entry.settings = from.at("settings");
-    entry.speedup = from.at("speedup");
-    entry.divergence = from.at("divergence");
-    entry.prompts = from.at("prompts");
-    entry.tokens = from.at("tokens");
-    entry.front = from.at("front");
-    static_cast<void>(with_settings({}, entry.settings));
-    return entry;
+json document_in(const std::string& path) {
+    try {
+        return io::read_json<json>(path, most::calibration);
+    } catch (const error& problem) {
+        detail::fail("cannot read the calibration: ", problem.what());
+    }
+}
+
+const json& array_of(const io::json_reader<json>& from, const char* key) {
+    const json* found = from.array(key);
+    if (found == nullptr) detail::fail(from.origin(), ": the key ", key, " is missing");
+    return *found;
+}
+
+/// Settings that the scheme can be composed with.
+json settings_of(const io::json_reader<json>& from, const std::string& scheme) {
+    const json* found = from.find("settings");
+    if (found == nullptr) detail::fail(from.origin(), ": the key settings is missing");
+    const auto& known = tunable_schemes();
+    if (std::find(known.begin(), known.end(), scheme) == known.end()) {
+        detail::fail(from.origin(), ": scheme ", io::quote(scheme), " has nothing to tune");
+    }
+    const scheme_options chosen = with_settings({.scheme = scheme}, *found, from.origin());
+    try {
+        static_cast<void>(resolve(chosen, {}, 0, {}));
+    } catch (const error& problem) {
+        detail::fail(from.origin(), ": ", problem.what());
+    }
+    return *found;
+}
+
+/// A setting of a front, and what it was measured to be.
+void check_figures(const io::json_reader<json>& of, const std::string& scheme) {
+    static_cast<void>(of.required<double>("speedup", {0, most::speedup}));
+    static_cast<void>(of.required<double>("divergence", {0, most::divergence}));
+    static_cast<void>(settings_of(of, scheme));
+}
+
+calibration_entry entry_of(const json& from, const std::string& origin) {
+    const io::json_reader<json> entry(from, origin);
+    calibration_entry read;
+    read.scheme = entry.required<std::string>("scheme");
+    read.task = entry.required<std::string>("task");
+    check_figures(entry, read.scheme);
+    read.settings = settings_of(entry, read.scheme);
+    read.speedup = entry.required<double>("speedup");
+    read.divergence = entry.required<double>("divergence");
+    read.prompts = entry.required<std::size_t>("prompts", {0, most::tokens});
+    read.tokens = entry.required<std::size_t>("tokens", {0, most::tokens});
+    read.front = array_of(entry, "front");
+    for (std::size_t i = 0; i < read.front.size(); ++i) {
+        check_figures({read.front[i], detail::message(origin, ", front ", i)}, read.scheme);
+    }
+    return read;
 }
 
 }  // namespace
@@ -72,25 +114,32 @@ json tunable_settings(const scheme_options& chosen) {
     return settings;
 }
 
-scheme_options with_settings(scheme_options chosen, const json& settings, const std::set<std::string>& given) {
-    for (const auto& [name, value] : settings.items()) {
-        if (given.contains(name)) continue;
+scheme_options with_settings(scheme_options chosen, const json& settings, const std::string& origin,
+                             const std::set<std::string>& given) {
+    const io::json_reader<json> from(settings, origin);
+    const io::json_range<std::size_t> length{0, most::length};
+    const io::json_range<double> threshold{0, most::threshold};
+    const auto take = [&]<class T>(const std::string& name, auto& into, const io::json_range<T>& range) {
+        T value = from.required<T>(name, range);
+        if (!given.contains(name)) into = std::move(value);
+    };
+    for (const auto& [name, _] : settings.items()) {
         if (name == "length") {
-            chosen.length = value.get<std::size_t>();
+            take(name, chosen.length, length);
         } else if (name == "bins") {
-            chosen.bin_edges_nats = value.get<std::vector<double>>();
+            take(name, chosen.bin_edges_nats, io::json_range<std::vector<double>>{threshold});
         } else if (name == "bin-lengths") {
-            chosen.bin_lengths = value.get<std::vector<std::size_t>>();
+            take(name, chosen.bin_lengths, io::json_range<std::vector<std::size_t>>{length});
         } else if (name == "lengths") {
-            chosen.lengths = value.get<std::vector<std::size_t>>();
+            take(name, chosen.lengths, io::json_range<std::vector<std::size_t>>{length});
         } else if (name == "thresholds") {
-            chosen.thresholds = value.get<std::vector<double>>();
+            take(name, chosen.thresholds, io::json_range<std::vector<double>>{threshold});
         } else if (name == "window") {
-            chosen.window = value.get<std::size_t>();
+            take(name, chosen.window, io::json_range<std::size_t>{0, most::window});
         } else if (name == "dwell") {
-            chosen.dwell = value.get<std::size_t>();
+            take(name, chosen.dwell, io::json_range<std::size_t>{0, most::dwell});
         } else {
-            detail::fail("setting ", io::quote(name), " is unknown to this version");
+            detail::fail(origin, ": setting ", io::quote(name), " is unknown to this version");
         }
     }
     return chosen;
@@ -99,7 +148,7 @@ scheme_options with_settings(scheme_options chosen, const json& settings, const 
 json identity_of(const llama::host_model& target, const member_files& drafters, const model_options& options,
                  const transform::settings& sampling) {
     json identity = {{"target", target.fingerprint()}};
-    for (const auto& [kind, path] : drafters) identity[kind] = fingerprint_of(path);
+    for (const auto& [kind, path] : drafters) identity[kind] = io::fingerprint(std::filesystem::path(path));
     identity["processor"] = processor();
     identity["threads"] = target.threads();
     identity["weights"] = options.weights;
@@ -123,36 +172,42 @@ std::string calibration::text() const {
 }
 
 calibration read_calibration(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file) detail::fail("cannot read the calibration ", path);
-    text << file.rdbuf();
-    try {
-        json content = json::parse(text.str());
-        if (content.at("augur.calibration") != version) {
-            detail::fail("its version is ", content.at("augur.calibration").dump(), "; this program knows ", version);
-        }
-        const std::string stated = content.at("checksum");
-        content.erase("checksum");
-        if (checksum(content.dump()) != stated) detail::fail("its checksum is not that of its content");
-        calibration read{.identity = content.at("identity"), .entries = {}};
-        for (const json& entry : content.at("entries")) read.entries.push_back(entry_of(entry));
-        return read;
-    } catch (const std::exception& problem) {
-        detail::fail("calibration ", path, " cannot be used: ", problem.what());
+    json content = document_in(path);
+    const io::json_reader<json> from(content, path);
+    const auto stated_version = from.required<int>("augur.calibration");
+    if (stated_version != version) {
+        detail::fail(path, ": its version is ", stated_version, "; this program knows ", version);
     }
+    const auto stated = from.required<std::string>("checksum");
+    content.erase("checksum");
+    if (checksum(content.dump()) != stated) detail::fail(path, ": its checksum is not that of its content");
+    const auto identity = from.object("identity");
+    if (!identity) detail::fail(path, ": the key identity is missing");
+    calibration read{.identity = content.at("identity"), .entries = {}};
+    const json& entries = array_of(from, "entries");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        read.entries.push_back(entry_of(entries[i], detail::message(path, ", entry ", i)));
+    }
+    return read;
 }
 
 std::vector<std::string> compare_identity(const calibration& read, const json& here, const std::string& path) {
-    const auto shown = [](const json& of, const char* key) { return of.contains(key) ? of[key].dump() : "none"; };
+    const auto shown = [](const json& of, const char* key) {
+        if (!of.contains(key)) return std::string("none");
+        return of[key].is_number() ? of[key].dump() : io::shown(of[key]);
+    };
+    const auto differs = [&](const char* key) {
+        return read.identity.contains(key) != here.contains(key) ||
+               (here.contains(key) && read.identity[key] != here[key]);
+    };
     for (const char* model : {"target", "draft", "qualifier"}) {
-        if (!here.contains(model) || shown(read.identity, model) == shown(here, model)) continue;
+        if (!here.contains(model) || !differs(model)) continue;
         detail::fail("calibration ", path, " was made with the ", model, " ", shown(read.identity, model),
                      ", but this one is ", shown(here, model));
     }
     std::vector<std::string> different;
     for (const char* key : {"processor", "threads", "weights", "temperature"}) {
-        if (shown(read.identity, key) == shown(here, key)) continue;
+        if (!differs(key)) continue;
         different.push_back(std::string(key) + " was " + shown(read.identity, key) + " and is " + shown(here, key));
     }
     return different;

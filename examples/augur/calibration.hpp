@@ -16,8 +16,9 @@ namespace augur::program {
 /// The settings of a scheme that can be tuned, by their names in calibration files.
 nlohmann::ordered_json tunable_settings(const scheme_options& chosen);
 
-/// The same with these settings, but for those that are `given`. Throws where one is unknown or of another kind.
-scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json& settings,
+/// The same with these settings, but for those that are `given`. Throws, opening with `origin`, where one is unknown, of another kind
+/// or beyond the limits of flags.
+scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json& settings, const std::string& origin,
                              const std::set<std::string>& given = {});
 
 /// Schemes that can be tuned.
@@ -47,7 +48,7 @@ struct calibration {
     std::string text() const;
 };
 
-/// Throws where the file cannot be read, is damaged, or is none.
+/// Throws where the file cannot be read, is damaged, is none, or holds settings or figures that cannot be.
 calibration read_calibration(const std::string& path);
 
 /// Throws unless the models are those that were measured. Of what else differs it returns a line each.

@@ -14,6 +14,7 @@
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "engine.hpp"
+#include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
@@ -83,29 +84,35 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
-    const auto length = [&s](const std::string& text) { s.length = parse_number<std::size_t>("--length", text); };
+    const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
              "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most", "K");
-    const auto edges = [&s](const std::string& text) { s.bin_edges_nats = parse_list<double>("--bins", text); };
+    const auto edges = [&s](const std::string& text) {
+        s.bin_edges_nats = parse_list("--bins", text, most::threshold);
+    };
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
-        s.bin_lengths = parse_list<std::size_t>("--bin-lengths", text);
+        s.bin_lengths = parse_list("--bin-lengths", text, most::length);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
     command.add_flag("--learn-bins", s.learn_bins,
                      "eaad: the edges move to where acceptance and measured cost put them");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1");
-    const auto thresholds = [&s](const std::string& text) { s.thresholds = parse_list<double>("--thresholds", text); };
+    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1",
+               most::ngram);
+    const auto thresholds = [&s](const std::string& text) {
+        s.thresholds = parse_list("--thresholds", text, most::threshold);
+    };
     add_text(command, "--thresholds", thresholds,
              "fsd, psd_a, psd_f: total variation within which a token may stand, the qualifier's first; ead: bits of "
              "entropy",
              "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
-    const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list<std::size_t>("--lengths", text); };
+    const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
              "1,2");
-    add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5");
-    add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10");
-    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for", "N", "8");
+    add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5", most::window);
+    add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10", most::dwell);
+    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for, at most 64", "N", "8",
+               most::ngram);
 }
 
 /// "ID=VALUE", each.
@@ -126,6 +133,15 @@ void check_early(const generate_options& chosen) {
     transform::settings sampling = chosen.sampling;
     sampling.bias = {};  // needs the vocabulary
     static_cast<void>(transform::pipeline(std::move(sampling), 1));
+    check_standard_output();
+    if (!chosen.trace) return;
+    std::vector<std::filesystem::path> inputs{chosen.model.path};
+    inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
+    inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
+        if (file) inputs.emplace_back(*file);
+    }
+    check_output("--trace", *chosen.trace, inputs);
 }
 
 nlohmann::ordered_json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
@@ -161,7 +177,7 @@ std::string trace_line(const round_summary& round) {
                                      {"verify", round.seconds.verify},
                                      {"accept", round.seconds.accept},
                                      {"other", round.seconds.other}}}};
-    return line.dump() + "\n";
+    return json_line(line);
 }
 
 /// The models and what decoding with them is asked for.
@@ -178,11 +194,7 @@ class generator {
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
         engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
-        if (scheme_.scheme == "auto") scheme_.scheme = auto_scheme(scheme_, !find_member("ngram", *target_).empty());
-        model_options of_drafters = chosen.model;
-        of_drafters.context = 0;
-        drafters_of_ = load_members(drafters_, scheme_.scheme, members_used_by(scheme_.scheme), named_, *target_,
-                                    load_options_of(of_drafters));
+        load_drafters();
         for (const std::string& kind : members_used_by(scheme_.scheme)) {
             if (drafters_of_.contains(kind)) drafter_paths_.push_back(drafters_of_.at(kind));
         }
@@ -198,6 +210,8 @@ class generator {
     bool uses(const std::string& path) const {
         return std::find(drafter_paths_.begin(), drafter_paths_.end(), path) != drafter_paths_.end();
     }
+    /// The files of those that the scheme drafts with.
+    const std::vector<std::string>& drafters() const { return drafter_paths_; }
     /// Without a tokenizer there is none.
     bool has_text() const { return words_.has_value(); }
 
@@ -232,13 +246,22 @@ class generator {
     }
 
  private:
+    void load_drafters() {
+        const bool free = scheme_.scheme == "auto";
+        if (free) scheme_.scheme = auto_scheme(scheme_);
+        model_options of_drafters = chosen_.model;
+        of_drafters.context = 0;
+        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, load_options_of(of_drafters));
+        if (free && drafters_of_.empty()) scheme_.scheme = "lookup";
+    }
+
     /// Settings from the calibration, but for those that were given. What does not fit is said.
     void calibrate() {
         const std::string& path = *chosen_.calibration;
         const calibration read = read_calibration(path);
         const auto here = identity_of(*target_, drafters_of_, chosen_.model, chosen_.sampling);
         for (const std::string& line : compare_identity(read, here, path)) {
-            std::fprintf(stderr, "augur: note: calibration %s: %s\n", path.c_str(), line.c_str());
+            tell("note", "calibration ", path, ": ", line);
         }
         const calibration_entry* entry = read.find(scheme_.scheme, chosen_.task);
         if (entry == nullptr) {
@@ -247,7 +270,7 @@ class generator {
         }
         scheme_options asked = chosen_.scheme;
         asked.scheme = scheme_.scheme;
-        scheme_ = resolve(with_settings(std::move(asked), entry->settings, chosen_.given), chosen_.sampling,
+        scheme_ = resolve(with_settings(std::move(asked), entry->settings, path, chosen_.given), chosen_.sampling,
                           chosen_.drafts.size(), named_);
     }
 
@@ -256,8 +279,7 @@ class generator {
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
         if (!words_) return options;
-        if (!chosen_.ignore_eos)
-            options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(*words_, *target_);
         options.stop.text_of = [&words = *words_](token id) {
             return static_cast<std::size_t>(id) < words.vocabulary_size() ? words.bytes_of(id) : std::string();
         };
@@ -291,15 +313,16 @@ void generate(const generate_options& chosen) {
     std::optional<output_file> trace;
     std::function<void(const round_summary&)> on_round;
     if (chosen.trace) {
+        check_output("--trace", *chosen.trace, {made.drafters().begin(), made.drafters().end()});
         trace.emplace(*chosen.trace);
         on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
     }
     if (!chosen.drafts.empty() && !made.uses(chosen.drafts.front())) {
-        std::fprintf(stderr, "augur: note: this scheme uses no draft model, so --draft is not loaded\n");
+        tell("note", "this scheme uses no draft model, so --draft is not loaded");
     }
     for (const std::string& path : chosen.heads) {
         if (made.uses(path)) continue;
-        std::fprintf(stderr, "augur: note: this scheme has no use for %s, so --heads is not loaded\n", path.c_str());
+        tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
     }
     std::optional<text_output> output;
     if (!chosen.json) output.emplace(look_of(STDOUT_FILENO));
@@ -314,7 +337,7 @@ void generate(const generate_options& chosen) {
     if (trace) trace->commit();
     if (chosen.compare && report.composed.finish != finish_reason::cancelled) report.plain = made.decode_plainly();
     if (chosen.json) {
-        print(as_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+        print(json_line(as_json(report)));
     } else {
         std::fputs(as_table(report, look_of(STDERR_FILENO).colour).c_str(), stderr);
     }

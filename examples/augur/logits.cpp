@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "commands.hpp"
+#include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 
@@ -51,6 +52,10 @@ nlohmann::ordered_json largest(logit_row row, std::size_t count) {
 
 void logits(const logits_options& chosen) {
     if (!chosen.output && !chosen.json) detail::fail("give --output FILE, --json, or both");
+    if (chosen.json) check_standard_output();
+    if (chosen.output) {
+        check_output("--output", *chosen.output, {chosen.model.path, chosen.prompt.file.value_or(chosen.model.path)});
+    }
     const auto words = load_tokenizer(chosen.model.path);
     const std::vector<token> ids = encode_prompt(chosen.prompt, words, chosen.model.path);
     const llama::host_model model = load_model(chosen.model.path, chosen.model);
@@ -62,7 +67,7 @@ void logits(const logits_options& chosen) {
     if (words) {
         for (auto& entry : top) entry["text"] = words->decode({{entry["id"].get<token>()}});
     }
-    print(nlohmann::ordered_json{{"prompt_ids", ids}, {"vocabulary", row.size()}, {"top", top}}.dump() + "\n");
+    print(json_line({{"prompt_ids", ids}, {"vocabulary", row.size()}, {"top", top}}));
 }
 
 }  // namespace

@@ -2,15 +2,16 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <initializer_list>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "commands.hpp"
+#include "message.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
 
 namespace {
 
@@ -24,10 +25,27 @@ void add_reserved_commands(CLI::App& program) {
 }
 
 /// Whatever went wrong is one line.
-int report(std::string message) {
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    std::fprintf(stderr, "augur: error: %s\n", message.c_str());
+int report(const std::string& message) {
+    augur::program::tell("error", message);
     return 1;
+}
+
+/// What CLI11 prints by itself: help.
+int show_help(const CLI::App& program, const CLI::ParseError& asked) {
+    std::ostringstream text, unused;
+    const int code = program.exit(asked, text, unused);
+    augur::program::print(text.str());
+    return code;
+}
+
+int execute(CLI::App& program, int count, char** values) {
+    try {
+        program.parse(count, values);
+        return 0;
+    } catch (const CLI::ParseError& stopped) {
+        if (stopped.get_exit_code() == 0) return show_help(program, stopped);
+        return report(std::string(stopped.what()) + " (see augur --help)");
+    }
 }
 
 }  // namespace
@@ -42,11 +60,8 @@ int main(int count, char** values) {
     augur::program::add_tune(program);
     add_reserved_commands(program);
     try {
-        program.parse(count, values);
-        return 0;
-    } catch (const CLI::ParseError& stopped) {
-        if (stopped.get_exit_code() == 0) return program.exit(stopped);
-        return report(std::string(stopped.what()) + " (see augur --help)");
+        augur::program::open_standard_streams();
+        return execute(program, count, values);
     } catch (const std::bad_alloc&) {
         return report("out of memory");
     } catch (const std::exception& problem) {

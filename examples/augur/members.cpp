@@ -1,17 +1,21 @@
 #include "members.hpp"
 
 #include <algorithm>
-#include <augur/io/fingerprint.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
+#include <augur/io/safetensors.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 #include <utility>
+
+#include "message.hpp"
+#include "scheme.hpp"
 
 namespace augur::program {
 namespace {
@@ -33,7 +37,8 @@ std::vector<fs::path> families_in(const fs::path& folder) {
     std::vector<fs::path> found;
     std::error_code problem;
     for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
-        if (at->is_directory()) found.push_back(at->path());
+        std::error_code unknown;
+        if (at->is_directory(unknown)) found.push_back(at->path());
     }
     std::sort(found.begin(), found.end());
     return found;
@@ -57,8 +62,7 @@ std::string use_of(const std::string& path, bool qualifies) {
 
 /// The member that it says it is; empty if it was made for no other model.
 std::string member_in(const std::string& path) {
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
+    if (io::holds_safetensors(path)) return "";
     const io::gguf_file file(path);
     return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
@@ -76,6 +80,61 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
     const io::gguf_file file(path);
     if (file.contains("augur.target.fingerprint")) llama::check_target(file, target);
     return io::read_ngrams(file, target.vocabulary_size());
+}
+
+/// Loads a file as the member of this kind. A draft may also be any Llama.
+void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
+                 const llama::load_options& options) {
+    if (kind == "ngram") {
+        into.ngrams.emplace(load_ngrams(path, target));
+    } else if (kind == "eagle") {
+        into.eagle.emplace(llama::eagle_model::load(path, target, options));
+    } else if (kind == "draft") {
+        into.draft.emplace(load_draft(path, target, options));
+    } else if (kind == "qualifier") {
+        into.qualifier.emplace(load_draft(path, target, options));
+    } else {
+        into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
+    }
+}
+
+/// Whether a family's file was made for the target and is loaded now. One that cannot be read is nobody's business but its owner's.
+bool load_if_for(members& into, const std::string& kind, const fs::path& path, const llama::host_model& target,
+                 const llama::load_options& options) {
+    std::error_code unknown;
+    if (fs::symlink_status(path, unknown).type() == fs::file_type::not_found) return false;
+    try {
+        if (!is_for(path, target)) return false;
+        load_member(into, kind, path.string(), target, options);
+        return true;
+    } catch (const std::exception& problem) {
+        tell("warning", "skipped the family's ", path.string(), ": ", problem.what());
+        return false;
+    }
+}
+
+/// Its file; empty if there is none.
+std::string load_found(members& into, const std::string& kind, const llama::host_model& target,
+                       const llama::load_options& options) {
+    for (const std::string& folder : family_folders()) {
+        for (const fs::path& family : families_in(folder)) {
+            const fs::path file = family / (kind + ".gguf");
+            if (load_if_for(into, kind, file, target, options)) return file.string();
+        }
+    }
+    return "";
+}
+
+/// For a scheme that needs a member which is neither named nor found.
+[[noreturn]] void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target) {
+    std::string looked;
+    for (const std::string& folder : family_folders()) looked += (looked.empty() ? "" : ", ") + folder;
+    const char* const needed = kind == "draft"       ? "a draft model: give --draft"
+                               : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
+                               : kind == "ngram"     ? "counted n-grams: give --heads"
+                                                     : "heads: give --heads";
+    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", looked.empty() ? "no folder" : looked,
+                 " there is no ", kind, ".gguf for a target with the fingerprint ", target.fingerprint());
 }
 
 }  // namespace
@@ -101,60 +160,21 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
     return named;
 }
 
-std::string find_member(const std::string& kind, const llama::host_model& target) {
-    for (const std::string& folder : family_folders()) {
-        for (const fs::path& family : families_in(folder)) {
-            const fs::path file = family / (kind + ".gguf");
-            if (fs::exists(file) && is_for(file, target)) return file.string();
-        }
-    }
-    return "";
-}
-
-void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target) {
-    std::string looked;
-    for (const std::string& folder : family_folders()) looked += (looked.empty() ? "" : ", ") + folder;
-    const char* const needed = kind == "draft"       ? "a draft model: give --draft"
-                               : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
-                               : kind == "ngram"     ? "counted n-grams: give --heads"
-                                                     : "heads: give --heads";
-    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", looked.empty() ? "no folder" : looked,
-                 " there is no ", kind, ".gguf for a target with the fingerprint ", target.fingerprint());
-}
-
-void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
-                 const llama::load_options& options) {
-    if (kind == "ngram") {
-        into.ngrams.emplace(load_ngrams(path, target));
-    } else if (kind == "eagle") {
-        into.eagle.emplace(llama::eagle_model::load(path, target, options));
-    } else if (kind == "draft") {
-        into.draft.emplace(load_draft(path, target, options));
-    } else if (kind == "qualifier") {
-        into.qualifier.emplace(load_draft(path, target, options));
-    } else {
-        into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
-    }
-}
-
-std::string fingerprint_of(const std::string& path) {
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") return "";
-    return io::fingerprint(io::gguf_file(path));
-}
-
-member_files load_members(members& into, const std::string& scheme, const std::vector<std::string>& kinds,
-                          const member_files& named, const llama::host_model& target,
-                          const llama::load_options& options) {
+member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
+                          const llama::host_model& target, const llama::load_options& options) {
     member_files loaded;
+    const std::vector<std::string> kinds = members_used_by(scheme);
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
-        const std::string path = given != named.end() ? given->second : find_member(kind, target);
-        const bool is_needed = kind == kinds.front() || kind == "qualifier";
-        if (path.empty() && is_needed) refuse_without(scheme, kind, target);
-        if (path.empty()) continue;
-        load_member(into, kind, path, target, options);
-        loaded[kind] = path;
+        if (given != named.end()) load_member(into, kind, given->second, target, options);
+        const std::string path = given != named.end() ? given->second : load_found(into, kind, target, options);
+        if (!path.empty()) {
+            loaded[kind] = path;
+            continue;
+        }
+        const bool is_first = kind == kinds.front();
+        if ((is_first && required) || kind == "qualifier") refuse_without(scheme, kind, target);
+        if (is_first) return loaded;
     }
     return loaded;
 }

@@ -31,24 +31,11 @@ using member_files = std::map<std::string, std::string>;
 member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                            const std::string& scheme);
 
-/// The file of this kind that was made for the target, in a folder of a family; empty if there is none. Families are the
-/// folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own.
-std::string find_member(const std::string& kind, const llama::host_model& target);
-
-/// For a scheme that needs a member which is neither named nor found.
-[[noreturn]] void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target);
-
-/// Loads a file as the member of this kind. A draft may also be any Llama.
-void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
-                 const llama::load_options& options);
-
-/// Loads those of `kinds` that are named or were made for the target; throws where the first, or a qualifier, is neither.
-/// Returns the files.
-member_files load_members(members& into, const std::string& scheme, const std::vector<std::string>& kinds,
-                          const member_files& named, const llama::host_model& target,
-                          const llama::load_options& options);
-
-/// Of a file (io/fingerprint.hpp): of a member, or of a model; empty for a folder of safetensors.
-std::string fingerprint_of(const std::string& path);
+/// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target; one of these that
+/// cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set,
+/// inside the library's own. Where there is none of the first kind, it throws if that is `required`, else nothing is loaded; it throws
+/// where there is no qualifier. Returns the files.
+member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
+                          const llama::host_model& target, const llama::load_options& options);
 
 }  // namespace augur::program

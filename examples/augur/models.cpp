@@ -1,14 +1,15 @@
 #include "models.hpp"
 
+#include <algorithm>
 #include <augur/io/chat_template.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/io/regular_file.hpp>
+#include <augur/io/safetensors.hpp>
 #include <augur/io/tokenizer_json.hpp>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+
+#include "terminal.hpp"
 
 namespace augur::program {
 namespace {
@@ -23,12 +24,11 @@ llama::weight_format parse_weights(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
-    if (std::filesystem::is_directory(path)) detail::fail("--prompt-file ", path, " is a directory, not a file");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) detail::fail("cannot open --prompt-file ", path, ": ", std::strerror(errno));
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (file.bad()) detail::fail("cannot read --prompt-file ", path, ": ", std::strerror(errno));
-    return text;
+    try {
+        return io::read_text(path, most::text_bytes);
+    } catch (const error& problem) {
+        detail::fail("--prompt-file: ", problem.what());
+    }
 }
 
 std::string as_conversation(const prompt_options& options, const std::string& text, const io::tokenizer& words) {
@@ -41,7 +41,10 @@ std::string as_conversation(const prompt_options& options, const std::string& te
 }  // namespace
 
 llama::load_options load_options_of(const model_options& options) {
-    return {.weights = parse_weights(options.weights), .threads = options.threads, .context_length = options.context};
+    return {.weights = parse_weights(options.weights),
+            .threads = options.threads,
+            .context_length = options.context,
+            .between_layers = interruption::check};
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {
@@ -50,8 +53,8 @@ llama::host_model load_model(const std::string& path, const model_options& optio
 
 std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
     namespace fs = std::filesystem;
-    std::error_code unknown;  // then opening the file says why
-    if (fs::is_directory(path, unknown) || fs::path(path).extension() == ".safetensors") {
+    if (io::holds_safetensors(path)) {
+        std::error_code unknown;  // then opening the file says why
         const fs::path folder = fs::is_directory(path, unknown) ? fs::path(path) : fs::path(path).parent_path();
         if (!fs::exists(folder / "tokenizer.json", unknown)) return std::nullopt;
         return io::tokenizer(io::read_tokenizer_folder(folder));
@@ -65,6 +68,11 @@ const io::tokenizer& require(const std::optional<io::tokenizer>& words, const st
                              const std::string& what) {
     if (!words) detail::fail("the model ", path, " has no tokenizer, which ", what, " needs");
     return *words;
+}
+
+std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model) {
+    const auto all = words.end_tokens();
+    return {all.begin(), std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()))};
 }
 
 std::optional<std::string> read_prompt(const prompt_options& options) {

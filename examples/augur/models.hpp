@@ -23,6 +23,9 @@ std::optional<io::tokenizer> load_tokenizer(const std::string& path);
 const io::tokenizer& require(const std::optional<io::tokenizer>& words, const std::string& path,
                              const std::string& what);
 
+/// The tokens that end a text of the model: a tokenizer may know some that the model has no rows for.
+std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model);
+
 /// The prompt's text, checked to be UTF-8 and not empty; nothing for ids.
 std::optional<std::string> read_prompt(const prompt_options& options);
 

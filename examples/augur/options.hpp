@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "limits.hpp"
+
 namespace augur::program {
 
 struct model_options {
@@ -37,13 +39,16 @@ void add_prompt_options(CLI::App& command, prompt_options& into);
 /// Options for what this version lacks: accepted, so that the refusal can say more than "unknown option".
 void add_reserved_options(CLI::App& command, const std::vector<std::string>& names);
 
-/// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none or
-/// one that the type cannot hold.
+/// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none, one that the
+/// type cannot hold, or one above the limit.
 template <class Number>
-Number parse_number(std::string_view option, std::string_view text) {
+Number parse_number(std::string_view option, std::string_view text, Number limit = most::any<Number>) {
     Number value{};
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem == std::errc() && end == text.data() + text.size()) return value;
+    if (problem == std::errc() && end == text.data() + text.size()) {
+        most::check(option, value, limit);
+        return value;
+    }
     const char* const kind = std::is_floating_point_v<Number> ? "a number"
                              : std::is_unsigned_v<Number>     ? "a whole number, 0 or more"
                                                               : "a whole number";
@@ -53,11 +58,11 @@ Number parse_number(std::string_view option, std::string_view text) {
 
 /// "1,2,3"; nothing between two commas is an error.
 template <class Number>
-std::vector<Number> parse_list(std::string_view option, std::string_view text) {
+std::vector<Number> parse_list(std::string_view option, std::string_view text, Number limit = most::any<Number>) {
     std::vector<Number> numbers;
     while (true) {
         const std::size_t comma = text.find(',');
-        numbers.push_back(parse_number<Number>(option, text.substr(0, comma)));
+        numbers.push_back(parse_number<Number>(option, text.substr(0, comma), limit));
         if (comma == std::string_view::npos) return numbers;
         text.remove_prefix(comma + 1);
     }
@@ -73,8 +78,9 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, Take take, con
 
 template <class Number>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Number& into, const std::string& help,
-                        const std::string& type, const std::string& shown = "") {
-    const auto take = [name, &into](const std::string& text) { into = parse_number<Number>(name, text); };
+                        const std::string& type, const std::string& shown = "",
+                        std::type_identity_t<Number> limit = most::any<Number>) {
+    const auto take = [name, limit, &into](const std::string& text) { into = parse_number(name, text, limit); };
     return add_text(command, name, take, help, type, shown);
 }
 

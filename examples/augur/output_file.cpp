@@ -1,5 +1,11 @@
 #include "output_file.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <augur/io/safetensors.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>
 #include <cstring>
@@ -7,20 +13,112 @@
 #include <utility>
 
 namespace augur::program {
+namespace {
 
-output_file::output_file(std::filesystem::path path) : path_(std::move(path)), part_(path_) {
+namespace fs = std::filesystem;
+
+// What a handler of signals removes: the unfinished file, of which there is one at a time.
+char unfinished[4096];
+volatile sig_atomic_t is_unfinished = 0;
+
+void remove_and_end(int number) {
+    if (is_unfinished != 0) ::unlink(unfinished);
+    struct sigaction ends {};
+    ends.sa_handler = SIG_DFL;
+    ::sigaction(number, &ends, nullptr);
+    ::raise(number);
+}
+
+void remember(const fs::path& path) {
+    static const bool installed = [] {
+        for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU}) {
+            struct sigaction before {};
+            ::sigaction(number, nullptr, &before);
+            if (before.sa_handler != SIG_DFL) continue;
+            struct sigaction removing {};
+            removing.sa_handler = remove_and_end;
+            ::sigaction(number, &removing, nullptr);
+        }
+        return true;
+    }();
+    is_unfinished = 0;
+    if (installed && path.native().size() < sizeof unfinished && !path.empty()) {
+        std::memcpy(unfinished, path.c_str(), path.native().size() + 1);
+        is_unfinished = 1;
+    }
+}
+
+/// Where a link leads, unless it leads nowhere.
+fs::path followed(const fs::path& path) {
     std::error_code unknown;  // then opening it says why
-    const bool special = std::filesystem::exists(path_, unknown) && !std::filesystem::is_regular_file(path_, unknown);
-    if (!special) part_ += ".part";
-    file_ = std::fopen(part_.c_str(), "wb");
+    fs::path target = fs::canonical(path, unknown);
+    return unknown ? path : target;
+}
+
+/// The same file, by device and inode, or the same name in the same folder.
+bool is_same(const fs::path& a, const fs::path& b) {
+    std::error_code absent;
+    if (fs::equivalent(a, b, absent) && !absent) return true;
+    const fs::path folder_a = fs::absolute(a).parent_path(), folder_b = fs::absolute(b).parent_path();
+    return a.filename() == b.filename() && fs::equivalent(folder_a, folder_b, absent) && !absent;
+}
+
+/// What may be read where this is named: of a model in safetensors the whole folder's.
+std::vector<fs::path> files_of(const fs::path& input) {
+    if (!io::holds_safetensors(input)) return {input};
+    std::error_code problem;
+    const fs::path folder = fs::is_directory(input, problem) ? input : fs::absolute(input).parent_path();
+    std::vector<fs::path> files;
+    for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+        const std::string name = at->path().filename().string();
+        for (const char* read :
+             {".safetensors", ".safetensors.index.json", "config.json", "tokenizer.json", ".jinja"}) {
+            if (name.ends_with(read)) files.push_back(at->path());
+        }
+    }
+    return files;
+}
+
+bool is_special(const fs::path& path) {
+    std::error_code unknown;
+    return fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
+}
+
+}  // namespace
+
+output_file::output_file(fs::path path) : path_(std::move(path)), target_(followed(path_)) {
+    if (is_special(target_)) {
+        file_ = std::fopen(target_.c_str(), "wbe");
+    } else {
+        create_beside();
+    }
     if (!file_) refuse();
+    if (!part_.empty()) remember(part_);
+}
+
+/// Never a file that is there already, whoever else writes in this folder. With the permissions of what it will replace.
+void output_file::create_beside() {
+    struct stat replaced {};
+    const bool replaces = ::stat(target_.c_str(), &replaced) == 0;
+    if (replaces && ::access(target_.c_str(), W_OK) != 0) return;
+    int made = -1;
+    for (unsigned long number = 0; made < 0; ++number) {
+        const std::string name = ".augur-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".part";
+        part_ = target_.parent_path() / name;
+        made = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (made < 0 && errno != EEXIST) return;
+    }
+    if (replaces) static_cast<void>(::fchmod(made, replaced.st_mode & 0777));  // where it may not, the usual ones stay
+    file_ = ::fdopen(made, "wb");
 }
 
 output_file::~output_file() {
     if (!file_) return;
     std::fclose(file_);
     std::error_code ignored;  // a destructor cannot report it
-    if (part_ != path_) std::filesystem::remove(part_, ignored);
+    if (part_.empty()) return;
+    fs::remove(part_, ignored);
+    remember({});
 }
 
 void output_file::write(std::string_view bytes) {
@@ -29,14 +127,47 @@ void output_file::write(std::string_view bytes) {
 
 void output_file::commit() {
     if (std::fflush(file_) != 0) refuse();
-    std::error_code problem;
-    if (part_ != path_) std::filesystem::rename(part_, path_, problem);
-    if (problem) detail::fail("cannot rename ", part_.string(), " to ", path_.string(), ": ", problem.message());
-    std::fclose(std::exchange(file_, nullptr));
+    if (!part_.empty()) {
+        if (::fsync(::fileno(file_)) != 0) refuse();
+        std::error_code problem;
+        fs::rename(part_, target_, problem);
+        if (problem) detail::fail("cannot rename ", part_.string(), " to ", target_.string(), ": ", problem.message());
+        remember({});
+    }
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse();
 }
 
 void output_file::refuse() const {
     detail::fail("cannot write ", path_.string(), ": ", std::strerror(errno));
+}
+
+void check_output(const std::string& flag, const fs::path& path, const std::vector<fs::path>& inputs) {
+    if (path.empty()) detail::fail(flag, " is ''; it must be the name of a file");
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown)) detail::fail(flag, " ", path.string(), " is a directory, not a file");
+    for (const fs::path& input : inputs) {
+        for (const fs::path& read : files_of(input)) {
+            if (!is_same(path, read)) continue;
+            detail::fail(flag, " ", path.string(), " would overwrite ", read.string(), ", which is read");
+        }
+    }
+    if (!is_special(path)) output_file tried(path);
+}
+
+void open_standard_streams() {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(number, F_GETFD) >= 0) continue;
+        const int opened =
+            ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+        if (opened != number) detail::fail("descriptor ", number, " is closed, and /dev/null cannot be opened");
+    }
+    ::signal(SIGXFSZ, SIG_IGN);
+}
+
+void check_standard_output() {
+    const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        detail::fail("standard output is closed, but the result goes there");
 }
 
 void print(std::string_view bytes) {

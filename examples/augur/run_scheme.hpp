@@ -4,11 +4,13 @@
 #include <augur/decode/generate.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <cstddef>
+#include <optional>
 #include <sstream>
 #include <tuple>
 #include <vector>
 
 #include "scheme.hpp"
+#include "terminal.hpp"
 
 namespace augur::program {
 
@@ -36,6 +38,16 @@ std::size_t cache_bytes_of(const auto& session) {
     }
 }
 
+/// False if Ctrl-C ended it.
+bool unless_interrupted(const auto& work) {
+    try {
+        work();
+        return true;
+    } catch (const interrupted&) {
+        return false;
+    }
+}
+
 /// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
 template <class Scheme>
 run_result run_scheme(const Scheme& scheme, const run_request& request) {
@@ -47,14 +59,27 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
         in_sink += watch.seconds();
         return go_on;
     };
-    decode::session<Scheme> s(scheme, request.prompt, chosen.sampling, chosen.stop,
-                              random::philox_chooser(chosen.seed));
     run_result result;
     result.guarantee = guarantee_of<Scheme>::name;
+    std::optional<decode::session<Scheme>> made;
+    const detail::stopwatch since;
+    const bool prefilled = unless_interrupted([&] {
+        made.emplace(scheme, request.prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
+    });
+    if (!prefilled) {
+        result.finish = finish_reason::cancelled;
+        result.counts.seconds.prefill = since.seconds();
+        return result;
+    }
+    decode::session<Scheme>& s = *made;
     while (s.finished == finish_reason::running) {
         const std::size_t position = s.committed.size();
         const double before = in_sink;
-        const auto& record = decode::step(scheme, s, {.on_token = sink});
+        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}); })) {
+            s.finished = finish_reason::cancelled;
+            break;
+        }
+        const auto& record = s.last;
         for (const auto& t : record.committed) result.origins.push_back(t.from);
         if (!request.on_round) continue;
         const auto drafted = record.proposed.tokens();

@@ -116,8 +116,8 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     return chosen;
 }
 
-std::string auto_scheme(const scheme_options& chosen, bool has_ngrams) {
-    return has_ngrams && chosen.lookup_max >= 2 ? "hybrid" : "lookup";
+std::string auto_scheme(const scheme_options& chosen) {
+    return chosen.lookup_max >= 2 ? "hybrid" : "lookup";
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {

@@ -42,8 +42,8 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
 /// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, ead.
 bool is_lossy(const std::string& scheme);
 
-/// What `auto` is for a target whose family has a table of n-grams, or has none.
-std::string auto_scheme(const scheme_options& chosen, bool has_ngrams);
+/// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
+std::string auto_scheme(const scheme_options& chosen);
 
 /// Whether the scheme drafts as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);

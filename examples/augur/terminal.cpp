@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cwchar>
 
+#include "message.hpp"
+
 namespace augur::program {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::string_view dim = "\033[2m", undo = "\033[0m", clear_below = "\03
 constexpr std::string_view down_and_up = "\033D\033M";  // scrolls where there is no line below
 constexpr std::string_view save = "\0337", restore = "\0338", next_line = "\033[B\r";
 constexpr double seconds_between_updates = 0.2;
-volatile sig_atomic_t interrupted = 0;
+volatile sig_atomic_t wished = 0;  // by Ctrl-C: to stop
 struct sigaction action_before;
 
 std::string_view colour_of(origin from) {
@@ -30,7 +32,7 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A model's text must not drive the terminal: control characters (C0 and C1) other than line feed and tab show as '?'.
+/// A model's text must not drive the terminal.
 std::string harmless(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -56,16 +58,16 @@ stream_look look_of(int descriptor) {
     const char* const terminal = std::getenv("TERM");
     const char* const no_colour = std::getenv("NO_COLOR");
     stream_look look;
-    look.live = ::isatty(descriptor) == 1 && terminal && std::string_view(terminal) != "dumb";
+    look.terminal = ::isatty(descriptor) == 1;
+    look.live = look.terminal && terminal && std::string_view(terminal) != "dumb";
     look.colour = look.live && (!no_colour || *no_colour == '\0');
     return look;
 }
 
 passing_note::passing_note(std::string_view text) : shown_(look_of(STDERR_FILENO).live) {
     const bool colour = look_of(STDERR_FILENO).colour;
-    if (shown_)
-        std::fprintf(stderr, "%s%.*s%s", colour ? "\033[2m" : "", int(text.size()), text.data(),
-                     colour ? "\033[0m" : "");
+    if (!shown_) return;
+    std::fprintf(stderr, "%s%s%s", colour ? "\033[2m" : "", one_line(text, 80).c_str(), colour ? "\033[0m" : "");
 }
 
 passing_note::~passing_note() {
@@ -73,20 +75,32 @@ passing_note::~passing_note() {
 }
 
 interruption::interruption() {
-    interrupted = 0;
+    wished = 0;
     struct sigaction wish {};
-    wish.sa_handler = [](int) { interrupted = 1; };
-    wish.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    wish.sa_handler = [](int number) {
+        wished = 1;
+        ::sigaction(number, &action_before, nullptr);
+    };
+    wish.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, nullptr, &action_before);
     if (action_before.sa_handler != SIG_IGN) ::sigaction(SIGINT, &wish, nullptr);
 }
 
 interruption::~interruption() {
     ::sigaction(SIGINT, &action_before, nullptr);
+    wished = 0;
 }
 
 bool interruption::pressed() {
-    return interrupted != 0;
+    return wished != 0;
+}
+
+void interruption::check() {
+    if (pressed()) throw interrupted();
+}
+
+void print_text(std::string_view text) {
+    look_of(STDOUT_FILENO).terminal ? print(harmless(text)) : print(text);
 }
 
 text_output::text_output(stream_look look) : look_(look) {
@@ -106,7 +120,7 @@ text_output::text_output(stream_look look) : look_(look) {
 
 void text_output::show(origin from, std::string_view text) {
     ++tokens_;
-    if (!look_.live) return print(text);
+    if (!look_.live) return print_text(text);
     std::string out;
     if (status_visible_) out += clear_below;
     status_visible_ = false;
@@ -116,7 +130,7 @@ void text_output::show(origin from, std::string_view text) {
 }
 
 void text_output::finish(std::string_view rest) {
-    if (!look_.live) return print(rest);
+    if (!look_.live) return print_text(rest);
     std::string out(status_visible_ ? clear_below : "");
     out += painted(origin::plain, rest);
     print(line_open_ ? out + "\n" : out);

@@ -2,6 +2,7 @@
 // What a person sees while the text is made. Piped output gets none of this: only the text.
 
 #include <augur/commit/apply.hpp>
+#include <augur/types/error.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace augur::program {
 
-/// What a stream may be sent. TERM=dumb counts as no terminal; NO_COLOR keeps the live lines, without colour.
+/// What a stream may be sent. A dumb terminal (TERM=dumb, or none said) shows text alone; NO_COLOR keeps the live lines, without colour.
 struct stream_look {
+    bool terminal = false;
     bool live = false;
     bool colour = false;
 };
@@ -30,6 +32,11 @@ class passing_note {
     bool shown_;
 };
 
+/// What a pass over many tokens ends with once Ctrl-C was pressed.
+struct interrupted : error {
+    interrupted() : error("interrupted by Ctrl-C") {}
+};
+
 /// While it lives, the first Ctrl-C is a wish to stop, which pressed() tells; the second ends the program.
 class interruption {
  public:
@@ -38,10 +45,14 @@ class interruption {
     interruption& operator=(const interruption&) = delete;
     ~interruption();
     static bool pressed();
+    static void check();  ///< throws interrupted if it was pressed
 };
 
+/// Prints text that a file or a model made: on a terminal control characters (C0 and C1) other than line feed and tab show as '?'.
+void print_text(std::string_view text);
+
 /// Writes tokens to standard output as they come: on a terminal coloured by origin, below a legend and above a line
-/// with the rate so far; elsewhere the text alone.
+/// with the rate so far; elsewhere the text alone (print_text).
 class text_output {
  public:
     explicit text_output(stream_look look);

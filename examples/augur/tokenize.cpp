@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "terminal.hpp"
 
 namespace augur::program {
 namespace {
@@ -37,9 +39,9 @@ void tokenize(const tokenize_options& chosen) {
     if (chosen.json) {
         auto pieces = nlohmann::ordered_json::array();
         for (const token id : ids) pieces.push_back(io::repair_utf8(words.bytes_of(id, true)));
-        return print(nlohmann::ordered_json{{"ids", ids}, {"pieces", pieces}, {"text", text}}.dump() + "\n");
+        return print(json_line({{"ids", ids}, {"pieces", pieces}, {"text", text}}));
     }
-    if (chosen.decode) return print(text + "\n");
+    if (chosen.decode) return print_text(text + "\n");
     std::string list;
     for (const token id : ids) list += (list.empty() ? "" : ",") + std::to_string(id);
     print(list + "\n");

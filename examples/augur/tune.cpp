@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/io/fingerprint.hpp>
-#include <fstream>
+#include <augur/io/json_reader.hpp>
+#include <filesystem>
 #include <memory>
+#include <sstream>
+#include <system_error>
 
 #include "calibration.hpp"
 #include "commands.hpp"
+#include "limits.hpp"
+#include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
@@ -18,6 +23,7 @@
 namespace augur::program {
 namespace {
 
+namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
 struct tune_options {
@@ -26,7 +32,7 @@ struct tune_options {
     std::vector<std::string> schemes;
     std::string prompts, work, output;
     std::string shard = "1/1";
-    bool chat = false, per_task = false;
+    bool chat = false, per_task = false, skip_long = false;
     std::size_t candidates = 48, max_tokens = 64;
     std::uint64_t seed = 0;
     double max_divergence = 0.05;
@@ -35,6 +41,7 @@ struct tune_options {
 };
 
 struct prompt_entry {
+    std::size_t line;
     std::string task;
     std::vector<token> ids;
 };
@@ -44,6 +51,8 @@ struct shard_of {
 
     bool has(std::size_t candidate) const { return candidate % count == index; }
     bool is_all() const { return count == 1; }
+    /// Of its journal.
+    std::string name() const { return is_all() ? "all" : std::to_string(index + 1) + "_of_" + std::to_string(count); }
 };
 
 /// "2/8": the second of eight.
@@ -72,6 +81,26 @@ void check(const tune_options& chosen) {
     static_cast<void>(tune::rungs_of(1, 1, chosen.halving));
 }
 
+/// Whether the files can be written, for it is late to learn that after an hour.
+void check_files(const tune_options& chosen, const shard_of& shard) {
+    if (chosen.work.empty()) detail::fail("--work is ''; it must be the name of a folder");
+    const fs::path output = chosen.output, own = journal::file(chosen.work, shard.name());
+    const auto folder_of = [](const fs::path& file) { return fs::absolute(file).lexically_normal().parent_path(); };
+    if (!output.empty() && folder_of(output) == folder_of(own)) fs::create_directories(chosen.work);
+    std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
+    inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
+    inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    check_output("--output", output, inputs);
+    std::error_code absent;
+    if (output.extension() == ".jsonl" && fs::equivalent(fs::absolute(output).parent_path(), chosen.work, absent)) {
+        detail::fail("--output ", output.string(), " would be read as a journal: they are *.jsonl in --work");
+    }
+    if (fs::equivalent(chosen.prompts, own, absent)) {
+        detail::fail("--prompts ", chosen.prompts, " is where the journal of --work is kept; give another --work");
+    }
+    if (shard.is_all()) check_standard_output();
+}
+
 /// How far it is and how long it will take, on one line of a terminal, or as a line every half minute.
 class progress {
  public:
@@ -94,11 +123,19 @@ class progress {
     double shown_ = 0;
 };
 
+/// Nothing has been read or computed until all that is named can be used.
+shard_of checked_shard(const tune_options& chosen) {
+    check(chosen);
+    const shard_of shard = parse_shard(chosen.shard);
+    check_files(chosen, shard);
+    return shard;
+}
+
 class tuner {
  public:
     explicit tuner(const tune_options& chosen)
         : chosen_(chosen),
-          shard_(parse_shard(chosen.shard)),
+          shard_(checked_shard(chosen)),
           words_(load_tokenizer(chosen.model.path)),
           prompts_(read_prompts()),
           target_(load_model(chosen.model.path, chosen.model)) {
@@ -108,12 +145,10 @@ class tuner {
         const auto named = named_members(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
-        const auto drafters =
-            load_members(drafters_, widest, members_used_by(widest), named, target_, load_options_of(of_drafters));
+        const auto drafters = load_members(drafters_, widest, true, named, target_, load_options_of(of_drafters));
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
-        const std::string name =
-            shard_.is_all() ? "all" : std::to_string(shard_.index + 1) + "_of_" + std::to_string(shard_.count);
-        journal_.emplace(chosen.work, name, about());
+        check_prompts();
+        journal_.emplace(chosen.work, shard_.name(), about(), chosen.prompts);
     }
 
     /// Nothing where this is a shard: the process without --shard that comes after all of them writes the file.
@@ -139,25 +174,56 @@ class tuner {
  private:
     std::vector<prompt_entry> read_prompts() const {
         require(words_, chosen_.model.path, "tune");
-        std::ifstream file(chosen_.prompts);
-        if (!file) detail::fail("cannot read ", chosen_.prompts);
+        std::istringstream file(io::read_text(chosen_.prompts, most::text_bytes));
         std::vector<prompt_entry> prompts;
         std::size_t number = 0;
         for (std::string line; std::getline(file, line);) {
             ++number;
             if (line.empty()) continue;
+            const std::string origin = detail::message(chosen_.prompts, ", line ", number);
+            const json parsed = io::parse_json<json>(line, origin, most::line);
+            const io::json_reader<json> entry(parsed, origin);
+            prompt_options prompt;
+            prompt.text = entry.required<std::string>("prompt");
+            prompt.chat = chosen_.chat;
+            const auto task = entry.value_or<std::string>("task", "all");
             try {
-                const json entry = json::parse(line);
-                prompt_options prompt;
-                prompt.text = entry.at("prompt").get<std::string>();
-                prompt.chat = chosen_.chat;
-                prompts.push_back({entry.value("task", "all"), encode_prompt(prompt, words_, chosen_.model.path)});
-            } catch (const std::exception& problem) {
-                detail::fail(chosen_.prompts, ", line ", number, ": ", problem.what());
+                prompts.push_back({number, task, encode_prompt(prompt, words_, chosen_.model.path)});
+            } catch (const error& problem) {
+                detail::fail(origin, ": ", problem.what());
             }
         }
         if (prompts.empty()) detail::fail(chosen_.prompts, " holds no prompts");
         return prompts;
+    }
+
+    /// Every prompt can be continued by every model that writes, or is left out if that was asked for.
+    void check_prompts() {
+        std::size_t context = target_.context_length();
+        const auto& schemes = chosen_.schemes;
+        if (std::find(schemes.begin(), schemes.end(), "ead") != schemes.end()) {
+            context = std::min(context, drafters_.draft->context_length());
+        }
+        const auto is_long = [&](const prompt_entry& each) { return each.ids.size() >= context; };
+        for (const prompt_entry& each : prompts_) {
+            if (chosen_.skip_long && is_long(each)) continue;
+            try {
+                decode::checked_prompt(each.ids, target_.vocabulary_size(), context);
+            } catch (const error& problem) {
+                detail::fail(chosen_.prompts, ", line ", each.line, ": ", problem.what(),
+                             is_long(each) ? "; --skip-long leaves such prompts out" : "");
+            }
+        }
+        const std::size_t all = prompts_.size();
+        const auto first = std::find_if(prompts_.begin(), prompts_.end(), is_long);
+        if (first == prompts_.end()) return;
+        const std::size_t line = first->line;
+        std::erase_if(prompts_, is_long);
+        if (prompts_.empty()) {
+            detail::fail(chosen_.prompts, " holds no prompts that leave room in a context of ", context);
+        }
+        tell("note", chosen_.prompts, ": ", all - prompts_.size(), " of ", all,
+             " prompts leave no room in a context of ", context, " and are left out, the first in line ", line);
     }
 
     /// What every measurement in the journal was made with.
@@ -227,29 +293,31 @@ class tuner {
     }
 
     tune::sample measured(const std::string& scheme, const json& settings, std::size_t prompt) {
-        const std::string written = settings.dump();
-        if (const tune::sample* known = journal_->find(scheme, written, prompt)) {
+        if (const tune::sample* known = journal_->find(scheme, settings, prompt)) {
             progress_.skip();
             return *known;
         }
-        if (interruption::pressed()) {
+        try {
+            interruption::check();
+            const tune::sample sample = measure(scheme, settings, prompt);
+            interruption::check();  // then it was cut short
+            journal_->add(scheme, settings, prompt, sample);
+            progress_.done(scheme);
+            return sample;
+        } catch (const interrupted&) {
             detail::fail("interrupted; what was measured is in ", chosen_.work, ", and the same command goes on");
         }
-        const tune::sample sample = measure(scheme, settings, prompt);
-        journal_->add(scheme, written, prompt, sample);
-        progress_.done(scheme);
-        return sample;
     }
 
     tune::sample measure(const std::string& scheme, const json& settings, std::size_t prompt) {
-        const scheme_options resolved =
-            resolve(with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings), chosen_.sampling, 0, {});
+        const scheme_options resolved = resolve(
+            with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings, scheme), chosen_.sampling, 0, {});
         const double plain = plain_seconds_per_token(prompt);
         tune::meter meter;
         run_request request{prompts_[prompt].ids, options(prompt), {}, {}, &meter};
         const run_result made = program::run(resolved, engine_, drafters_, request);
         return {.tokens = made.ids.size(),
-                .seconds = made.counts.seconds.decoding() - meter.seconds,
+                .seconds = std::max(0.0, made.counts.seconds.decoding() - meter.seconds),
                 .plain_seconds = plain * static_cast<double>(made.ids.size()),
                 .divergence = meter.divergence};
     }
@@ -273,8 +341,9 @@ class tuner {
     /// All settings meet a prompt with the same random numbers.
     decode::options options(std::size_t prompt) const {
         decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
+        options.on_token = [](const auto&) { return !interruption::pressed(); };
         options.stop.max_tokens = chosen_.max_tokens;
-        options.stop.stop_tokens.assign(words_->end_tokens().begin(), words_->end_tokens().end());
+        options.stop.stop_tokens = end_tokens_of(*words_, target_);
         return options;
     }
 
@@ -295,21 +364,19 @@ class tuner {
 void print_table(const calibration& found) {
     std::string table = "  scheme  task            x plain  divergence  settings\n";
     for (const calibration_entry& entry : found.entries) {
-        char line[128];
-        std::snprintf(line, sizeof line, "  %-7s %-14s %8.2f  %10.4f  ", entry.scheme.c_str(), entry.task.c_str(),
-                      entry.speedup, entry.divergence);
+        char line[256];
+        std::snprintf(line, sizeof line, "  %-7s %-14s %8.2f  %10.4f  ", entry.scheme.c_str(),
+                      one_line(entry.task, 80).c_str(), entry.speedup, entry.divergence);
         table += line + entry.settings.dump() + "\n";
     }
     print(table);
 }
 
 void tune_schemes(const tune_options& chosen) {
-    check(chosen);
     tuner made(chosen);
     const auto found = made.run();
     if (!found) {
-        std::fprintf(stderr, "augur: note: shard %s is done; without --shard the same command writes the file\n",
-                     chosen.shard.c_str());
+        tell("note", "shard ", chosen.shard, " is done; without --shard the same command writes the file");
         return;
     }
     output_file out(chosen.output);
@@ -337,11 +404,12 @@ void add_search_options(CLI::App& command, tune_options& into) {
         ->type_name("I/N")
         ->default_str("1/1");
     command.add_flag("--chat", into.chat, "Wrap the prompts in the model's chat template");
+    command.add_flag("--skip-long", into.skip_long, "Leave out prompts that the context has no room for");
     command.add_flag("--per-task", into.per_task, "Search for every task by itself, too");
     add_number(command, "--candidates", into.candidates, "Settings of a scheme that are tried", "N", "48");
     add_number(command, "--first", into.halving.first_problems, "Prompts that all settings meet", "N", "2");
     add_number(command, "--factor", into.halving.factor, "One setting in so many goes on, to so many times the prompts",
-               "N", "2");
+               "N", "2", most::factor);
     add_number(command, "--max-tokens", into.max_tokens, "Tokens of a run", "N", "64");
     add_number(command, "--temperature", into.sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");

@@ -1,16 +1,19 @@
 #include "tuning.hpp"
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <augur/io/quote.hpp>
+#include <augur/io/json_reader.hpp>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "calibration.hpp"
+#include "limits.hpp"
 
 namespace augur::program {
 namespace {
@@ -91,6 +94,47 @@ std::string key_of(const std::string& scheme, const std::string& settings) {
     return scheme + " " + settings;
 }
 
+/// Of every journal.
+constexpr std::string_view beginning = "{\"augur.journal\":1,";
+
+[[noreturn]] void refuse_to_read(const std::string& path) {
+    detail::fail(path, ", line 1: it is no journal of augur tune; move it, or give another --work");
+}
+
+std::string settings_in(const io::json_reader<json>& from) {
+    const auto settings = from.object("settings");
+    if (!settings) detail::fail(from.origin(), ": the key settings is missing");
+    return from.find("settings")->dump();
+}
+
+tune::sample sample_in(const io::json_reader<json>& from) {
+    tune::sample read{.tokens = from.required<std::size_t>("tokens", {0, most::tokens})};
+    read.seconds = from.required<double>("seconds", {0, most::seconds});
+    read.plain_seconds = from.required<double>("plain_seconds", {0, most::seconds});
+    read.divergence = from.required<double>("divergence", {0, most::divergence * static_cast<double>(read.tokens)});
+    if (!(read.speedup() <= most::speedup)) {
+        detail::fail(from.origin(), ": plain_seconds are ", read.speedup(), " times seconds; they may be ",
+                     most::speedup, " times as many");
+    }
+    return read;
+}
+
+/// Throws where a journal is about something else, with what differs.
+void check_same(const json& stated, const json& about, const std::string& origin) {
+    if (stated == about) return;
+    const auto unlike = [](const json& of, const json& other) {
+        json left = json::object();
+        for (const auto& [name, value] : of.items()) {
+            const auto found = other.find(name);
+            if (found == other.end() || *found != value) left[name] = value;
+        }
+        return left;
+    };
+    const json theirs = unlike(stated, about), ours = unlike(about, stated);
+    detail::fail(origin, ": it is about ", io::quote(theirs.dump(-1, ' ', true), 400), ", not about ", ours.dump(),
+                 "; give another --work");
+}
+
 }  // namespace
 
 std::vector<json> candidates_of(const std::string& scheme, std::size_t most, std::uint64_t seed) {
@@ -103,71 +147,79 @@ std::vector<json> candidates_of(const std::string& scheme, std::size_t most, std
     return all;
 }
 
-journal::journal(const fs::path& folder, const std::string& name, const json& about) {
+fs::path journal::file(const fs::path& folder, const std::string& name) {
+    return folder / (name + ".jsonl");
+}
+
+journal::journal(const fs::path& folder, const std::string& name, const json& about, const fs::path& prompts)
+    : path_(file(folder, name).string()) {
     fs::create_directories(folder);
-    const fs::path own = folder / (name + ".jsonl");
-    open(own);
+    open();
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) {
-        if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+        std::error_code absent;
+        const bool is_journal = entry.path().extension() == ".jsonl" && !fs::equivalent(entry.path(), prompts, absent);
+        if (is_journal) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
     for (const fs::path& each : files) read(each, about);
-    if (fs::file_size(own) == 0) write_line({{"augur.journal", 1}, {"about", about}});
+    if (fs::file_size(path_) == 0) write_line({{"augur.journal", 1}, {"about", about}});
 }
 
-void journal::open(const fs::path& path) {
-    path_ = path.string();
-    file_.reset(std::fopen(path_.c_str(), "a+b"));
+/// Neither waits for a pipe nor changes what is no journal.
+void journal::open() {
+    const int opened = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (opened < 0) detail::fail("cannot write ", path_, ": ", std::strerror(errno));
+    file_.reset(::fdopen(opened, "a"));
     if (!file_) detail::fail("cannot write ", path_, ": ", std::strerror(errno));
-    if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(opened, LOCK_EX | LOCK_NB) != 0) {
         detail::fail(path_, " is being written by another process; give this one another --shard, or wait");
     }
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    const std::size_t end = text.str().rfind('\n');  // what follows was cut off when its process was killed
-    fs::resize_file(path, end == std::string::npos ? 0 : end + 1);
+    cut_off_the_unfinished();
+}
+
+/// What follows the last line feed was being written when its process was killed.
+void journal::cut_off_the_unfinished() const {
+    const std::string text = io::read_text(path_, most::text_bytes);
+    if (!text.starts_with(beginning.substr(0, text.size()))) refuse_to_read(path_);
+    const std::size_t end = text.rfind('\n');
+    fs::resize_file(path_, end == std::string::npos ? 0 : end + 1);
 }
 
 void journal::read(const fs::path& path, const json& about) {
-    std::ifstream in(path, std::ios::binary);
+    std::istringstream in(io::read_text(path, most::text_bytes));
     std::size_t number = 0;
     for (std::string line; std::getline(in, line) && !in.eof();) {
-        ++number;
-        try {
-            const json entry = json::parse(line);
-            if (number == 1) {
-                if (entry.at("about") == about) continue;
-                detail::fail("it is about ", entry.at("about").dump(), ", not about ", about.dump(),
-                             "; give another --work");
-            }
-            const key where{key_of(entry.at("scheme"), entry.at("settings").dump()), entry.at("prompt")};
-            measured_[where] = {.tokens = entry.at("tokens"),
-                                .seconds = entry.at("seconds"),
-                                .plain_seconds = entry.at("plain_seconds"),
-                                .divergence = entry.at("divergence")};
-        } catch (const std::exception& problem) {
-            detail::fail(path.string(), ", line ", number, ": ", problem.what());
+        const std::string origin = detail::message(path.string(), ", line ", ++number);
+        if (number == 1 && !line.starts_with(beginning)) refuse_to_read(path.string());
+        const json entry = io::parse_json<json>(line, origin, most::line);
+        const io::json_reader<json> from(entry, origin);
+        if (number > 1) {
+            const key where{key_of(from.required<std::string>("scheme"), settings_in(from)),
+                            from.required<std::size_t>("prompt", {0, most::tokens})};
+            measured_[where] = sample_in(from);
+            continue;
         }
+        const auto stated = from.object("about");
+        if (!stated) detail::fail(origin, ": the key about is missing");
+        check_same(entry.at("about"), about, origin);
     }
 }
 
-const tune::sample* journal::find(const std::string& scheme, const std::string& settings, std::size_t prompt) const {
-    const auto at = measured_.find({key_of(scheme, settings), prompt});
+const tune::sample* journal::find(const std::string& scheme, const json& settings, std::size_t prompt) const {
+    const auto at = measured_.find({key_of(scheme, settings.dump()), prompt});
     return at == measured_.end() ? nullptr : &at->second;
 }
 
-void journal::add(const std::string& scheme, const std::string& settings, std::size_t prompt,
-                  const tune::sample& measured) {
+void journal::add(const std::string& scheme, const json& settings, std::size_t prompt, const tune::sample& measured) {
     write_line({{"scheme", scheme},
-                {"settings", json::parse(settings)},
+                {"settings", settings},
                 {"prompt", prompt},
                 {"tokens", measured.tokens},
                 {"seconds", measured.seconds},
                 {"plain_seconds", measured.plain_seconds},
                 {"divergence", measured.divergence}});
-    measured_[{key_of(scheme, settings), prompt}] = measured;
+    measured_[{key_of(scheme, settings.dump()), prompt}] = measured;
 }
 
 void journal::write_line(const json& line) {

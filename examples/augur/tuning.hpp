@@ -30,16 +30,22 @@ std::vector<T> shuffled(std::vector<T> all, std::uint64_t seed) {
 /// the first.
 std::vector<nlohmann::ordered_json> candidates_of(const std::string& scheme, std::size_t most, std::uint64_t seed);
 
-/// Measurements that outlive the process. Every process writes a file of its own in a folder and reads all that are there; each line
-/// is complete JSON, written through to the disk before the next run begins.
+/// Measurements that outlive the process. Every process writes a file of its own in a folder and reads all that are there, those named
+/// *.jsonl; each line is complete JSON, written through to the disk before the next run begins.
 class journal {
  public:
-    /// Throws where the folder holds measurements about something else, or another process writes this file.
-    journal(const std::filesystem::path& folder, const std::string& name, const nlohmann::ordered_json& about);
+    /// Throws where another process writes this file, and where the folder holds measurements about something else, figures that cannot
+    /// be, or a *.jsonl that is no journal, unless it is `prompts`. Such a file is not changed.
+    journal(const std::filesystem::path& folder, const std::string& name, const nlohmann::ordered_json& about,
+            const std::filesystem::path& prompts);
+
+    static std::filesystem::path file(const std::filesystem::path& folder, const std::string& name);
 
     /// nullptr if it was not measured.
-    const tune::sample* find(const std::string& scheme, const std::string& settings, std::size_t prompt) const;
-    void add(const std::string& scheme, const std::string& settings, std::size_t prompt, const tune::sample& measured);
+    const tune::sample* find(const std::string& scheme, const nlohmann::ordered_json& settings,
+                             std::size_t prompt) const;
+    void add(const std::string& scheme, const nlohmann::ordered_json& settings, std::size_t prompt,
+             const tune::sample& measured);
 
  private:
     using key = std::pair<std::string, std::size_t>;
@@ -47,7 +53,8 @@ class journal {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
 
-    void open(const std::filesystem::path& path);
+    void open();
+    void cut_off_the_unfinished() const;
     void read(const std::filesystem::path& path, const nlohmann::ordered_json& about);
     void write_line(const nlohmann::ordered_json& line);
 

@@ -477,6 +477,7 @@ BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
                          {opening{{1, 2}}, opening{{1}}}, {3, 20});
     BOOST_TEST((made.finish == finish_reason::invalid_logits));
     BOOST_TEST(made.tokens.size() == 3u);
+    BOOST_TEST(made.detail.find("the draft's logit") == 0u);
     BOOST_TEST(made.detail.find("position 5") != std::string::npos);
 }
 

@@ -257,7 +257,13 @@ BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
     const auto made = written(switching(broken, sound, rolling_entropy{}), sampling(20));
     BOOST_TEST((made.finish == finish_reason::invalid_logits));
     BOOST_TEST(made.tokens.size() == 3u);
-    BOOST_TEST(made.detail.find("position 5") != std::string::npos);
+    BOOST_TEST(made.detail == "the draft's logit of token 0 at position 5 is nan");
+    const auto by_target = switching(sound, broken, rolling_entropy{}).with({.first = 1});
+    BOOST_TEST(written(by_target, sampling(20)).detail == "the target's logit of token 0 at position 5 is nan");
+    const auto other = testing::hashed_model(8, 2);
+    const rolling_entropy among_three({.thresholds_bits = {0.25, 0.5}});
+    const auto by_second = switching(sound, broken, other, among_three).with({.first = 1});
+    BOOST_TEST(written(by_second, sampling(20)).detail == "the model 2 of 3's logit of token 0 at position 5 is nan");
 }
 
 BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {

@@ -138,6 +138,23 @@ BOOST_FIXTURE_TEST_CASE(a_policy_learns_from_what_it_decided_on, fixture) {
     }
 }
 
+/// What it uses of the target is shown as if it needed it: there is always a target.
+struct uses_it : diary {
+    static constexpr signals needs = signals::none;
+    static constexpr signals uses = signals::target_entropy;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_that_uses_the_targets_entropy_is_shown_it, fixture) {
+    std::vector<observation> seen;
+    std::vector<outcome> told;
+    const auto scheme = speculate(target, target, uses_it{{&seen, &told}}, accept::exact{});
+    decode::session session(scheme, prompt, greedy, {.max_tokens = 11}, random::philox_chooser(0));
+    decode::step(scheme, session);
+    decode::step(scheme, session);
+    BOOST_TEST(std::isnan(seen[0].target_entropy_nats));
+    BOOST_TEST(std::isfinite(seen[1].target_entropy_nats));
+}
+
 /// Measures in its own way.
 struct own_measure : diary {
     static double entropy_nats(logit_row row) { return static_cast<double>(row.size()); }

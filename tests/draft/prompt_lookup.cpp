@@ -173,6 +173,10 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
     BOOST_CHECK_EXCEPTION(draft::prompt_lookup(4, 3), error, [](const error& e) {
         return std::string(e.what()) == "prompt_lookup: min_n 4 exceeds max_n 3";
     });
+    BOOST_CHECK_EXCEPTION(draft::prompt_lookup(1, 100'000), error, [](const error& e) {
+        return std::string(e.what()) == "prompt_lookup: max_n 100000 exceeds 64";
+    });
+    BOOST_TEST(draft::prompt_lookup(1, 64).max_n() == 64u);
 }
 
 BOOST_AUTO_TEST_CASE(prints_itself) {

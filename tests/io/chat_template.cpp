@@ -144,6 +144,22 @@ BOOST_AUTO_TEST_CASE(conversations_that_make_no_sense_are_refused) {
                           says({"message 1", "'robot'", "'assistant'"}));
 }
 
+/// Each of these was quadratic in its size.
+BOOST_AUTO_TEST_CASE(hostile_templates_take_no_time) {
+    const auto repeated = [](std::string_view text) {
+        std::string all;
+        while (all.size() + text.size() + 20 < augur::io::longest_chat_template) all += text;
+        return all;
+    };
+    for (const auto* part : {"<|im_start|>system", "<|im_start|>system\n", "<|im_start|>system\\n", "<|im_start|>"}) {
+        BOOST_TEST(chat_template(repeated(part)).default_system() == "");
+    }
+    BOOST_TEST(chat_template(repeated("<|im_start|>system\n") + "x<|im_end|>").default_system() == "x");
+    BOOST_TEST(chat_template(repeated("<|im_start|>system\n' +") + "<|im_end|>").default_system() == "");
+    const std::string large(augur::io::longest_chat_template + 1, 'x');
+    BOOST_CHECK_EXCEPTION(chat_template{large}, augur::error, says({"1048577 bytes", "the 1048576 that"}));
+}
+
 BOOST_AUTO_TEST_CASE(formats_have_names) {
     BOOST_TEST(name_of(chat_format::chatml) == "chatml");
     BOOST_TEST(name_of(chat_format::zephyr) == "zephyr");

@@ -95,4 +95,43 @@ BOOST_AUTO_TEST_CASE(safetensors_are_taken_in_the_order_of_names) {
     BOOST_TEST(io::fingerprint(io::safetensors_folder(folder / "model.safetensors")) == expected.text());
 }
 
+/// The bytes of a safetensors file with one F32 tensor of these values.
+std::vector<std::byte> one_tensor(const std::string& name, const std::vector<float>& values) {
+    const auto size = values.size() * sizeof(float);
+    const nlohmann::json header = {{name, {{"dtype", "F32"}, {"shape", {values.size()}}, {"data_offsets", {0, size}}}}};
+    byte_writer out;
+    out.string(header.dump());
+    return out.raw_bytes(std::as_bytes(std::span(values))).bytes();
+}
+
+BOOST_AUTO_TEST_CASE(whatever_can_be_loaded_has_one) {
+    const temporary_directory folder;
+    std::vector<float> values(100, 0.5f);
+    const auto write = [&](const char* name, const std::vector<float>& last) {
+        const auto path = folder / name;
+        std::filesystem::create_directory(path);
+        write_file(path / "config.json", "{}");
+        write_file(path / "one.safetensors", one_tensor("a", std::vector<float>(100, 0.5f)));
+        write_file(path / "two.safetensors", one_tensor("b", last));
+        write_file(path / "model.safetensors.index.json",
+                   R"({"weight_map":{"a":"one.safetensors","b":"two.safetensors"}})");
+        return io::fingerprint(path);
+    };
+    const auto first = write("first", values);
+    BOOST_TEST(first.size() == 16u);
+    BOOST_TEST(io::fingerprint(folder / "first") == first);
+    BOOST_TEST(write("copy", values) == first);
+    values[57] = 0.25f;
+    BOOST_TEST(write("other", values) != first);
+    std::filesystem::create_directory(folder / "whole");
+    write_file(folder / "whole" / "config.json", "{}");
+    write_file(folder / "whole" / "model.safetensors", one_tensor("a", std::vector<float>(100, 0.5f)));
+    const auto whole = io::fingerprint(folder / "whole");
+    BOOST_TEST(whole != first);
+    BOOST_TEST(io::fingerprint(folder / "first" / "one.safetensors") == whole);
+    const auto gguf = gguf_writer().tensor("a", {100}, values).write(folder / "a.gguf");
+    BOOST_TEST(io::fingerprint(gguf) == io::fingerprint(io::gguf_file(gguf)));
+    BOOST_CHECK_EXCEPTION(io::fingerprint(folder / "absent"), error, says({"absent", "No such file"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

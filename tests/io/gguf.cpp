@@ -103,6 +103,31 @@ BOOST_AUTO_TEST_CASE(what_is_handed_out_survives_a_move) {
     BOOST_TEST((tensor->bytes[7] == std::as_bytes(std::span(numbers))[7]));
 }
 
+BOOST_AUTO_TEST_CASE(a_string_of_holes_takes_no_memory) {
+    const temporary_directory folder;
+    gguf_writer model;
+    model.raw_value("large", 8, byte_writer().number(std::uint64_t{1} << 35).bytes());
+    const auto path = model.write(folder / "model.gguf");
+    std::filesystem::resize_file(path, std::uintmax_t{1} << 36);
+    BOOST_CHECK_EXCEPTION(gguf_file{path}, augur::error, says({path.string(), "bytes or more, over the 134217728"}));
+}
+
+/// However early another process cuts the file: metadata stay, and tensors are errors that name it, never SIGBUS.
+BOOST_AUTO_TEST_CASE(a_file_that_is_cut_after_opening) {
+    const temporary_directory folder;
+    auto model = sound();
+    model.set("large", std::vector<std::string>(300'000, "some text"));
+    const auto path = model.write(folder / "model.gguf");
+    const gguf_file file(path);
+    const auto& tensor = file.tensor("norm.weight");
+    const auto before = tensor.read();
+    std::filesystem::resize_file(path, 1);
+    BOOST_TEST(file.get<int>("llama.block_count") == 2);
+    BOOST_TEST(file.array<std::string>("large").back() == "some text");
+    BOOST_TEST(before.size() == tensor.bytes.size());
+    BOOST_CHECK_EXCEPTION(tensor.read(), augur::error, says({path.string(), "cut short while it was read"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_missing_name_is_null_or_an_error_that_names_it) {
     const auto image = sound().bytes();
     const gguf_view file(image, "tiny");

@@ -21,4 +21,10 @@ BOOST_AUTO_TEST_CASE(long_text_is_cut_and_its_length_told) {
     BOOST_TEST(quote("abcdef", 3) == "'abc... (6 bytes)'");
 }
 
+BOOST_AUTO_TEST_CASE(printable_is_what_stays) {
+    BOOST_TEST(augur::io::is_printable("model-00001-of-00002.safetensors ~"));
+    BOOST_TEST(augur::io::is_printable(""));
+    for (const char letter : {'\x1f', '\0', '\x7f', '\x80', '\xff'}) BOOST_TEST(!augur::io::is_printable({&letter, 1}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

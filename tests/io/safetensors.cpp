@@ -256,6 +256,33 @@ BOOST_AUTO_TEST_CASE(a_single_file) {
     BOOST_CHECK_EXCEPTION(safetensors_folder(folder / "absent"), augur::error, says({"absent", "No such file"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_shard_that_is_cut_after_opening_is_an_error_that_names_it) {
+    const sharded_folder folder;
+    const safetensors_folder model(folder.path());
+    BOOST_TEST((model.tensor("c").read() == std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{2},
+                                                                   std::byte{3}, std::byte{4}, std::byte{5}}));
+    std::filesystem::resize_file(folder / "two.safetensors", 20);
+    BOOST_CHECK_EXCEPTION(model.tensor("c").read(), augur::error, says({(folder / "two.safetensors").string(), "cut"}));
+    BOOST_TEST(model.tensor("a").read().size() == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_has_a_name_that_can_be_printed) {
+    const sharded_folder folder;
+    folder.index(R"({"a":"\u001b[2Jone.safetensors"})");
+    folder.refuses_to_open({"'\\x1b[2Jone.safetensors'", "not a file name"});
+    folder.index(R"({"a":"\u009b2Jone.safetensors"})");
+    folder.refuses_to_open({"'\\xc2\\x9b2Jone", "not a file name"});
+}
+
+BOOST_AUTO_TEST_CASE(safetensors_are_known_by_their_path) {
+    const sharded_folder folder;
+    BOOST_TEST(augur::io::holds_safetensors(folder.path()));
+    BOOST_TEST(augur::io::holds_safetensors(folder / "one.safetensors"));
+    BOOST_TEST(augur::io::holds_safetensors(folder / "absent.safetensors"));
+    BOOST_TEST(!augur::io::holds_safetensors(folder / "config.json"));
+    BOOST_TEST(!augur::io::holds_safetensors(folder / "absent"));
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_with_one_file) {
     const temporary_directory folder;
     BOOST_CHECK_EXCEPTION(safetensors_folder{folder.path()}, augur::error, says({"config.json", "No such file"}));

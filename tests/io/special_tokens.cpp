@@ -1,14 +1,20 @@
-#include <augur/io/special_tokens.hpp>
+#include "augur/io/special_tokens.hpp"
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <random>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "io/files.hpp"
 #include "io/vocabularies.hpp"
 
 BOOST_AUTO_TEST_SUITE(io_special_tokens)
 
 using namespace augur;
 using namespace augur::io;
+using augur::testing::says;
 
 namespace {
 
@@ -18,6 +24,27 @@ std::string cut(const vocabulary& words, std::string_view text, bool with_contro
     special_tokens(words).split(
         text, with_control, [&](std::string_view ordinary) { out.append("|").append(ordinary); },
         [&](token id) { out += "|#" + std::to_string(id); });
+    return out;
+}
+
+/// The same, by trying every token at every byte.
+std::string cut_by_definition(const vocabulary& words, std::string_view text, bool with_control) {
+    std::string out;
+    bool in_text = false;
+    while (!text.empty()) {
+        std::size_t longest = 0, id = 0;
+        for (std::size_t i = 0; i < words.texts.size(); ++i) {
+            const bool wanted = with_control || words.kinds[i] == token_kind::user_defined;
+            if (!wanted || !text.starts_with(words.texts[i]) || words.texts[i].size() <= longest) continue;
+            longest = words.texts[i].size();
+            id = i;
+        }
+        if (longest != 0) out += "|#" + std::to_string(id);
+        if (longest == 0 && !in_text) out += "|";
+        if (longest == 0) out += text[0];
+        in_text = longest == 0;
+        text.remove_prefix(std::max<std::size_t>(longest, 1));
+    }
     return out;
 }
 
@@ -65,6 +92,47 @@ BOOST_AUTO_TEST_CASE(many_tokens_and_a_long_text) {
         expected += "|ab|#" + std::to_string(i);
     }
     BOOST_TEST((cut(words, text, false) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_found_is_what_its_definition_finds) {
+    std::mt19937 random(7);
+    const auto some = [&](std::size_t most) {
+        std::string text;
+        for (auto length = 1 + random() % most; length > 0; --length) text += static_cast<char>('a' + random() % 2);
+        return text;
+    };
+    for (int round = 0; round < 300; ++round) {
+        std::set<std::string> texts;
+        for (int i = 0; i < 6; ++i) texts.insert(some(5));
+        vocabulary words;
+        for (const auto& text : texts) {
+            augur::testing::add_token(words, text, random() % 2 ? token_kind::control : token_kind::user_defined);
+        }
+        const std::string text = some(40);
+        for (const bool with_control : {false, true}) {
+            BOOST_TEST(cut(words, text, with_control) == cut_by_definition(words, text, with_control));
+        }
+    }
+}
+
+/// Walking the longest token at every byte would take 10^10 steps.
+BOOST_AUTO_TEST_CASE(a_token_that_nearly_begins_everywhere_takes_no_time) {
+    vocabulary words;
+    augur::testing::add_token(words, std::string(100'000, 'a') + "b", token_kind::control);
+    augur::testing::add_token(words, "c" + std::string(100'000, 'a'), token_kind::control);
+    const std::string text(200'000, 'a');
+    BOOST_TEST((cut(words, text, true) == "|" + text));
+    BOOST_TEST((cut(words, text + "b", true) == "|" + text.substr(100'000) + "|#0"));
+    BOOST_TEST((cut(words, "c" + text, true) == "|#1|" + text.substr(100'000)));
+}
+
+BOOST_AUTO_TEST_CASE(all_special_tokens_together_are_bounded) {
+    vocabulary words;
+    for (int i = 0; i < 5; ++i) {
+        augur::testing::add_token(words, std::string(1'000'000, 'a') + std::to_string(i), token_kind::control);
+    }
+    BOOST_CHECK_EXCEPTION(special_tokens{words}, augur::error,
+                          says({"special tokens up to 4 have 5000005 bytes", "4194304"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

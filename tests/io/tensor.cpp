@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "io/files.hpp"
@@ -33,6 +34,18 @@ BOOST_AUTO_TEST_CASE(rows_and_columns) {
     BOOST_TEST(tensor.element_count() == 24u);
     BOOST_TEST(shape_text(tensor.shape) == "{2, 3, 4}");
     BOOST_TEST(shape_text({}) == "{}");
+    BOOST_TEST(shape_text(std::vector<std::uint64_t>(8, 1)) == "{1, 1, 1, 1, 1, 1, 1, 1}");
+    BOOST_TEST(shape_text(std::vector<std::uint64_t>(1'000'000, 1)) ==
+               "{1, 1, 1, 1, 1, 1, 1, 1... (1000000 dimensions)}");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_copied_out_of_memory) {
+    const std::vector<float> numbers{1, 2, 3};
+    const tensor_view tensor{"t", tensor_type::f32, {3}, std::as_bytes(std::span(numbers))};
+    BOOST_TEST((tensor.read() == std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end())));
+    float last = 0;
+    tensor.read(8, std::as_writable_bytes(std::span(&last, 1)));
+    BOOST_TEST(last == 3.0f);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_whole_blocks) {

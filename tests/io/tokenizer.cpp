@@ -131,6 +131,11 @@ BOOST_AUTO_TEST_CASE(bytes_without_a_token_are_left_out_or_refused) {
     BOOST_CHECK_EXCEPTION(tokens.encode("he\x04", {.refuse_unknown = true}), augur::error,
                           says({"no token", "\\x04", "267"}));
     BOOST_CHECK_NO_THROW(tokens.encode("he", {.refuse_unknown = true}));
+    BOOST_TEST(tokens.left_out("\x04he\x04he") == "\x04\x04");
+    BOOST_TEST(tokens.left_out("hello") == "");
+    words.texts[4] = "<no 4>";
+    words.texts[0xC3] = "<no C3>";
+    BOOST_TEST(tokenizer(words).left_out("h\xC3\xA9\x04", {.refuse_unknown = true}) == "\xC3\x04");
 }
 
 BOOST_AUTO_TEST_CASE(single_tokens) {

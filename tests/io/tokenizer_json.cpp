@@ -1,4 +1,7 @@
-#include <augur/io/tokenizer_json.hpp>
+#include "augur/io/tokenizer_json.hpp"
+
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -161,6 +164,11 @@ BOOST_AUTO_TEST_CASE(the_configuration_overrides_the_template) {
     BOOST_TEST(read_tokenizer_json(root, {{"chat_template", named}}).chat_template == "D");
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{"bos_token", "<x>"}}), augur::error,
                           says({"bos_token", "'<x>'"}));
+    for (const auto* key : {"bos_token", "eos_token", "add_bos_token", "add_eos_token", "chat_template"}) {
+        BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{key, 5}}), augur::error,
+                              says({std::string("tokenizer_config.json: ") + key + " must be"}));
+    }
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, 5), augur::error, says({"tokenizer_config.json: a JSON object"}));
 }
 
 BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
@@ -169,20 +177,39 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
         std::vector<std::string> message;
     };
     const std::vector<flaw> flaws = {
-        {[](json& root) { root = 5; }, {"model.type"}},
+        {[](json& root) { root = 5; }, {"tokenizer.json: a JSON object is needed", "'5'"}},
+        {[](json& root) { root["model"] = "BPE"; }, {"tokenizer.json: model: a JSON object"}},
+        {[](json& root) { root.erase("model"); }, {"model.type"}},
         {[](json& root) { root["model"]["type"] = "WordPiece"; }, {"'WordPiece'", "'BPE'"}},
-        {[](json& root) { root["model"]["vocab"] = json::array(); }, {"model.vocab"}},
+        {[](json& root) { root["model"]["vocab"] = json::array(); }, {"model: vocab: a JSON object"}},
+        {[](json& root) { root["model"]["vocab"] = json::object(); }, {"model.vocab"}},
+        {[](json& root) { root["model"]["vocab"]["new"] = 1.5; }, {"'new'", "'1.5'"}},
+        {[](json& root) { root["model"]["vocab"]["new"] = 1e30; }, {"'new'", "'1e+30'"}},
         {[](json& root) { root["model"]["vocab"]["new"] = 3'000'000'000u; }, {"'new'", "3000000000"}},
         {[](json& root) { root["model"]["vocab"]["new"] = -1; }, {"'new'", "-1"}},
         {[](json& root) { root["model"]["vocab"]["new"] = "7"; }, {"'new'", "\"7\""}},
         {[](json& root) { root["model"]["vocab"]["new"] = 7; }, {"token 7", "'new'"}},
         {[](json& root) { root["model"]["merges"] = {"h x"}; }, {"merge 0", "'hx'"}},
         {[](json& root) {
-             root["model"]["merges"] = {{"h", 3}};
+             root["model"]["merges"] = json::array({json::array({"h", 3})});
          },
          {"merge 0", "neither"}},
         {[](json& root) { root["added_tokens"][0]["lstrip"] = true; }, {"lstrip", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["id"] = 3; }, {"token 3", "<|endoftext|>"}},
+        {[](json& root) { root["added_tokens"][0]["id"] = -3; }, {"added_tokens[0]: id must be", "'-3'"}},
+        {[](json& root) { root["added_tokens"][0].erase("content"); }, {"added_tokens[0]: the key content"}},
+        {[](json& root) { root["added_tokens"][0]["special"] = "yes"; }, {"added_tokens[0]: special must be true"}},
+        {[](json& root) { root["added_tokens"] = "none"; }, {"added_tokens must be an array"}},
+        {[](json& root) { root["added_tokens"] = {1}; }, {"added_tokens[0]: a JSON object"}},
+        {[](json& root) { root["model"]["merges"] = "a b"; }, {"merges must be an array"}},
+        {[](json& root) { root["model"]["byte_fallback"] = 1; }, {"byte_fallback must be true or false"}},
+        {[](json& root) { root["model"]["ignore_merges"] = "no"; }, {"ignore_merges must be true or false"}},
+        {[](json& root) { root["model"]["unk_token"] = 5; }, {"unk_token must be a string"}},
+        {[](json& root) { root["pre_tokenizer"] = "ByteLevel"; }, {"pre_tokenizer: a JSON object"}},
+        {[](json& root) { root["pre_tokenizer"]["add_prefix_space"] = 0; }, {"add_prefix_space must be true"}},
+        {[](json& root) { root["post_processor"] = json::array(); }, {"post_processor: a JSON object"}},
+        {[](json& root) { root["post_processor"]["single"] = "A"; }, {"single must be an array"}},
+        {[](json& root) { root["normalizer"]["normalizers"] = 5; }, {"normalizers must be an array"}},
         {[](json& root) {
              root["normalizer"] = {{"type", "Lowercase"}};
          },
@@ -209,8 +236,7 @@ BOOST_AUTO_TEST_CASE(ids_may_leave_gaps) {
 
 BOOST_AUTO_TEST_CASE(folders) {
     const augur::testing::temporary_directory folder;
-    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error,
-                          says({"tokenizer.json", "cannot be read"}));
+    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer.json", "No such file"}));
     const auto root = document_of(augur::testing::byte_level_words());
     augur::testing::write_file(folder / "tokenizer.json", root.dump());
     BOOST_TEST(read_tokenizer_folder(folder.path()).bos == no_token);
@@ -224,7 +250,40 @@ BOOST_AUTO_TEST_CASE(folders) {
     BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer_config.json", "parse"}));
     augur::testing::write_file(folder / "tokenizer_config.json", "{}");
     augur::testing::write_file(folder / "tokenizer.json", "{}");
-    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer.json: ", "model.type"}));
+    BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error,
+                          says({"the tokenizer in " + folder.path().string() + ": model.type"}));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_else_than_bounded_regular_files_is_read) {
+    const auto root = document_of(augur::testing::byte_level_words()).dump();
+    for (const std::string name : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}) {
+        const augur::testing::temporary_directory folder;
+        augur::testing::write_file(folder / "tokenizer.json", root);
+        std::filesystem::remove(folder / name);
+        BOOST_REQUIRE(mkfifo((folder / name).c_str(), 0600) == 0);
+        BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({name + " is not a regular"}));
+        std::filesystem::remove(folder / name);
+        std::filesystem::create_symlink("/dev/zero", folder / name);
+        BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({name + " is not a regular"}));
+        std::filesystem::remove(folder / name);
+        augur::testing::write_file(folder / name, "");
+        std::filesystem::resize_file(folder / name, std::uintmax_t{1} << 40);  // of nothing: it takes no room
+        BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({name + " has 1099511627776"}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(deep_nesting_is_refused_wherever_it_is) {
+    const std::string deep = std::string(75000, '[') + std::string(75000, ']');
+    for (const std::string key : {"normalizer", "pre_tokenizer", "post_processor", "added_tokens", "unknown"}) {
+        const augur::testing::temporary_directory folder;
+        augur::testing::write_file(folder / "tokenizer.json", "{\"" + key + "\":" + deep + "}");
+        BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"more than 64 levels"}));
+    }
+    for (const std::string key : {"merges", "vocab"}) {
+        const augur::testing::temporary_directory folder;
+        augur::testing::write_file(folder / "tokenizer.json", "{\"model\":{\"" + key + "\":{\"a\":" + deep + "}}}");
+        BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"more than 64 levels"}));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -135,6 +135,9 @@ BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
     refuse_json("hidden_size", 63, {"63", "8"});
     refuse_json("attention_bias", true, {"attention_bias"});
     refuse_json("hidden_act", "gelu", {"gelu"});
+    refuse_json("rms_norm_eps", 1e300, {"rms_norm_eps must be a number", "1e+300"});
+    refuse_json("num_hidden_layers", 1e30, {"num_hidden_layers must be a whole number", "1e+30"});
+    refuse_json("num_hidden_layers", 1.5, {"num_hidden_layers must be a whole number", "1.5"});
     refuse_json("rope_theta", "x", {"rope_theta", "\"x\""});
     refuse_json("rope_scaling", {{"rope_type", "yarn"}}, {"yarn"});
     refuse_json("rope_scaling", {{"type", "linear"}}, {"factor"});

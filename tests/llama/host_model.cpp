@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <span>
+#include <stdexcept>
 #include <thread>
 
 #include "augur/model/concepts.hpp"
@@ -215,6 +217,30 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_done_changes_nothing) {
     BOOST_TEST(model.extend(sequence, std::span(tokens).first(10)).size() == 10u);
     auto foreign = small_llama(io::tensor_type::f32, 64, 8, 4).load().make_sequence();
     BOOST_CHECK_EXCEPTION(model.extend(foreign, std::vector<token>{1}), error, says({"another shape"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_pass_can_be_ended_between_its_layers) {
+    std::size_t calls = 0, ends_at = 0;
+    const auto model = small_llama(io::tensor_type::f32).load({.between_layers = [&] {
+        if (++calls == ends_at) throw std::runtime_error("enough");
+    }});
+    const auto tokens = some_tokens(400, 77);
+    const std::span<const token> all(tokens);
+    auto s = model.make_sequence();
+    model.extend(s, all.first(128), 1);
+    BOOST_TEST(calls == 0u);  // a single chunk
+    model.truncate(s, 60);
+    const std::size_t chunk = model.layer_count();
+    ends_at = chunk + 2;  // in the second chunk of 128
+    BOOST_CHECK_THROW(model.extend(s, all.subspan(60), 1), std::runtime_error);
+    BOOST_TEST(calls == chunk + 2);
+    BOOST_TEST(model.length(s) == 60u);
+    calls = ends_at = 0;
+    const auto again = model.extend(s, all.subspan(60), 1);
+    BOOST_TEST(calls == 3 * chunk);  // 340 tokens
+    auto fresh = model.make_sequence();
+    const auto wanted = model.extend(fresh, all, 1);
+    BOOST_TEST(again[0] == wanted[0], boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(options_are_checked) {

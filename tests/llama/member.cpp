@@ -104,6 +104,20 @@ BOOST_AUTO_TEST_CASE(what_was_made_for_another_target_is_refused) {
     const auto path = small_member("draft", target).write(folder / "draft.gguf");
     BOOST_CHECK_EXCEPTION(llama::load_draft(path, other), error,
                           says({"draft.gguf", "'a small one'", target.fingerprint(), other.fingerprint()}));
+    BOOST_TEST(llama::load_draft(path, target).fingerprint() == io::fingerprint(path));
+    small_llama hostile = small_member("draft", target);
+    hostile.texts["augur.target.fingerprint"] = "\x1b[2J" + std::string(5'000'000, 'x');
+    BOOST_CHECK_EXCEPTION(llama::load_draft(hostile.write(folder / "hostile.gguf"), target), error,
+                          [](const error& caught) {
+                              const std::string text = caught.what();
+                              return text.size() < 500 && text.find("'\\x1b[2Jxxx") != text.npos;
+                          });
+    hostile.texts["augur.target.fingerprint"] = "";
+    const io::gguf_file file(small_llama().write(folder / "target.gguf"));
+    const llama::weight_reader reader(file, target.configuration(), llama::gguf_names(), llama::weight_format::keep);
+    const llama::host_model unknown(target.configuration(), reader.read({0, 1}, {}), {});  // whose file nobody named
+    BOOST_CHECK_EXCEPTION(llama::load_draft(hostile.write(folder / "hostile.gguf"), unknown), error,
+                          says({"fingerprint ''", "unknown"}));
     small_llama wide = small_member("draft", target);
     wide.sizes["llama.embedding_length"] = 32;
     BOOST_CHECK_EXCEPTION(llama::load_draft(wide.write(folder / "wide.gguf"), target), error,

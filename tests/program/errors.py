@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whatever is wrong is exit code 1 and one line that names the values at fault; nothing is left half-written."""
 
+import json
 import pathlib
 import sys
 import unittest
@@ -127,6 +128,26 @@ class Generate(ProgramTest):
         self.refused(["'hydra'", "--heads", "hydra.gguf"], "--heads", eagle, "--scheme", "hydra")
         self.refused([eagle, "'eagle'", "so is"], "--heads", eagle, "--heads", eagle)
         self.refused([eagle, "'eagle'", "'draft'"], "--draft", eagle, "--scheme", "sd")
+
+    def test_a_broken_family_is_skipped_and_a_broken_file_that_is_named_is_not(self):
+        found = family("half_broken", [])
+        broken = found / "tiny" / "ngram.gguf"
+        broken.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+        done = run("generate", "--model", TARGET, "--prompt", "a", "--json", family=found)
+        self.assertEqual(0, done.returncode)
+        self.assertRegex(done.stderr, rb"\Aaugur: warning: [^\n]*tiny/ngram.gguf[^\n]*\n\Z")
+        self.assertEqual("lookup", json.loads(done.stdout)["scheme"])
+        (found / "zweite").mkdir()
+        sound = ngram_file.write(found / "zweite" / "ngram.gguf", [[5, 6]], target=FINGERPRINT)
+        done = run("generate", "--model", TARGET, "--prompt", "a", "--json", family=found)
+        self.assertEqual((0, 1), (done.returncode, done.stderr.count(b"\n")))
+        made = json.loads(done.stdout)
+        self.assertEqual(("hybrid", [sound]), (made["scheme"], made["settings"]["drafters"]))
+        self.refused(["tiny/ngram.gguf", "not a GGUF file"], "--heads", broken)
+
+    def test_a_draft_that_writes_is_named_for_its_own_logits(self):
+        spoiled = tiny_model.write(FOLDER / "spoiled_draft.gguf", seed=2, spoil=float("nan"))
+        self.refused(["the draft's logit", "nan"], "--json", "--scheme", "ead", "--draft", spoiled)
 
     def test_bins(self):
         for edges, lengths, expected in (

@@ -4,9 +4,11 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -57,6 +59,12 @@ class Pipe(ProgramTest):
         self.assertEqual(-signal.SIGPIPE, process.wait())
 
 
+def caught(process):
+    """The signals for which a process has handlers, as bits."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    return int(re.search(r"SigCgt:\s*([0-9a-f]+)", status)[1], 16)
+
+
 class ControlC(ProgramTest):
     def test_ends_with_what_there_is(self):
         process = subprocess.Popen(
@@ -70,6 +78,20 @@ class ControlC(ProgramTest):
         self.assertIn(b"by Ctrl-C", table)
         self.assertIn(b"tokens per second", table)
         self.assertNotIn(b"identical", table)
+
+    def test_is_heard_while_a_long_prompt_is_read(self):
+        """It would take a quarter of an hour. Signals are caught from then on."""
+        path = FOLDER / "long.txt"
+        path.write_text("ab" * 200_000)
+        command = [PROGRAM, "generate", "--model", ENDLESS[2], "--prompt-file", path, "--scheme", "plain", "--json"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        while not caught(process.pid) & 1 << (signal.SIGINT - 1):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=120)
+        self.assertEqual((0, b""), (process.returncode, said))
+        made = json.loads(printed)
+        self.assertEqual(("cancelled", [], 0), (made["finish_reason"], made["ids"], made["rounds"]))
 
     def test_object_too(self):
         """The trace goes to a pipe, whose first byte tells that decoding has begun."""

@@ -86,6 +86,16 @@ class Terminal(ProgramTest):
             self.assertNotIn("\x1b\x1b", seen)
             self.assertNotIn("\x9b", seen)
 
+    def test_nor_can_it_drive_a_dumb_one(self):
+        said = ("--logit-bias", f"{3 + 0x1B}=1000", "--max-tokens", 6)
+        _, seen = on_terminal("generate", "--model", TARGET, "--prompt", "a", *said, TERM="dumb")
+        self.assertTrue(seen.startswith("??????"), seen)
+        _, seen = on_terminal("tokenize", "--model", TARGET, "--decode", "--ids", f"{3 + 0x1B},{3 + 0xC2},{3 + 0x9B}")
+        self.assertEqual("??\n", seen)
+        _, seen = on_terminal("tokenize", "--model", TARGET, "--decode", "--json", "--ids", f"{3 + 0x1B},{3 + 0xC2},{3 + 0x9B}")
+        self.assertIn('"text":"\\u001b\\u009b"', seen)
+        self.assertNotIn("\x9b", seen)
+
     def test_live_rate(self):
         """It stands below the text and is wiped before more text comes, at the end too."""
         code, seen = on_terminal(*ENDLESS, interrupt_at=b"tokens/s")

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
+from calibration_text import with_checksum  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, run  # noqa: E402
 
 TASKS = ("code", "talk")
@@ -140,6 +141,15 @@ class Tune(ProgramTest):
         self.refuses(["target", FINGERPRINT], "generate", "--model", other, *arguments[3:], *same, "--scheme", "sd")
         self.refuses(["draft"], *arguments[:-4], "--draft", other, *arguments[-2:], *same, "--scheme", "sd")
 
+    def test_drafts_in_folders_are_told_apart(self):
+        drafts = [tiny_model.write_folder(self.folder / f"draft{seed}", seed=seed) for seed in (5, 6)]
+        with_draft = [[drafts[i] if each == DRAFT else each for each in self.command(schemes="sd", candidates=1)] for i in (0, 1)]
+        self.works(*with_draft[0])
+        self.refuses(["line 1", '"draft":', "--work"], *with_draft[1])
+        arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--calibration", self.output, "--draft")
+        self.works(*arguments, drafts[0])
+        self.refuses([str(self.output), "draft"], *arguments, drafts[1])
+
     def test_a_damaged_calibration_is_refused(self):
         text = json.dumps(self.found(schemes="sd"))
         arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--draft", DRAFT, "--threads", 1)
@@ -154,6 +164,25 @@ class Tune(ProgramTest):
             self.output.write_text(damaged)
             self.refuses([str(self.output), message], *arguments, "--calibration", self.output)
         self.refuses("cannot read", *arguments, "--calibration", self.folder / "none.json")
+
+    def test_numbers_of_calibrations_have_the_ranges_of_flags(self):
+        text = json.dumps(self.found(schemes="sd"), separators=(",", ":"))
+        arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--draft", DRAFT, "--threads", 1)
+        calibration = ("--calibration", self.output)
+        length = json.loads(text)["entries"][0]["settings"]["length"]
+        for number in ("1e+30", "-1", "1.5", "1025", "1.8446744073709552e+19", "null", '"3"', "[3]"):
+            self.output.write_text(with_checksum(text.replace(f'"length":{length}', f'"length":{number}')))
+            self.refuses([str(self.output), "entry 0", "length"], *arguments, *calibration)
+        self.output.write_text(with_checksum(text.replace('"speedup":', '"speedup":1e+308,"old":')))
+        self.refuses([str(self.output), "speedup", "1e+308"], *arguments, *calibration)
+        self.output.write_text(with_checksum(text.replace('"scheme":"sd"', '"scheme":"sd\\u001b[2J"')))
+        self.refuses([str(self.output), "\\x1b[2J"], *arguments, *calibration)
+        self.output.write_text(with_checksum(text.replace(FINGERPRINT, "f" * 1_000_000)))
+        self.refuses([str(self.output), "target", "(1000002 bytes)"], *arguments, *calibration)
+        self.output.write_text(with_checksum(text))
+        self.works(*arguments, *calibration)
+        for flag, number in (("--length", 1025), ("--lookup-max", 65), ("--window", 4097), ("--thresholds", "1e300")):
+            self.refuses([flag, "at most"], *arguments, flag, number)
 
     def test_bad_options(self):
         for more, expected in (
@@ -177,7 +206,74 @@ class Tune(ProgramTest):
         self.refuses(["line 2", "prompt"], *self.command())
         self.prompts.write_text("")
         self.refuses("no prompts", *self.command())
+        self.prompts.unlink()
+        self.prompts.mkdir()
+        self.refuses([str(self.prompts), "is a directory"], *self.command())
+        self.refuses(["1000001", "1000000"], *self.command("--factor", 1000001))
         self.assertFalse(self.work.exists())
+
+    def test_a_prompt_that_is_too_long_is_found_before_the_first_measurement(self):
+        lines = self.prompts.read_text().splitlines(keepends=True)
+        with_long = [*lines[:2], json.dumps({"task": "code", "prompt": "one two " * 200}) + "\n", *lines[2:]]
+        self.prompts.write_text("".join(with_long))
+        self.refuses([f"{self.prompts}, line 3", "256", "--skip-long"], *self.command())
+        self.assertFalse(self.work.exists())
+        done = self.works(*self.command("--skip-long", schemes="sd"))
+        self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*1 of 5 prompts[^\n]*256[^\n]*line 3\n")
+        self.assertEqual(4, json.loads(self.output.read_text())["entries"][0]["prompts"])
+        before = (self.work / "all.jsonl").read_bytes()
+        self.prompts.write_text("".join(lines))  # the same prompts as far as they count
+        self.found(schemes="sd")
+        self.assertEqual(before, (self.work / "all.jsonl").read_bytes())
+        self.prompts.write_text(with_long[2])
+        self.refuses(["no prompts", "256"], *self.command("--skip-long"))
+
+    def test_the_shorter_context_counts_where_the_draft_writes(self):
+        short = tiny_model.write(FOLDER / "short.gguf", seed=2, layers=1, context=64)
+        self.prompts.write_text(json.dumps({"prompt": "0123456789" * 10}) + "\n")
+        command = [short if each == DRAFT else each for each in self.command(schemes="ead", candidates=1)]
+        self.refuses(["line 1", "context of 64"], *command)
+        self.works(*[short if each == DRAFT else each for each in self.command(schemes="sd", candidates=1)])
+
+    def test_prompts_may_lie_among_the_journals(self):
+        self.work.mkdir()
+        self.prompts = self.prompts.rename(self.work / "prompts.jsonl")
+        self.found(schemes="sd")
+        self.found(schemes="sd")
+        self.prompts = self.prompts.rename(self.work / "all.jsonl")
+        kept = self.prompts.read_bytes()
+        self.refuses(["--prompts", "all.jsonl"], *self.command())
+        self.assertEqual(kept, self.prompts.read_bytes())
+
+    def test_a_calibration_may_lie_among_the_journals(self):
+        self.output = self.work / "calibration.json"
+        self.found(schemes="sd")
+        self.found(schemes="sd")
+
+    def test_ctrl_c_keeps_what_was_measured_and_nothing_else(self):
+        journal = self.work / "all.jsonl"
+        command = [PROGRAM, *map(str, self.command(candidates=8))]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+        while not (journal.exists() and journal.read_bytes().count(b"\n") > 3):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+        self.assertEqual(1, process.returncode)
+        self.assertRegex(said, rb"augur: error: interrupted; [^\n]+\n\Z")
+        self.assertIn(str(self.work).encode(), said)
+        self.assertTrue(journal.read_bytes().endswith(b"\n"))
+        self.assertFalse(self.output.exists())
+        self.works(*command[1:])
+
+    def test_figures_of_journals_have_ranges(self):
+        self.found(schemes="sd", candidates=1)
+        journal = self.work / "all.jsonl"
+        header, line = journal.read_text().splitlines()[:2]
+        figures = json.loads(line)
+        for key, value in (("prompt", -1), ("prompt", 1.5), ("tokens", 1e30), ("tokens", "3"), ("seconds", -1.0), ("seconds", 1e-300),
+                           ("plain_seconds", 1e308), ("divergence", 1e300), ("divergence", None), ("settings", 3)):  # fmt: skip
+            (self.work / "2_of_2.jsonl").write_text(header + "\n" + json.dumps({**figures, key: value}) + "\n")
+            self.refuses(["2_of_2.jsonl, line 2", key], *self.command(schemes="sd", candidates=1))
 
 
 if __name__ == "__main__":

@@ -111,6 +111,12 @@ BOOST_AUTO_TEST_CASE(smollm2_knows_its_special_tokens) {
     BOOST_TEST(tokens.bytes_of(504) == "The");
 }
 
+BOOST_AUTO_TEST_CASE(smollm2_has_no_token_for_six_control_characters) {
+    std::string ascii;
+    for (int letter = 1; letter < 128; ++letter) ascii += static_cast<char>(letter);
+    BOOST_TEST(smollm2().left_out(ascii) == "\x04\x06\x13\x14\x16\x1d");
+}
+
 BOOST_AUTO_TEST_CASE(smollm2_chats_as_its_template_says) {
     const chat_template layout(smollm2().words());
     const std::vector<chat_message> question = {{"user", "What is photosynthesis?"}};

@@ -157,7 +157,8 @@ void write(Session& s, auto& voice) {
     voice.transform.apply(rows[0], voice.own, s.row);
     if (s.row.empty()) {
         s.finished = finish_reason::invalid_logits;
-        s.fault = decode::detail::describe_fault(rows[0], position);
+        const std::string model = decode::detail::model_name(s.writer, Session::models);
+        s.fault = decode::detail::describe_fault(rows[0], position, model);
         return;
     }
     position_draws draws(s.chooser, position, 0);

@@ -106,6 +106,12 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
 
 namespace detail {
 
+/// In messages: the last is the target.
+inline std::string model_name(std::size_t writer, std::size_t models) {
+    if (writer + 1 == models) return "target";
+    return models == 2 ? "draft" : "model " + std::to_string(writer + 1) + " of " + std::to_string(models);
+}
+
 /// Rows after the prefix and the first tokens of the proposal, as verify::chain has them; counted.
 auto rows_of(auto& cache, model_statistics& counted, prefix& before, const proposal<point_mass>& proposed) {
     const augur::detail::stopwatch watch;
@@ -155,7 +161,7 @@ void write(Session& s, const auto& rows, const step_options& chosen) {
         s.transform.apply(rows[i], s.committed, s.row);
         if (s.row.empty()) {
             s.finished = finish_reason::invalid_logits;
-            s.fault = describe_fault(rows[i], s.committed.size());
+            s.fault = describe_fault(rows[i], s.committed.size(), model_name(writer, s.counts.models.size()));
             break;
         }
         const token drawn = draw_next(s);

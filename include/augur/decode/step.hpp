@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,15 +39,16 @@ double target_entropy(const Rows& rows, std::size_t i) {
     }
 }
 
-/// Names the first value of a row that is not a finite logit or -infinity.
-inline std::string describe_fault(logit_row row, std::size_t position) {
+/// Names the first value of a row that is not a finite logit or -infinity, and the model whose row it is.
+inline std::string describe_fault(logit_row row, std::size_t position, std::string_view model = "target") {
     for (std::size_t i = 0; i < row.size(); ++i) {
         if (!(row[i] < std::numeric_limits<float>::infinity())) {
-            return augur::detail::message("the target's logit of token ", i, " at position ", position, " is ", row[i]);
+            return augur::detail::message("the ", model, "'s logit of token ", i, " at position ", position, " is ",
+                                          row[i]);
         }
     }
-    return augur::detail::message("no token can follow at position ", position, ": none of the target's ", row.size(),
-                                  " logits is left after the transforms");
+    return augur::detail::message("no token can follow at position ", position, ": none of the ", model, "'s ",
+                                  row.size(), " logits is left after the transforms");
 }
 
 }  // namespace detail
@@ -62,7 +66,7 @@ void conclude(Session& s, const auto& record, const Rows& rows, const observatio
                          .prefix_length = s.committed.size(),
                          .last_drafted = record.decided.drafted,
                          .last_accepted = record.decided.accepted};
-    if constexpr (includes(needs_of<policy_type>, signals::target_entropy)) {
+    if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
         s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, record.decided.accepted);
     }
 }

@@ -30,10 +30,13 @@ class prompt_lookup {
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
     static constexpr std::size_t votes = 16;
+    static constexpr std::size_t longest =
+        64;  ///< of max_n: each token of the text takes memory and time for all lengths
 
     explicit prompt_lookup(std::size_t min_n = 1, std::size_t max_n = 8) : min_n_(min_n), max_n_(max_n) {
         if (min_n == 0) detail::fail("prompt_lookup: min_n is 0; an n-gram has at least one token");
         if (min_n > max_n) detail::fail("prompt_lookup: min_n ", min_n, " exceeds max_n ", max_n);
+        if (max_n > longest) detail::fail("prompt_lookup: max_n ", max_n, " exceeds ", longest);
     }
 
     std::size_t min_n() const { return min_n_; }

@@ -2,6 +2,7 @@
 // Reads little-endian values front to back out of untrusted bytes; never past their end.
 
 #include <augur/io/checked.hpp>
+#include <augur/io/mapped_file.hpp>
 #include <augur/types/error.hpp>
 #include <bit>
 #include <cstddef>
@@ -16,13 +17,16 @@ namespace augur::io {
 static_assert(std::endian::native == std::endian::little,
               "model files are read in place: a little-endian machine only");
 
-/// Allocates nothing. Errors: `origin` (a file's name, which must outlive the reader), what was being read, where, how
+/// Errors: `origin` (a file's name, which must outlive the reader), what was being read, where, how
 /// many bytes it needed and how many were left.
 class byte_reader {
  public:
     byte_reader(std::span<const std::byte> bytes, std::string_view origin) : bytes_(bytes), origin_(origin) {}
+    /// All bytes of `file`, which keeps what is read.
+    byte_reader(mapped_file& file, std::string_view origin) : bytes_(file.bytes()), origin_(origin), file_(&file) {}
 
     std::uint64_t position() const { return position_; }
+    std::span<const std::byte> rest() const { return bytes_.subspan(position_); }
     std::uint64_t remaining() const { return bytes_.size() - position_; }
     std::string_view origin() const { return origin_; }
 
@@ -33,6 +37,7 @@ class byte_reader {
                                 " are left");
         }
         position_ += static_cast<std::size_t>(size);
+        if (file_) file_->keep(position_);
         return *slice;
     }
 
@@ -67,6 +72,7 @@ class byte_reader {
     std::span<const std::byte> bytes_;
     std::string_view origin_;
     std::size_t position_ = 0;
+    mapped_file* file_ = nullptr;
 };
 
 }  // namespace augur::io

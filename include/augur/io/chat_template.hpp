@@ -69,19 +69,25 @@ inline std::string unescape(std::string_view literal) {
     return out;
 }
 
-/// The system message that a ChatML template spells out for conversations that bring none; empty if it has none.
+/// Whether the text goes on outside the string literal that it begins in.
+inline bool leaves_literal(std::string_view text) {
+    constexpr std::array<std::string_view, 6> ways = {"' +", "\" +", "' ~", "\" ~", "}}", "{%"};
+    return std::any_of(ways.begin(), ways.end(), [&](std::string_view way) { return holds(text, way); });
+}
+
+/// The system message that a ChatML template spells out for conversations that bring none; empty if it has none. Cost: linear,
+/// for a message ends where the next turn begins.
 inline std::string find_default_system(std::string_view source) {
-    constexpr std::string_view open = "<|im_start|>system";
-    for (auto at = source.find(open); at != std::string_view::npos; at = source.find(open, at + 1)) {
-        auto rest = source.substr(at + open.size());
-        if (!rest.starts_with("\n") && !rest.starts_with("\\n")) continue;
-        rest.remove_prefix(rest[0] == '\n' ? 1 : 2);
-        const auto end = rest.find("<|im_end|>");
+    constexpr std::string_view open = "<|im_start|>";
+    for (auto at = source.find(open); at != std::string_view::npos; at = source.find(open)) {
+        source.remove_prefix(at + open.size());
+        auto turn = source.substr(0, source.find(open));
+        if (!turn.starts_with("system\n") && !turn.starts_with("system\\n")) continue;
+        turn.remove_prefix(turn[6] == '\n' ? 7 : 8);
+        const auto end = turn.find("<|im_end|>");
         if (end == std::string_view::npos) continue;
-        const auto literal = rest.substr(0, end);
-        const bool leaves_the_literal = holds(literal, "' +") || holds(literal, "\" +") || holds(literal, "' ~") ||
-                                        holds(literal, "\" ~") || holds(literal, "}}") || holds(literal, "{%");
-        if (!literal.empty() && !leaves_the_literal) return unescape(literal);
+        const auto literal = turn.substr(0, end);
+        if (!literal.empty() && !leaves_literal(literal)) return unescape(literal);
     }
     return {};
 }
@@ -101,9 +107,9 @@ inline std::string_view trim(std::string_view text) {
 class chat_template {
  public:
     /// Recognises the layout in the Jinja source; the error for an unknown one quotes how it starts. `bos` and `eos` are
-    /// the texts of those tokens, which some layouts repeat between turns.
+    /// the texts of those tokens, which some layouts repeat between turns. Errors: an unknown layout; more than 1 MiB.
     explicit chat_template(std::string_view source, std::string_view bos = "<s>", std::string_view eos = "</s>")
-        : format_(detail::detect_chat_format(source)), bos_(bos), eos_(eos) {
+        : format_(detail::detect_chat_format(checked(source))), bos_(bos), eos_(eos) {
         if (format_ == chat_format::chatml) default_system_ = detail::find_default_system(source);
         if (format_ == chat_format::llama3 && detail::holds(source, "Cutting Knowledge Date: December 2023")) {
             dates_ = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
@@ -141,6 +147,14 @@ class chat_template {
     }
 
  private:
+    static std::string_view checked(std::string_view source) {
+        if (source.size() > longest_chat_template) {
+            augur::detail::fail("the chat template has ", source.size(), " bytes, more than the ",
+                                longest_chat_template, " that are read");
+        }
+        return source;
+    }
+
     static std::string text_of(const vocabulary& words, token id) {
         if (id == no_token) return {};
         if (id < 0 || static_cast<std::size_t>(id) >= words.texts.size()) {

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,10 +44,12 @@ class fnv_hash {
 namespace detail {
 
 /// The first and the last 4096 bytes: enough to tell models apart, little enough to read at every start.
-inline void add_ends(fnv_hash& hash, std::span<const std::byte> bytes) {
-    const std::size_t size = std::min<std::size_t>(bytes.size(), 4096);
-    hash.add(bytes.first(size));
-    hash.add(bytes.last(size));
+inline void add_ends(fnv_hash& hash, const tensor_view& tensor) {
+    std::vector<std::byte> end(std::min<std::size_t>(tensor.bytes.size(), 4096));
+    for (const std::size_t offset : {std::size_t{0}, tensor.bytes.size() - end.size()}) {
+        tensor.read(offset, end);
+        hash.add(end);
+    }
 }
 
 }  // namespace detail
@@ -59,7 +62,7 @@ inline std::string fingerprint(const gguf_view& file) {
         hash.add(tensor.name);
         hash.add(ggml_number(tensor.type), 4);
         for (auto d = tensor.shape.rbegin(); d != tensor.shape.rend(); ++d) hash.add(*d, 8);
-        detail::add_ends(hash, tensor.bytes);
+        detail::add_ends(hash, tensor);
     }
     return hash.text();
 }
@@ -76,9 +79,14 @@ inline std::string fingerprint(const safetensors_folder& folder) {
         for (char& letter : dtype) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
         hash.add(dtype);
         for (const std::uint64_t d : tensor->shape) hash.add(d, 8);
-        detail::add_ends(hash, tensor->bytes);
+        detail::add_ends(hash, *tensor);
     }
     return hash.text();
+}
+
+/// Of a GGUF file, or of a folder or file of safetensors: of everything that can be loaded.
+inline std::string fingerprint(const std::filesystem::path& path) {
+    return holds_safetensors(path) ? fingerprint(safetensors_folder(path)) : fingerprint(gguf_file(path));
 }
 
 }  // namespace augur::io

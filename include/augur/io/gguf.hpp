@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,22 +24,8 @@ namespace augur::io {
 class gguf_view {
  public:
     /// `origin` names the bytes in messages.
-    explicit gguf_view(std::span<const std::byte> file, std::filesystem::path origin = "memory") {
-        const auto name = origin.string();
-        byte_reader in(file, name);
-        check_header(in);
-        const auto tensor_count = in.read_count("the number of tensors", least_tensor_bytes);
-        const auto key_count = in.read_count("the number of metadata keys", least_pair_bytes);
-        metadata_ = gguf_metadata(in, file, key_count);
-        const auto alignment = read_alignment(name);
-        in.check_count(tensor_count, "the number of tensors", least_tensor_bytes);
-        std::vector<gguf_tensor_entry> entries;
-        for (std::uint64_t i = 0; i < tensor_count; ++i) entries.push_back(read_gguf_tensor(in));
-        const auto start = checked_round_up(in.position(), alignment);
-        const auto data = start && *start < file.size() ? file.subspan(static_cast<std::size_t>(*start))
-                                                        : std::span<const std::byte>();
-        tensors_ = {place_gguf_tensors(std::move(entries), data, alignment, name), std::move(origin)};
-    }
+    explicit gguf_view(std::span<const std::byte> file, std::filesystem::path origin = "memory")
+        : gguf_view(file, nullptr, std::move(origin)) {}
 
     bool contains(std::string_view key) const { return metadata_.contains(key); }
 
@@ -61,7 +48,29 @@ class gguf_view {
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
     const std::filesystem::path& path() const { return tensors_.path(); }
 
+ protected:
+    gguf_view(mapped_file& file, std::filesystem::path origin) : gguf_view(file.bytes(), &file, std::move(origin)) {}
+
  private:
+    gguf_view(std::span<const std::byte> file, mapped_file* mapping, std::filesystem::path origin) {
+        const auto name = origin.string();
+        byte_reader in = mapping ? byte_reader(*mapping, name) : byte_reader(file, name);
+        check_header(in);
+        const auto tensor_count = in.read_count("the number of tensors", least_tensor_bytes);
+        const auto key_count = in.read_count("the number of metadata keys", least_pair_bytes);
+        metadata_ = gguf_metadata(in, file, key_count);
+        const auto alignment = read_alignment(name);
+        in.check_count(tensor_count, "the number of tensors", least_tensor_bytes);
+        std::vector<gguf_tensor_entry> entries;
+        for (std::uint64_t i = 0; i < tensor_count; ++i) entries.push_back(read_gguf_tensor(in));
+        const auto start = checked_round_up(in.position(), alignment);
+        const auto data = start && *start < file.size() ? file.subspan(static_cast<std::size_t>(*start))
+                                                        : std::span<const std::byte>();
+        auto placed = place_gguf_tensors(std::move(entries), data, alignment, name);
+        for (auto& tensor : placed) tensor.file = mapping;
+        tensors_ = {std::move(placed), std::move(origin)};
+    }
+
     static constexpr std::uint64_t least_pair_bytes = 8 + 1 + 4 + 1;
 
     static void check_header(byte_reader& in) {
@@ -96,21 +105,21 @@ class gguf_view {
     tensor_table tensors_;
 };
 
-/// A GGUF file and its mapping: movable, everything it hands out is valid while it lives.
-class gguf_file : public gguf_view {
+namespace detail {
+
+/// Made before the view of it.
+struct mapping_owner {
+    explicit mapping_owner(const std::filesystem::path& path) : mapping(std::make_unique<mapped_file>(path)) {}
+    std::unique_ptr<mapped_file> mapping;
+};
+
+}  // namespace detail
+
+/// A GGUF file and its mapping: movable, everything it hands out is valid while it lives. Metadata are read when it is opened;
+/// see mapped_file for what becomes of tensors when somebody shortens the file.
+class gguf_file : private detail::mapping_owner, public gguf_view {
  public:
-    explicit gguf_file(const std::filesystem::path& path) : gguf_file(mapped_file(path), path) {}
-    gguf_file(gguf_file&&) noexcept = default;
-    gguf_file& operator=(gguf_file&&) noexcept = default;
-
-    /// Says that a tensor's bytes will hardly be read again; see mapped_file.
-    void release(std::span<const std::byte> part) const noexcept { mapping_.release(part); }
-
- private:
-    gguf_file(mapped_file&& mapping, const std::filesystem::path& path)
-        : gguf_view(mapping.bytes(), path), mapping_(std::move(mapping)) {}
-
-    mapped_file mapping_;
+    explicit gguf_file(const std::filesystem::path& path) : mapping_owner(path), gguf_view(*mapping, path) {}
 };
 
 }  // namespace augur::io

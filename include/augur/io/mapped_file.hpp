@@ -1,81 +1,73 @@
 #pragma once
-// A file's bytes without reading them: pages arrive when they are touched. POSIX only.
+// A file's bytes at fixed addresses without reading them all: pages arrive when they are touched. POSIX only.
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <augur/io/regular_file.hpp>
 #include <augur/types/error.hpp>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
-#include <system_error>
-#include <utility>
 
 namespace augur::io {
 
-/// A regular, non-empty file mapped read-only; the bytes stay at the same (page-aligned) address until destruction,
-/// also when the object is moved. Errors: the path and the system's reason. Cost: a few system calls, whatever the
-/// size. A file that another process shortens while it is mapped ends this one with SIGBUS: replace model files, never
-/// truncate them.
+/// A regular, non-empty file mapped read-only; its bytes stay at the same (page-aligned) address until destruction. Errors: those
+/// of regular_file. Cost: a few system calls, whatever the size.
+///
+/// Another process may shorten the file meanwhile. Then touching bytes that are no longer there ends this process with SIGBUS;
+/// read() copies them or throws, and what was kept() is no longer the file's but this process's own.
 class mapped_file {
  public:
-    explicit mapped_file(const std::filesystem::path& path) {
-        const descriptor file(path);
-        struct stat status {};
-        if (::fstat(file.number, &status) != 0) refuse("cannot examine ", path);
-        if (S_ISDIR(status.st_mode)) augur::detail::fail(path.string(), " is a directory, not a file");
-        if (!S_ISREG(status.st_mode)) augur::detail::fail(path.string(), " is not a regular file");
-        if (status.st_size <= 0) augur::detail::fail(path.string(), " is empty (", status.st_size, " bytes)");
-        const auto size = static_cast<std::size_t>(status.st_size);
-        void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
-        if (start == MAP_FAILED) refuse("cannot map ", path);
-        bytes_ = {static_cast<const std::byte*>(start), size};
+    explicit mapped_file(const std::filesystem::path& path) : file_(path) {
+        const auto size = static_cast<std::size_t>(file_.size());
+        if (size == 0) augur::detail::fail(path.string(), " is empty (0 bytes)");
+        void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.descriptor(), 0);
+        if (start == MAP_FAILED) file_.refuse("cannot map ");
+        bytes_ = {static_cast<std::byte*>(start), size};
     }
-    mapped_file(mapped_file&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-    mapped_file& operator=(mapped_file&& other) noexcept {
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~mapped_file() {
-        if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-    }
+    mapped_file(const mapped_file&) = delete;
+    mapped_file& operator=(const mapped_file&) = delete;
+    ~mapped_file() { ::munmap(bytes_.data(), bytes_.size()); }
 
     std::span<const std::byte> bytes() const { return bytes_; }
 
-    /// Says that this part, if it is of this file, will hardly be read again: its whole pages no longer count as this
-    /// process's memory. They stay readable, and are then fetched anew.
-    void release(std::span<const std::byte> part) const noexcept {
-        const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-        const auto start = reinterpret_cast<std::uintptr_t>(bytes_.data());
-        const auto first = reinterpret_cast<std::uintptr_t>(part.data()), last = first + part.size();
-        if (first < start || last > start + bytes_.size()) return;
-        const std::uintptr_t from = (first + page - 1) / page * page, to = last / page * page;
-        if (from < to) static_cast<void>(::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED));  // a hint
+    /// Copies some of bytes(), those from `from` on. Errors: a file that has become shorter.
+    void read(const std::byte* from, std::span<std::byte> out) const {
+        file_.read(static_cast<std::uint64_t>(from - bytes_.data()), out);
+    }
+
+    /// What is kept of a file at most: its description, not its data.
+    static constexpr std::size_t most_kept = std::size_t{1} << 27;
+
+    /// Makes the first `end` bytes this process's own, where they are, and some of those behind. Errors: those of read(); more
+    /// than most_kept.
+    void keep(std::size_t end) {
+        if (end > kept_) keep_more(std::min(end, bytes_.size()));
     }
 
  private:
-    /// Opening never blocks, not even on a pipe.
-    struct descriptor {
-        explicit descriptor(const std::filesystem::path& path)
-            : number(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-            if (number < 0) refuse("cannot open ", path);
+    void keep_more(std::size_t end) {
+        if (end > most_kept) {
+            augur::detail::fail(file_.path().string(), " describes its data in ", end, " bytes or more, over the ",
+                                most_kept, " that are kept");
         }
-        descriptor(const descriptor&) = delete;
-        descriptor& operator=(const descriptor&) = delete;
-        ~descriptor() { ::close(number); }
-        int number;
-    };
-
-    [[noreturn]] static void refuse(const char* action, const std::filesystem::path& path) {
-        const int code = errno;
-        augur::detail::fail(action, path.string(), ": ", std::generic_category().message(code));
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::size_t least = std::max(end, kept_ + (std::size_t{1} << 20));
+        const std::size_t up_to = std::min((least + page - 1) / page * page, bytes_.size());
+        const auto fresh = bytes_.subspan(kept_, up_to - kept_);
+        void* const start =
+            ::mmap(fresh.data(), fresh.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (start == MAP_FAILED) file_.refuse("cannot keep the start of ");
+        read(fresh.data(), fresh);
+        kept_ = up_to;
     }
 
-    std::span<const std::byte> bytes_;
+    regular_file file_;
+    std::span<std::byte> bytes_;
+    std::size_t kept_ = 0;  // a whole number of pages, or everything
 };
 
 }  // namespace augur::io

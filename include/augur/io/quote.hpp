@@ -1,11 +1,17 @@
 #pragma once
 // Names out of untrusted files, made safe to print.
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace augur::io {
+
+/// Whether quote shows the text as it is.
+inline bool is_printable(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char letter) { return letter >= 0x20 && letter < 0x7f; });
+}
 
 /// The text in single quotes for an error message: cut after `most` bytes, control characters and bytes beyond ASCII as
 /// \xNN.

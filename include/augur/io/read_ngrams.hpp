@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +28,7 @@ inline std::vector<std::int32_t> read_slots(const gguf_view& file, std::string_v
                             shape_text(tensor.shape), ", but augur.ngram.slots asks for i32 of {", slots, "}");
     }
     std::vector<std::int32_t> values(tensor.bytes.size() / sizeof(std::int32_t));
-    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+    tensor.read(0, std::as_writable_bytes(std::span(values)));
     return values;
 }
 

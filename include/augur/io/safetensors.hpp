@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -80,15 +81,15 @@ struct safetensors_contents {
 /// The tensors of one file's bytes. The rules are those of the format's reference implementation: a header of at most
 /// 100 MB, and tensors of any of its dtypes that cover the data exactly, without holes or overlap. Duplicate names overlap
 /// or are found by tensor_table. Cost: one pass over the header, n log n tensors.
-inline safetensors_contents parse_safetensors(std::span<const std::byte> file, std::string_view origin) {
+inline safetensors_contents parse_safetensors(byte_reader in) {
     constexpr std::uint64_t longest_header = 100'000'000;
-    byte_reader in(file, origin);
+    const std::string_view origin = in.origin();
     const auto length = in.read<std::uint64_t>("the length of the header");
     if (length > longest_header) {
         augur::detail::fail(origin, ": the header has ", length, " bytes, more than the format's ", longest_header);
     }
     auto entries = read_safetensors_header(in.take(length, "the header"), origin);
-    const auto data = in.take(in.remaining(), "the data");
+    const auto data = in.rest();
     std::vector<placed_safetensor> placed;
     for (auto& entry : entries) placed.push_back(place_safetensor(std::move(entry), data, origin));
     std::sort(placed.begin(), placed.end(),
@@ -97,12 +98,21 @@ inline safetensors_contents parse_safetensors(std::span<const std::byte> file, s
     safetensors_contents out;
     for (auto& [entry, dtype, bytes] : placed) {
         if (dtype.type) {
-            out.tensors.push_back({std::move(entry.name), *dtype.type, std::move(entry.shape), bytes});
+            out.tensors.push_back({std::move(entry.name), *dtype.type, std::move(entry.shape), bytes, nullptr});
         } else {
             out.unread.push_back({std::move(entry.name), std::move(entry.dtype)});
         }
     }
     return out;
+}
+inline safetensors_contents parse_safetensors(std::span<const std::byte> file, std::string_view origin) {
+    return parse_safetensors(byte_reader(file, origin));
+}
+
+/// Whether the path is one that safetensors_folder opens rather than gguf_file; a missing file is an error of either.
+inline bool holds_safetensors(const std::filesystem::path& path) {
+    std::error_code unknown;
+    return std::filesystem::is_directory(path, unknown) || path.extension() == ".safetensors";
 }
 
 /// A single .safetensors file, with the config.json beside it if there is one; or a folder with config.json and either
@@ -117,7 +127,7 @@ class safetensors_folder {
         const bool folder = std::filesystem::is_directory(path, unknown);
         config_path_ = (folder ? path : path.parent_path()) / "config.json";
         if (folder || std::filesystem::exists(config_path_, unknown)) {
-            config_ = read_json(config_path_, 1 << 20);
+            config_ = read_json(config_path_);
             if (!config_.is_object()) augur::detail::fail(config_path_.string(), " is not a JSON object");
         }
         auto contents = folder ? open_all(path) : open(path);
@@ -146,16 +156,15 @@ class safetensors_folder {
     /// Errors: no such tensor, or an unread one; the message names it and its dtype.
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
 
-    /// Says that a tensor's bytes will hardly be read again; see mapped_file.
-    void release(std::span<const std::byte> part) const noexcept {
-        for (const auto& mapping : mappings_) mapping.release(part);
-    }
     const std::filesystem::path& path() const { return tensors_.path(); }
 
  private:
     safetensors_contents open(const std::filesystem::path& file) {
-        mappings_.emplace_back(file);
-        return parse_safetensors(mappings_.back().bytes(), file.string());
+        auto& mapping = *mappings_.emplace_back(std::make_unique<mapped_file>(file));
+        const auto origin = file.string();
+        auto contents = parse_safetensors(byte_reader(mapping, origin));
+        for (auto& tensor : contents.tensors) tensor.file = &mapping;
+        return contents;
     }
 
     safetensors_contents open_all(const std::filesystem::path& folder) {
@@ -192,7 +201,7 @@ class safetensors_folder {
 
     /// The tensors that the index places in each shard.
     static std::map<std::string, std::vector<std::string>> read_index(const std::filesystem::path& path) {
-        const auto index = read_json(path, 100'000'000);
+        const auto index = read_json(path, {.bytes = 100'000'000});
         const auto place = index.find("weight_map");
         if (place == index.end() || !place->is_object()) augur::detail::fail(path.string(), ": no object weight_map");
         std::map<std::string, std::vector<std::string>> shards;
@@ -200,8 +209,8 @@ class safetensors_folder {
             if (!value.is_string())
                 augur::detail::fail(path.string(), ": the shard of ", quote(tensor), " is no string");
             const auto& shard = value.get_ref<const std::string&>();
-            const bool is_path = shard.find_first_of(std::string_view("/\\\0", 3)) != shard.npos;
-            if (is_path || shard.empty() || shard == "." || shard == "..") {
+            const bool is_path = shard.find_first_of("/\\") != shard.npos;
+            if (is_path || shard.empty() || shard == "." || shard == ".." || !is_printable(shard)) {
                 augur::detail::fail(path.string(), ": the shard ", quote(shard), " of ", quote(tensor),
                                     " is not a file name in this folder");
             }
@@ -212,7 +221,7 @@ class safetensors_folder {
 
     std::filesystem::path config_path_;
     nlohmann::json config_;  ///< null where there is none
-    std::vector<mapped_file> mappings_;
+    std::vector<std::unique_ptr<mapped_file>> mappings_;
     tensor_table tensors_;
 };
 

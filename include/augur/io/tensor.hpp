@@ -1,11 +1,14 @@
 #pragma once
 // What a model file's tensor is: a type, a shape and the bytes it was checked to have.
 
+#include <algorithm>
 #include <augur/io/checked.hpp>
+#include <augur/io/mapped_file.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,11 +66,13 @@ constexpr std::uint64_t block_bytes(tensor_type type) {
     return layout_of(type).bytes;
 }
 
-/// "{3, 4}", for messages.
+/// "{3, 4}", for messages; the first eight of more.
 inline std::string shape_text(std::span<const std::uint64_t> shape) {
     std::string out = "{";
-    for (const auto dimension : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(dimension);
-    return out + "}";
+    for (const auto dimension : shape.first(std::min<std::size_t>(shape.size(), 8))) {
+        out += (out.size() > 1 ? ", " : "") + std::to_string(dimension);
+    }
+    return out + (shape.size() > 8 ? "... (" + std::to_string(shape.size()) + " dimensions)}" : "}");
 }
 
 /// The product of the dimensions. Errors, opening with `tensor` (who it is): no dimension or one of 0, 2^63 elements or more.
@@ -103,6 +108,20 @@ struct tensor_view {
     tensor_type type{};
     std::vector<std::uint64_t> shape;  ///< outermost first: {rows, columns}
     std::span<const std::byte> bytes;
+    const mapped_file* file = nullptr;  ///< that the bytes are of; null: memory
+
+    /// Copies some of the bytes, those from `offset` on. Errors: a file that has become shorter; touching the bytes themselves
+    /// would end the process then.
+    void read(std::uint64_t offset, std::span<std::byte> out) const {
+        const auto* from = bytes.data() + offset;
+        if (file) return file->read(from, out);
+        std::memcpy(out.data(), from, out.size());
+    }
+    std::vector<std::byte> read() const {
+        std::vector<std::byte> all(bytes.size());
+        read(0, all);
+        return all;
+    }
 
     /// The last, contiguous dimension.
     std::uint64_t columns() const { return shape.back(); }

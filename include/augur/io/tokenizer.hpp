@@ -55,26 +55,16 @@ class tokenizer {
     /// Bytes that have no token, as control characters in some vocabularies, are left out unless refuse_unknown.
     /// Texts over 1 GiB are refused. Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece vocabularies.
     std::vector<token> encode(std::string_view text, encode_options options = {}) const {
-        check_utf8(text, "the text");
-        if (text.size() > longest_text) augur::detail::fail("a text of ", text.size(), " bytes, over ", longest_text);
-        std::vector<token> out;
-        bool with_prefix = words_.prefix != space_prefix::never;
-        special_.split(
-            text, options.parse_special,
-            [&](std::string_view ordinary) {
-                encode_ordinary(ordinary, with_prefix, options.refuse_unknown, out);
-                with_prefix = false;
-            },
-            [&](token id) {
-                out.push_back(id);
-                with_prefix = words_.prefix == space_prefix::always;
-            });
-        if (options.add_special && words_.add_bos && (out.empty() || out.front() != words_.bos)) {
-            out.insert(out.begin(), words_.bos);
-        }
-        if (options.add_special && words_.add_eos && (out.empty() || out.back() != words_.eos)) {
-            out.push_back(words_.eos);
-        }
+        return encode(text, options, [&](std::string_view bytes) {
+            if (!options.refuse_unknown) return;
+            augur::detail::fail("the vocabulary of ", vocabulary_size(), " has no token for ", quote(bytes));
+        });
+    }
+
+    /// What encode leaves out of the text for having no token, in its order. Cost: encode's.
+    std::string left_out(std::string_view text, encode_options options = {}) const {
+        std::string out;
+        encode(text, options, [&](std::string_view bytes) { out += bytes; });
         return out;
     }
 
@@ -179,11 +169,34 @@ class tokenizer {
         return static_cast<std::size_t>(id);
     }
 
-    void encode_ordinary(std::string_view text, bool with_prefix, bool refuse, std::vector<token>& out) const {
-        const auto on_unknown = [&](std::string_view bytes) {
-            if (refuse)
-                augur::detail::fail("the vocabulary of ", vocabulary_size(), " has no token for ", quote(bytes));
-        };
+    template <class OnUnknown>
+    std::vector<token> encode(std::string_view text, encode_options options, OnUnknown&& on_unknown) const {
+        check_utf8(text, "the text");
+        if (text.size() > longest_text) augur::detail::fail("a text of ", text.size(), " bytes, over ", longest_text);
+        std::vector<token> out;
+        bool with_prefix = words_.prefix != space_prefix::never;
+        special_.split(
+            text, options.parse_special,
+            [&](std::string_view ordinary) {
+                encode_ordinary(ordinary, with_prefix, on_unknown, out);
+                with_prefix = false;
+            },
+            [&](token id) {
+                out.push_back(id);
+                with_prefix = words_.prefix == space_prefix::always;
+            });
+        if (options.add_special && words_.add_bos && (out.empty() || out.front() != words_.bos)) {
+            out.insert(out.begin(), words_.bos);
+        }
+        if (options.add_special && words_.add_eos && (out.empty() || out.back() != words_.eos)) {
+            out.push_back(words_.eos);
+        }
+        return out;
+    }
+
+    template <class OnUnknown>
+    void encode_ordinary(std::string_view text, bool with_prefix, OnUnknown& on_unknown,
+                         std::vector<token>& out) const {
         if (const auto* bytes = std::get_if<byte_level_bpe>(&model_)) {
             bytes->encode(text, out, on_unknown);
         } else {

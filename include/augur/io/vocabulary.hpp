@@ -47,6 +47,9 @@ struct merge_rule {
     token result;
 };
 
+/// Of a chat template, in bytes: the longest of published models have some 20,000.
+inline constexpr std::size_t longest_chat_template = std::size_t{1} << 20;
+
 /// A tokenizer's data. Plain values: build one by hand, or read one with read_vocabulary (GGUF) or
 /// read_tokenizer_folder (Hugging Face). Whoever uses one calls check() first; `tokenizer` does.
 struct vocabulary {

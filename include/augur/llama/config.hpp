@@ -78,6 +78,8 @@ inline void validate(const config& c, std::string_view origin) {
         detail::fail(origin, ": ", c.heads, " heads cannot share ", c.key_value_heads, " key-value heads equally");
     }
     within("the head size", c.head_size, 1, 4096);
+    within("the size of all queries (heads by head size)", c.heads * c.head_size, 1, 1u << 18);
+    within("the size of all keys (key-value heads by head size)", c.key_value_heads * c.head_size, 1, 1u << 16);
     within("the feed-forward width", c.feed_forward, 1, 1u << 22);
     within("the vocabulary size", c.vocabulary, 1, std::numeric_limits<std::int32_t>::max());
     within("the context length", c.context, 1, std::numeric_limits<std::int32_t>::max());

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -31,6 +32,7 @@ struct forward_chunk {
     key_value_cache* cache = nullptr;  ///< has room for start + tokens.size() positions
     float* hidden = nullptr;           ///< last x width
     float* logits = nullptr;           ///< last x vocabulary, or null
+    const std::function<void()>* between_layers = nullptr;  ///< may throw: then nothing is kept of the chunk
 };
 
 /// Runs chunks of at most `most_rows` rows. A row's bits depend on its token, its position and the cached rows before it:
@@ -77,7 +79,10 @@ class forward_pass : workers {
         attended_.require(threads() * batch_ * group_ * config_.head_size);
         for_rows(rows_, [this](std::size_t row) { embed(row); });
         if (weights_.fuses()) fuse();
-        for (std::size_t i = 0; i < weights_.layers.size(); ++i) run_layer(i);
+        for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
+            if (chunk.between_layers != nullptr) (*chunk.between_layers)();
+            run_layer(i);
+        }
         if (chunk.last > 0) run_head();
     }
 

@@ -30,7 +30,7 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
         }
         const bool linear = !c.rotary_factors.empty();
         std::vector<float> values(c.rotary_size / 2);
-        io::dequantize(factors->type, factors->bytes, values);
+        io::dequantize(factors->type, factors->read(), values);
         for (std::size_t i = 0; linear && i < values.size(); ++i) values[i] *= c.rotary_factors[i];
         c.rotary_factors = std::move(values);
     }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,6 +22,7 @@
 #include "augur/llama/forward.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/hugging_face_config.hpp"
+#include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
@@ -35,9 +36,13 @@ struct load_options {
     weight_format weights = weight_format::keep;
     std::size_t threads = 0;         ///< 1..64; 0 means as many as the machine has cores
     std::size_t context_length = 0;  ///< to allow less than the model's own; 0 means the model's own
+    std::size_t cache_bytes = 0;     ///< that keys and values of a sequence may take; 0 means what memory is available
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
+    /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has changed
+    /// nothing. For those who want to stop a long prefill.
+    std::function<void()> between_layers = {};
 };
 
 /// A Llama that models augur::Model, ScoresLastRows and PrefillsStates with bitwise rows: a row of logits depends on the
@@ -51,8 +56,7 @@ class host_model {
     /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
     /// is not a Llama that can be run; the file is not needed afterwards.
     static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
-        std::error_code unknown;  // then opening the file says why
-        if (std::filesystem::is_directory(path, unknown) || path.extension() == ".safetensors") {
+        if (io::holds_safetensors(path)) {
             const io::safetensors_folder file(path);
             return read(file, read_config(file), hugging_face_names(), options);
         }
@@ -61,10 +65,16 @@ class host_model {
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
-    /// layers and head tokens there are is theirs to say, not the options'.
-    host_model(config c, weights w, const load_options& options)
-        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)), format_(options.weights) {
+    /// layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's.
+    host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
+        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
+          format_(options.weights),
+          between_layers_(options.between_layers),
+          fingerprint_(std::move(fingerprint)),
+          cache_limit_(options.cache_bytes) {
         context_ = checked_context(options.context_length, parts_->settings.context);
+        const std::size_t wanted = options.context_length != 0 ? options.context_length : 1;
+        check_cache(wanted, cache_bytes(wanted), 0, cache_limit_);
     }
 
     const config& configuration() const { return parts_->settings; }
@@ -81,12 +91,15 @@ class host_model {
     /// Of the weights, but for what another model lends; sequences count their own.
     std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
 
+    /// That keys and values of a sequence of so many tokens take: blocks of 256 tokens.
+    std::size_t cache_bytes(std::size_t tokens) const { return layout().bytes(tokens); }
+
     sequence make_sequence() const { return sequence(layout()); }
     std::size_t length(const sequence& s) const { return s.length_; }
 
     /// Appends the tokens; returns a row of logits for each of the last `last`. Rows and hidden states stay valid until
     /// the sequence is extended again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
-    /// overflow, or last exceeds the number of tokens.
+    /// overflow, last exceeds the number of tokens, or there is no memory for the keys and values.
     scores extend(sequence& s, std::span<const token> tokens, std::size_t last) const {
         return run(s, tokens, last, true);
     }
@@ -133,9 +146,7 @@ class host_model {
         validate(c, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         weights w = weight_reader(file, c, std::move(names), options.weights).read(layers, head_tokens);
-        host_model made(std::move(c), std::move(w), options);
-        made.fingerprint_ = io::fingerprint(file);
-        return made;
+        return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
     }
 
     /// Appends the tokens, with hidden states and, where they are wanted, logits of the last `last`. `states` are those
@@ -144,13 +155,16 @@ class host_model {
                const float* states = nullptr) const {
         check(s);
         check(s, tokens, last);
-        s.cache_.reserve(s.length_ + tokens.size());
+        const std::size_t length = s.length_ + tokens.size();
+        check_cache(length, cache_bytes(length), s.cache_.memory_bytes(), cache_limit_);
+        s.cache_.reserve(length);
         float* logits = with_logits ? s.logits_.require(last * vocabulary_size()) : nullptr;
         float* hidden = s.hidden_.require(last * hidden_size());
         if ((states != nullptr) != parts_->weight.fuses()) {
             augur::detail::fail("tokens ", states == nullptr ? "without" : "with", " hidden states, for a model that ",
                                 states == nullptr ? "fuses them with its inputs" : "takes none");
         }
+        const bool is_long = tokens.size() > forward_pass::most_rows;
         const std::lock_guard lock(parts_->busy);
         for (std::size_t done = 0; done < tokens.size();) {
             const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
@@ -159,8 +173,8 @@ class host_model {
             const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
             parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted,
                                  states == nullptr ? nullptr : states + done * hidden_size(), &s.cache_,
-                                 hidden + row * hidden_size(),
-                                 with_logits ? logits + row * vocabulary_size() : nullptr});
+                                 hidden + row * hidden_size(), with_logits ? logits + row * vocabulary_size() : nullptr,
+                                 is_long && between_layers_ ? &between_layers_ : nullptr});
             done += rows;
         }
         s.length_ += tokens.size();
@@ -187,8 +201,10 @@ class host_model {
 
     std::unique_ptr<parts> parts_;
     weight_format format_;
+    std::function<void()> between_layers_;
     std::string fingerprint_;
     std::size_t context_ = 0;
+    std::size_t cache_limit_ = 0;
 };
 
 }  // namespace augur::llama

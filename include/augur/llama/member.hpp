@@ -30,10 +30,11 @@ inline std::string member_kind(const io::gguf_view& file) {
 /// Throws, with both fingerprints, unless the member was made for this target.
 inline void check_target(const io::gguf_view& file, const host_model& target) {
     const auto made_for = file.get<std::string>("augur.target.fingerprint");
-    if (made_for == target.fingerprint()) return;
+    if (made_for == target.fingerprint() && !made_for.empty()) return;
     detail::fail(file.path().string(), ": this ", member_kind(file), " was made for ",
                  io::quote(file.get_or<std::string>("augur.target.name", "another model")), " with the fingerprint ",
-                 made_for, ", but the target's is ", target.fingerprint().empty() ? "unknown" : target.fingerprint());
+                 io::quote(made_for), ", but the target's is ",
+                 target.fingerprint().empty() ? "unknown" : io::quote(target.fingerprint()));
 }
 
 /// A member's GGUF file, with what it leaves out taken from its target. Errors: another kind of member, another target, and
@@ -113,7 +114,7 @@ class member_file {
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
     const member_file file(path, "draft", target);
-    return host_model(file.configuration(), file.read(options.weights), options);
+    return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.tensors()));
 }
 
 }  // namespace augur::llama

@@ -26,6 +26,10 @@ struct cache_layout {
     }
     std::size_t offset(std::size_t layer, std::size_t head) const { return (layer * heads + head) * head_floats(); }
     std::size_t block_floats() const { return layers * heads * head_floats(); }
+    /// That so many positions take.
+    std::size_t bytes(std::size_t positions) const {
+        return (positions + block_positions - 1) / block_positions * block_floats() * sizeof(float);
+    }
 
     bool operator==(const cache_layout&) const = default;
 };

@@ -13,6 +13,7 @@
 #include "augur/io/dequantize.hpp"
 #include "augur/io/quantize.hpp"
 #include "augur/io/tensor.hpp"
+#include "augur/io/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -191,7 +192,7 @@ class weight_reader {
     std::vector<float> floats(const std::string& name, const std::vector<std::uint64_t>& shape) const {
         const auto& view = tensor(name, shape);
         std::vector<float> out(view.element_count());
-        io::dequantize(view.type, view.bytes, out);
+        io::dequantize(view.type, view.read(), out);
         return out;
     }
 
@@ -200,16 +201,16 @@ class weight_reader {
                                         const std::vector<std::size_t>& sources = {}) const {
         const auto& view = tensor(name, {rows, columns});
         const auto type = type_for(view.type, format_);
-        const std::size_t row_bytes = view.bytes.size() / rows;
         if (columns % io::block_size(type) != 0) {
             augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
                                 io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
         }
         backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
+        io::tensor_rows stored(view);
         std::vector<float> values(columns);
         std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
         for (std::size_t row = 0; row < out.rows(); ++row) {
-            const auto bytes = view.bytes.subspan((sources.empty() ? row : sources[row]) * row_bytes, row_bytes);
+            const auto bytes = stored.row(sources.empty() ? row : sources[row]);
             if (type == view.type) {
                 out.set_row(row, bytes);
                 continue;
@@ -222,7 +223,6 @@ class weight_reader {
             }
             out.set_row(row, converted);
         }
-        if constexpr (requires { file_.release(view.bytes); }) file_.release(view.bytes);
         return out;
     }
 
@@ -259,6 +259,9 @@ class weight_reader {
 
     const io::tensor_view& tensor(const std::string& name, const std::vector<std::uint64_t>& shape) const {
         const io::tensor_view& view = file_.tensor(name);
+        if (view.type == io::tensor_type::i32) {
+            augur::detail::fail(origin(), ": the tensor ", name, " is of i32, which are no weights");
+        }
         if (view.shape != shape) {
             augur::detail::fail(origin(), ": the tensor ", name, " has the shape ", io::shape_text(view.shape),
                                 ", but the configuration asks for ", io::shape_text(shape));

@@ -61,6 +61,11 @@ struct now_and_then {
     }
 };
 
+struct now_and_then_if_shown : now_and_then {
+    static constexpr signals needs = signals::none;
+    static constexpr signals uses = signals::target_entropy;
+};
+
 /// Learns, and looks at confidence.
 struct learner {
     static constexpr signals needs = signals::draft_confidence;
@@ -170,6 +175,8 @@ BOOST_AUTO_TEST_CASE(every_transform_but_the_mask) {
         check(policy::fixed_length{3}, accept::rejection_sampling{});
         sampling.temperature = {0};
         check(now_and_then{}, accept::exact{});
+        const auto shown = check(now_and_then{}, accept::coupled{}).counts.stages.back().drafted;
+        BOOST_TEST(check(now_and_then_if_shown{}, accept::coupled{}).counts.stages.back().drafted == shown);
     }
     check.chosen = options_with(0.9f, 2);
     check.chosen.sampling.top_k.k = 3;

@@ -1,5 +1,6 @@
 """Makes Llamas of a few thousand weights with a tokenizer of 262 tokens, as GGUF files, from the standard library alone."""
 
+import json
 import random
 import struct
 
@@ -169,3 +170,33 @@ def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULAR
     if spoil is not None:
         tensors["output_norm.weight"][1][-1] = spoil
     return save(path, architecture(layers, width, context) + (tokenizer(chat_template) if words else []), tensors)
+
+
+FOLDER_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+                "attn_output": "self_attn.o_proj", "ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj",
+                "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}  # fmt: skip
+
+
+def folder_name(name):
+    if not name.startswith("blk."):
+        return {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}[name]
+    _, layer, part, _ = name.split(".")
+    return f"model.layers.{layer}.{FOLDER_NAMES[part]}.weight"
+
+
+def write_folder(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY):
+    """The same kind of model as a folder of safetensors, without a tokenizer."""
+    path.mkdir()
+    config = {"model_type": "llama", "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": 4, "num_key_value_heads": 2,
+              "intermediate_size": 2 * width, "max_position_embeddings": context, "rms_norm_eps": 1e-5, "vocab_size": vocabulary,
+              "tie_word_embeddings": True}  # fmt: skip
+    (path / "config.json").write_text(json.dumps(config))
+    header, data = {}, b""
+    for name, (shape, numbers) in model_tensors(seed, layers, width, vocabulary).items():
+        stored = struct.pack(f"<{len(numbers)}f", *numbers)
+        header[folder_name(name)] = {"dtype": "F32", "shape": shape[::-1], "data_offsets": [len(data), len(data) + len(stored)]}
+        data += stored
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (path / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return str(path)
