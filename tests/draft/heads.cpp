@@ -122,7 +122,7 @@ struct some_states {
 };
 
 BOOST_AUTO_TEST_CASE(a_stale_state_drafts_nothing) {
-    const draft::heads drafter(heads_mock{testing::hashed_model(5, 2)});
+    const draft::heads<heads_mock, draft::argmax> drafter(heads_mock{testing::hashed_model(5, 2)});
     const transform::pipeline greedy({.temperature = {0}}, 5);
     random::philox_chooser chooser(0);
     const policy::fixed_length two{2};
@@ -130,7 +130,9 @@ BOOST_AUTO_TEST_CASE(a_stale_state_drafts_nothing) {
     const auto drafted_after = [&](std::size_t tokens) {
         prefix before(std::vector<token>(tokens, 1));
         draft::context context(before, greedy, chooser, two, observation{}, 100, signals::draft_entropy);
-        return drafter.propose(state, context).size();
+        proposal<point_mass> proposed;
+        drafter.propose(state, context, proposed);
+        return proposed.size();
     };
     const std::vector<float> row(5, 0.5f);
     BOOST_TEST(drafted_after(1) == 0u);  // nothing was followed yet
