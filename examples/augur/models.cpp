@@ -7,7 +7,11 @@
 #include <augur/io/regular_file.hpp>
 #include <augur/io/safetensors.hpp>
 #include <augur/io/tokenizer_json.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "terminal.hpp"
 
@@ -23,8 +27,29 @@ llama::weight_format parse_weights(const std::string& name) {
     detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
 }
 
+/// What a shell has opened already: standard input, and `<(command)`.
+bool is_open_already(const std::string& path) {
+    return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+/// To its end, which somebody else decides on; so it is bounded.
+std::string read_stream(const std::string& path) {
+    std::ifstream in(path == "-" ? "/dev/stdin" : path, std::ios::binary);
+    if (!in) detail::fail("cannot open ", path, ": ", std::strerror(errno));
+    std::string text;
+    for (std::string part(1 << 16, '\0');
+         in.read(part.data(), static_cast<std::streamsize>(part.size())).gcount() > 0;) {
+        text.append(part, 0, static_cast<std::size_t>(in.gcount()));
+        if (text.size() > most::text_bytes) {
+            detail::fail(path, " has more than the ", most::text_bytes, " bytes that are read");
+        }
+    }
+    return text;
+}
+
 std::string read_file(const std::string& path) {
     try {
+        if (is_open_already(path)) return read_stream(path);
         return io::read_text(path, most::text_bytes);
     } catch (const error& problem) {
         detail::fail("--prompt-file: ", problem.what());

@@ -21,7 +21,7 @@ void add_prompt_options(CLI::App& command, prompt_options& into) {
         return [&where](const std::string& text) { where = text; };
     };
     add_text(command, "--prompt", keep(into.text), "The prompt; control tokens written in it count as such");
-    add_text(command, "--prompt-file", keep(into.file), "A file with the prompt", "FILE");
+    add_text(command, "--prompt-file", keep(into.file), "A file with the prompt; - for standard input", "FILE");
     add_text(command, "--prompt-ids", keep(into.ids), "The prompt's token ids, e.g. 1,2,3", "IDS");
 }
 

@@ -364,6 +364,16 @@ class Choices(ProgramTest):
         ids = ",".join(map(str, by_text["prompt_ids"]))
         self.assertEqual(by_text["ids"], self.generated("--prompt-ids", ids)["ids"])
 
+    def test_a_prompt_that_a_shell_has_opened(self):
+        """Standard input, and <(command)."""
+        expected = self.generated("--prompt", PROMPTS[3])["ids"]
+        for name in ("-", "/dev/stdin", "/dev/fd/0"):
+            reading, writing = os.pipe()
+            os.write(writing, PROMPTS[3].encode("utf-8"))
+            os.close(writing)
+            with open(reading, "rb") as piped:
+                self.assertEqual(expected, self.generated("--prompt-file", name, stdin=piped)["ids"])
+
     def test_chat_wraps_the_prompt(self):
         wrapped = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
         made = self.generated("--chat", "--system", "Be brief.", "--prompt", "Hi")

@@ -121,6 +121,9 @@ BOOST_AUTO_TEST_CASE(cascades) {
     const model_link near{two, accept::fuzzy<measure::total_variation>{0.3}};
     agrees(cascaded(smaller, near, drafter, model_link{two, accept::rejection_sampling{}}, target));
     agrees(cascaded(smaller, exact, drafter, near, target));
+    agrees(cascaded(smaller, model_link{two, accept::coupled{}}, drafter, exact, target));
+    agrees(cascaded(smaller, model_link{two, accept::block{}}, drafter, exact, target));
+    agrees(speculate(speculate(smaller, drafter, two, accept::rejection_sampling{}), target, two, accept::coupled{}));
 }
 
 /// The law of two_coins if its coins were two, which enumeration would take them for under two names.

@@ -37,7 +37,7 @@ def run(*arguments, **options):
     """The finished process, its output as bytes. `family`: where it looks for members; nowhere if there is none."""
     return subprocess.run(
         [PROGRAM, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
+        stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
         timeout=300,
