@@ -38,6 +38,30 @@ std::size_t cache_bytes_of(const auto& session) {
     }
 }
 
+template <class D>
+std::string bound_of(const guarantee::bounded_divergence<D>& promised) {
+    return detail::message(": ", D::name, " of at most ", promised.bound);
+}
+
+/// What the scheme's type promises, and its bound where it has one.
+template <class Scheme>
+std::string guarantee_text(const Scheme& scheme) {
+    std::string text(guarantee_of<Scheme>::name);
+    if constexpr (requires { bound_of(scheme.criterion().promised()); }) {
+        text += bound_of(scheme.criterion().promised());
+    }
+    return text;
+}
+
+/// Where a step counts the time that the sink takes: models that take turns commit as they judge.
+template <class Session>
+constexpr double time_spent::*part_with_sink() {
+    return requires(Session & s) {
+        s.caches;
+    }
+    ? &time_spent::accept : &time_spent::other;
+}
+
 /// False if Ctrl-C ended it.
 bool unless_interrupted(const auto& work) {
     try {
@@ -60,7 +84,8 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
         return go_on;
     };
     run_result result;
-    result.guarantee = guarantee_of<Scheme>::name;
+    result.guarantee = guarantee_text(scheme);
+    constexpr auto sink_part = part_with_sink<decode::session<Scheme>>();
     std::optional<decode::session<Scheme>> made;
     const detail::stopwatch since;
     const bool prefilled = unless_interrupted([&] {
@@ -84,12 +109,12 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
         if (!request.on_round) continue;
         const auto drafted = record.proposed.tokens();
         time_spent seconds = record.seconds;
-        seconds.other -= in_sink - before;
+        seconds.*sink_part -= in_sink - before;
         request.on_round({position, {drafted.begin(), drafted.end()}, record.decided, record.committed, seconds});
     }
     if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
     s.stops.text().finish();
-    s.counts.seconds.other -= in_sink;
+    s.counts.seconds.*sink_part -= in_sink;
     result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
     result.text = s.stops.text().text();
     result.finish = s.finished;

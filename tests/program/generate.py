@@ -285,6 +285,8 @@ class Switching(ProgramTest):
         self.assertEqual(made["ids"], drafted["ids"])
         self.assertGreater(drafted["models"][0]["drafted"], 0)
         self.assertIn("window=5", made["settings"]["policy"])
+        for part, seconds in made["seconds"].items():
+            self.assertGreaterEqual(seconds, 0, part)
 
 
 class Fuzzy(ProgramTest):
@@ -301,7 +303,8 @@ class Fuzzy(ProgramTest):
         for scheme in ("fsd", "psd_a", "psd_f"):
             made = self.made(scheme)
             self.assertEqual(plain, made["ids"], scheme)
-            self.assertEqual("bounded divergence per token", made["guarantee"])
+            self.assertEqual("bounded divergence per token: total_variation of at most 0.5", made["guarantee"])
+            self.assertTrue(all(stage["drafted"] > 0 for stage in made["stages"]), made["stages"])
             self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in made["stages"]])
 
     def test_with_every_divergence_allowed_all_that_is_drafted_stands(self):
