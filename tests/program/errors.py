@@ -94,7 +94,6 @@ class Generate(ProgramTest):
         self.refused(["--draft", "twice"], *psd, "--draft", DRAFT)
         self.refused(["'psd_f'", "3 times"], *psd, "--draft", TARGET, "--draft", TARGET)
         self.refused(["--thresholds", "1", "2"], *psd, "--thresholds", "0.5")
-        self.refused(["--thresholds", "0.6", "0.5"], *psd, "--thresholds", "0.6,0.5")
         self.refused(["-1"], *psd, "--thresholds", "-1,0.5")
         self.refused(["nan"], *psd, "--thresholds", "nan,0.5")
         self.refused(["--lengths", "1"], *psd, "--lengths", "3")

@@ -155,13 +155,14 @@ class stage {
     bool run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,
                    supposition& supposed) const {
         prefix& before = context.prefix();
-        using outer_chooser = std::remove_reference_t<decltype(context.chooser())>;
-        nested_chooser<outer_chooser> chooser(context.chooser());  // deduced, that of a nested one would be a copy
+        using chooser_type = nested_chooser<std::remove_reference_t<decltype(context.chooser())>>;
+        chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
         const std::size_t room = std::min(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
-        draft::context within(before, context.transform(), chooser, state.policy, seen, room, shown_by<Inner>);
+        draft::context<Policy, chooser_type> within(before, context.transform(), chooser, state.policy, seen, room,
+                                                    shown_by<Inner>);
         augur::detail::stopwatch watch;
         draft::propose(inner_, state.inner, within, state.block);
         const double drafting = watch.lap();
