@@ -1,6 +1,7 @@
 #pragma once
 // Everything to test models, drafters, policies, criteria and schemes with. Made by cmake/umbrella.cmake.
 
+#include "augur/testing/asked_name.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/clocks.hpp"
 #include "augur/testing/compare_proposals.hpp"
@@ -13,12 +14,16 @@
 #include "augur/testing/explain.hpp"
 #include "augur/testing/faulty_model.hpp"
 #include "augur/testing/law_of.hpp"
+#include "augur/testing/model_inputs.hpp"
 #include "augur/testing/model_laws.hpp"
 #include "augur/testing/models.hpp"
+#include "augur/testing/named_once.hpp"
 #include "augur/testing/policy_laws.hpp"
+#include "augur/testing/production.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/random_observations.hpp"
+#include "augur/testing/refined_model_laws.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/testing/scheme_laws.hpp"
