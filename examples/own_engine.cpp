@@ -26,7 +26,10 @@ class letter_engine {
     std::size_t length(const sequence_type& sequence) const { return sequence.text.size(); }
 
     augur::scores extend(sequence_type& sequence, std::span<const augur::token> tokens) const {
-        if (sequence.text.size() + tokens.size() > context_length()) throw augur::error("the text exceeds the context");
+        if (tokens.size() > context_length() - length(sequence)) {
+            refuse(length(sequence), "grow in a context of " + std::to_string(context_length()) + " to ",
+                   length(sequence) + tokens.size());
+        }
         sequence.logits.assign(tokens.size() * vocabulary_size(), -10.0f);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             sequence.text.push_back(static_cast<char>(tokens[i]));
@@ -35,11 +38,15 @@ class letter_engine {
         return {sequence.logits.data(), tokens.size(), vocabulary_size()};
     }
     void truncate(sequence_type& sequence, std::size_t length) const {
-        if (length > sequence.text.size()) throw augur::error("the sequence is shorter than what it is cut to");
+        if (length > sequence.text.size()) refuse(sequence.text.size(), "be truncated to ", length);
         sequence.text.resize(length);
     }
 
  private:
+    [[noreturn]] static void refuse(std::size_t length, const std::string& asked, std::size_t than) {
+        throw augur::error("a sequence of " + std::to_string(length) + " tokens cannot " + asked +
+                           std::to_string(than));
+    }
     static std::size_t letter_after(const std::string& text) {
         static const std::string song = "row, row, row your boat, gently down the stream. ";
         const std::size_t at = song.find(text.back(), text.size() % song.size());
