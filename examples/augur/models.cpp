@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string>
 
+#include "message.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -119,7 +120,13 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
     if (!text) return parse_list<token>("--prompt-ids", *options.ids);
     const io::tokenizer& encoder = require(words, path, "a prompt of text");
     if (options.chat) text = as_conversation(options, *text, encoder);
-    return encoder.encode(*text, {.add_special = true, .parse_special = true});
+    const io::encode_options as_prompt{.add_special = true, .parse_special = true};
+    const std::string lost = encoder.left_out(*text, as_prompt);
+    if (!lost.empty()) {
+        tell("note", "the vocabulary has no token for ", lost.size(),
+             " bytes of the prompt, which are left out: ", io::quote(lost));
+    }
+    return encoder.encode(*text, as_prompt);
 }
 
 }  // namespace augur::program
