@@ -171,6 +171,17 @@ std::string calibration::text() const {
     return content.dump(1) + "\n";
 }
 
+calibration calibration_of(const json& content, const std::string& origin) {
+    const io::json_reader<json> from(content, origin);
+    if (!from.object("identity")) detail::fail(origin, ": the key identity is missing");
+    calibration read{.identity = content.at("identity"), .entries = {}};
+    const json& entries = array_of(from, "entries");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        read.entries.push_back(entry_of(entries[i], detail::message(origin, ", entry ", i)));
+    }
+    return read;
+}
+
 calibration read_calibration(const std::string& path) {
     json content = document_in(path);
     const io::json_reader<json> from(content, path);
@@ -181,14 +192,7 @@ calibration read_calibration(const std::string& path) {
     const auto stated = from.required<std::string>("checksum");
     content.erase("checksum");
     if (checksum(content.dump()) != stated) detail::fail(path, ": its checksum is not that of its content");
-    const auto identity = from.object("identity");
-    if (!identity) detail::fail(path, ": the key identity is missing");
-    calibration read{.identity = content.at("identity"), .entries = {}};
-    const json& entries = array_of(from, "entries");
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        read.entries.push_back(entry_of(entries[i], detail::message(path, ", entry ", i)));
-    }
-    return read;
+    return calibration_of(content, path);
 }
 
 std::vector<std::string> compare_identity(const calibration& read, const json& here, const std::string& path) {

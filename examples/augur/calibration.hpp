@@ -48,6 +48,9 @@ struct calibration {
     std::string text() const;
 };
 
+/// What a document holds that is a calibration, version and checksum aside; `origin` opens messages.
+calibration calibration_of(const nlohmann::ordered_json& content, const std::string& origin);
+
 /// Throws where the file cannot be read, is damaged, is none, or holds settings or figures that cannot be.
 calibration read_calibration(const std::string& path);
 

@@ -46,7 +46,7 @@ std::vector<json> bins_of_eaad() {
 std::vector<json> settings_of_fsd() {
     std::vector<json> all;
     for (const double threshold : thresholds) {
-        for (const std::size_t length : {1, 2, 3, 4, 6}) {
+        for (const std::size_t length : {1u, 2u, 3u, 4u, 6u}) {
             all.push_back({{"length", length}, {"thresholds", {threshold}}});
         }
     }
@@ -60,8 +60,8 @@ std::vector<json> settings_of_psd(bool fuzzy_qualifier) {
         for (const double first : thresholds) {
             if (first > last || (!fuzzy_qualifier && first != last)) continue;
             const auto both = fuzzy_qualifier ? std::vector{first, last} : std::vector{last};
-            for (const std::size_t draft : {1, 2, 3, 5}) {
-                for (const std::size_t qualifier : {1, 2, 4, 6, 10, 15}) {
+            for (const std::size_t draft : {1u, 2u, 3u, 5u}) {
+                for (const std::size_t qualifier : {1u, 2u, 4u, 6u, 10u, 15u}) {
                     if (draft <= qualifier) all.push_back({{"lengths", {draft, qualifier}}, {"thresholds", both}});
                 }
             }
@@ -73,8 +73,8 @@ std::vector<json> settings_of_psd(bool fuzzy_qualifier) {
 std::vector<json> settings_of_ead() {
     std::vector<json> all;
     for (const double bits : {2.0, 1.0, 0.5, 0.25, 0.125, 0.0625}) {
-        for (const std::size_t window : {1, 3, 5, 10}) {
-            for (const std::size_t dwell : {1, 5, 10, 20}) {
+        for (const std::size_t window : {1u, 3u, 5u, 10u}) {
+            for (const std::size_t dwell : {1u, 5u, 10u, 20u}) {
                 all.push_back({{"thresholds", {bits}}, {"window", window}, {"dwell", dwell}});
             }
         }
