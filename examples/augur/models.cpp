@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
 
 #include "message.hpp"
@@ -35,8 +36,12 @@ bool is_open_already(const std::string& path) {
 
 /// To its end, which somebody else decides on; so it is bounded.
 std::string read_stream(const std::string& path) {
-    std::ifstream in(path == "-" ? "/dev/stdin" : path, std::ios::binary);
-    if (!in) detail::fail("cannot open ", path, ": ", std::strerror(errno));
+    std::ifstream opened;
+    if (path != "-" && path != "/dev/stdin") {
+        opened.open(path, std::ios::binary);
+        if (!opened) detail::fail("cannot open ", path, ": ", std::strerror(errno));
+    }
+    std::istream& in = opened.is_open() ? opened : std::cin;
     std::string text;
     for (std::string part(1 << 16, '\0');
          in.read(part.data(), static_cast<std::streamsize>(part.size())).gcount() > 0;) {

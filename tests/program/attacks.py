@@ -4,6 +4,7 @@ terminal, and leaves the folder as it was. A class is a generator of attempts: t
 AUGUR_ATTACKS multiplies how many inputs of each random class are tried. The table at the end says what was tried and found."""
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -81,7 +82,8 @@ def tune(folder, *more, **options):
 def odd_files(path):
     """Makes `path` each of these in turn."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for make in (os.mkfifo, os.mkdir, lambda p: os.symlink("/dev/zero", p), lambda p: os.symlink("/dev/tty", p), lambda p: os.symlink(p, p)):
+    devices = [device for device in ("/dev/zero", "/dev/tty") if os.path.exists(device)]  # a minimal system lacks some
+    for make in (os.mkfifo, os.mkdir, *(functools.partial(os.symlink, device) for device in devices), lambda p: os.symlink(p, p)):
         make(path)
         yield make
         path.rmdir() if path.is_dir() else path.unlink()
@@ -348,7 +350,8 @@ def outputs(folder):
     (folder / "folder").mkdir()
     (folder / "mine.part").write_text("mine")
     inputs = ("model.gguf", "same.gguf", "link.gguf")
-    for path in ("", folder, folder / "folder", folder / "none" / "x", "/sys/x", "/dev/full", *(folder / name for name in (*inputs, "prompt.txt"))):
+    read_only = ["/sys/x"] if os.path.ismount("/sys") else []
+    for path in ("", folder, folder / "folder", folder / "none" / "x", *read_only, "/dev/full", *(folder / name for name in (*inputs, "prompt.txt"))):
         yield generate("--trace", path, "--prompt-file", folder / "prompt.txt", model=model, says=("No space",) if path == "/dev/full" else ())
         yield Attempt(("logits", "--model", model, "--prompt-file", folder / "prompt.txt", "--output", path))
     whole = tiny_model.write_folder(folder / "whole")
