@@ -104,7 +104,7 @@ void run(outcome& into, const configuration& chosen, const family& of, const pro
             cascaded(of.draft, model_link{by_draft, inside}, of.qualifier, model_link{by_qualifier, last}, of.target));
     };
     if (chosen.scheme == "plain")
-        return decoded(speculate(draft::nothing{}, of.target, fixed_length{0}, accept::coupled{}));
+        return decoded(speculate(draft::no_draft{}, of.target, fixed_length{0}, accept::coupled{}));
     if (chosen.scheme == "SD")
         return decoded(cascaded(of.draft, model_link{alone, accept::rejection_sampling{}}, of.target));
     if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target));
@@ -127,7 +127,7 @@ json gradient(const family& of, const std::vector<prompt>& prompts, const decode
     for (const prompt& asked : prompts) {
         std::vector<token> text = asked.tokens;
         const auto made = decode::generate<any_guarantee>(
-            speculate(draft::nothing{}, of.target, policy::fixed_length{0}, accept::coupled{}), asked.tokens, options);
+            speculate(draft::no_draft{}, of.target, policy::fixed_length{0}, accept::coupled{}), asked.tokens, options);
         text.insert(text.end(), made.tokens.begin(), made.tokens.end());
         for (const auto& [name, model] :
              {std::pair("draft", &of.draft), {"qualifier", &of.qualifier}, {"target", &of.target}}) {

@@ -146,7 +146,7 @@ void time_decisions(const free_model& model, const free_model& other, const tran
     }
     std::size_t round = 0;
     time_of("draw, " + name, [&](std::size_t i) { return chooser.choose(targets[i], {i, purpose::draft, ++round}); });
-    time_of("race, " + name, [&](std::size_t i) { return chooser.race(targets[i], ++round); });
+    time_of("race, " + name, [&](std::size_t i) { return chooser.exponential_race(targets[i], ++round); });
     time_of("entropy of the distribution, " + name, [&](std::size_t i) { return measure::entropy_nats(targets[i]); });
     time_of("residual and draw, " + name, [&](std::size_t i) {
         const accept::residual_weights left(targets[i], drafted_token<distribution>{3, &drafts[i]});
@@ -191,7 +191,7 @@ struct guesses {
     void propose(state_type&, auto& context, proposal<point_mass>& made) const {
         while (context.wants_more(made.size())) made.push(static_cast<token>(made.size()));
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 };
 
 void time_all_rounds(const free_model& model, const free_model& other) {

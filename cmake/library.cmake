@@ -10,13 +10,13 @@ file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/inc
      ${PROJECT_SOURCE_DIR}/include/augur/*.inc)
 set(augur_llama_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
-list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|backend/device)/")
+list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/")
 # of backend/device the kernels, which need no Thrust; the Llama on a device is made of them
 list(FILTER augur_llama_headers EXCLUDE REGEX
      "/backend/device/(chooser|distribution|divergence|edits|execution|measure|pipeline|residual|row|selection)\\.hpp$")
-list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/backend/device/")
+list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/(backend|decode)/device/")
 list(FILTER augur_device_headers EXCLUDE REGEX "/quantised_tiles\\.hpp$") # reads the blocks of augur::llama's files
-list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama|backend/device)/")
+list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/")
 
 add_library(augur INTERFACE)
 add_library(augur::augur ALIAS augur)

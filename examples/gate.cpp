@@ -5,7 +5,7 @@
 // where it does. Which map leads from the features of one to those of the next is fitted beforehand, on scenes of which
 // all three are known.
 
-#include <augur/cascade/gate.hpp>
+#include <augur/encoder/gate.hpp>
 #include <cmath>
 #include <cstddef>
 #include <iomanip>
@@ -15,8 +15,8 @@
 
 namespace {
 
-using augur::cascade::feature_samples;
-using augur::cascade::features;
+using augur::encoder::feature_samples;
+using augur::encoder::features;
 
 constexpr Eigen::Index pixels = 64, latent = 5, training = 600;
 constexpr int held_out = 400;
@@ -95,9 +95,9 @@ struct report {
     void add(double more_cost, const features& best, const features& taken) {
         ++scenes;
         cost += more_cost;
-        error += augur::cascade::relative_distance::between(best, taken);
+        error += augur::encoder::relative_distance::between(best, taken);
     }
-    void add(const augur::cascade::gate_result<3>& made, const features& best) {
+    void add(const augur::encoder::gate_result<3>& made, const features& best) {
         double spent = 0;
         for (std::size_t i = 0; i < costs.size(); ++i) spent += made.ran[i] ? costs[i] : 0;
         add(spent, best, made.accepted);
@@ -121,8 +121,8 @@ int main() {
         of_frames.row(i) = encode(seen.seen_frame);
         of_videos.row(i) = encode(seen.seen_video);
     }
-    const auto to_frame = augur::cascade::linear::fit(of_events, of_frames);
-    const auto to_video = augur::cascade::mlp::fit(of_frames, of_videos);
+    const auto to_frame = augur::encoder::linear::fit(of_events, of_frames);
+    const auto to_video = augur::encoder::mlp::fit(of_frames, of_videos);
     const auto gate = augur::gated(encode, to_frame, encode, to_video, encode);  // each with the overload for its input
 
     std::array<report, 3> exits{{{"  exit: events"}, {"  exit: frames"}, {"  exit: video"}}};

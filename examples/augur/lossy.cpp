@@ -2,7 +2,7 @@
 
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/cascade/cascade.hpp>
-#include <augur/cascade/switching.hpp>
+#include <augur/decode/switching.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/rolling_entropy.hpp>

@@ -6,9 +6,9 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
-#include <augur/draft/nothing.hpp>
+#include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
@@ -145,8 +145,8 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             const std::size_t longest = drafters.ngrams->orders().longest;
             const draft::ngram_store store(*drafters.ngrams,
                                            drafters.eagle ? std::min(surer_than_network, longest) : 1);
-            if (!drafters.eagle) return as_it_pays(draft::first_of(lookup, store));
-            return as_it_pays(draft::first_of(lookup, store, *drafters.eagle));
+            if (!drafters.eagle) return as_it_pays(draft::fallback(lookup, store));
+            return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
         if (drafters.heads) return as_it_pays(*drafters.heads);
@@ -160,7 +160,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             const policy::fixed_length fixed{*resolved.length};
             return run_scheme(speculate(*drafters.draft, target, fixed, criterion), request);
         }
-        return run_scheme(speculate(draft::nothing{}, target, policy::fixed_length{0}, criterion), request);
+        return run_scheme(speculate(draft::no_draft{}, target, policy::fixed_length{0}, criterion), request);
     };
     return std::visit(compose, criterion_of(resolved.accept));
 }

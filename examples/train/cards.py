@@ -17,7 +17,7 @@ WHAT = {
     "ngram": (
         "A table of what mostly followed each 1 to 5 tokens in the target's own text. No network.",
         "Counted. Where the table is full the most frequent n-grams stay.",
-        "It knows phrases, not the text at hand; beside the text's own n-grams and a network it is one of three voices (`draft::first_of`).",
+        "It knows phrases, not the text at hand; beside the text's own n-grams and a network it is one of three voices (`draft::fallback`).",
     ),
     "eagle": (
         "One layer on the target's last hidden state and the token after it, then on its own output.",

@@ -36,7 +36,7 @@ def context_chains(lesson, shortest=2, longest=5):
     return drafted
 
 
-def first_of(*sources):
+def fallback(*sources):
     """For each root the chain of the first source that knows a token."""
     chosen = sources[-1].copy()
     for chains in reversed(sources[:-1]):

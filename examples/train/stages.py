@@ -130,7 +130,7 @@ class Family:
         hybrids = dict(context=(context,), context_eagle=(context, network), ngram_eagle=(table, network))
         hybrids["context_ngram_eagle"] = context, table, network
         for name, sources in hybrids.items():
-            drafted = [judge.first_of(*chains) for chains in zip(*sources)]
+            drafted = [judge.fallback(*chains) for chains in zip(*sources)]
             self.report(name, dict(tokens=self.tokens, **judge.judge(drafted, self.held_out)))
 
     def report(self, name, figures):

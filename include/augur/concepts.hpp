@@ -10,7 +10,7 @@
 //     FusedModel            takes tokens with hidden states
 //     BatchModel            extends many sequences in one pass
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp
-//     FollowsStates         reads the target's hidden states
+//     ReadsStates         reads the target's hidden states
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   lets drafted tokens stand, or replaces them                accept/concept.hpp

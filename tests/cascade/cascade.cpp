@@ -9,7 +9,7 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/named_once.hpp>
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(greedy_links_inside_hand_up_what_is_certain) {
     const model_link last{two, sampled};
     refused(cascaded(a, greedy, b, last, c));
     refused(cascaded(a, greedy, b, last, c, last, d));
-    refused(speculate(draft::first_of(draft::nothing{}, speculate(a, b, two, accept::exact{})), c, two, sampled));
+    refused(speculate(draft::fallback(draft::no_draft{}, speculate(a, b, two, accept::exact{})), c, two, sampled));
 }
 
 /// Two tokens in the first round, and a third where the row after them is uncertain; then one more if there was a third.
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(every_stage_is_reported) {
     }
     BOOST_TEST(made.counts.rounds() == stages[2].rounds);
     // Between rounds, too; and what several drafters have inside, one after the other.
-    const draft::first_of several(speculate(a, b, two, sampled), scheme);
+    const draft::fallback several(speculate(a, b, two, sampled), scheme);
     const auto both = speculate(several, e, two, sampled);
     decode::session session(both, prompt, {}, {.max_tokens = 20}, random::philox_chooser(1));
     BOOST_TEST(session.counts.stages.size() == 5u);
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(nor_where_several_stages_are_asked_in_turn) {
     const auto stage_of = [&](const auto& drafter, const auto& model) {
         return speculate(drafter, model, two, sampled);
     };
-    const draft::first_of either(stage_of(a, b), stage_of(d, e), a);
+    const draft::fallback either(stage_of(a, b), stage_of(d, e), a);
     const auto scheme = speculate(either, c, second_alone{}, sampled);
     decode::generate_with<lossless>(testing::named_once(random::philox_chooser(7)), scheme, prompt, up_to(100));
     BOOST_TEST(law_of_text(scheme, 2).apart_from_plain(c) < 1e-12);

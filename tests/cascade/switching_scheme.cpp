@@ -1,6 +1,6 @@
 #include "augur/cascade/switching_scheme.hpp"
 
-#include <augur/cascade/switching.hpp>
+#include <augur/decode/switching.hpp>
 #include <augur/policy/rolling_entropy.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>

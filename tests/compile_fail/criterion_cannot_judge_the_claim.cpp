@@ -1,6 +1,6 @@
 // A criterion that needs the draft's distribution cannot judge n-grams, which have none.
 // expected-error {{this criterion cannot judge what this drafter claims}}
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/testing/models.hpp"
 

@@ -1,7 +1,7 @@
 // A check that takes no settings would never be asked.
 // expected-error {{a member check that cannot be called as void check}}
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct checks_the_temperature : augur::accept::rejection_sampling {
@@ -10,5 +10,5 @@ struct checks_the_temperature : augur::accept::rejection_sampling {
 
 int main() {
     const auto target = augur::testing::hashed_model(8, 1);
-    augur::speculate(augur::draft::nothing{}, target, augur::policy::fixed_length{}, checks_the_temperature{});
+    augur::speculate(augur::draft::no_draft{}, target, augur::policy::fixed_length{}, checks_the_temperature{});
 }

@@ -5,22 +5,22 @@
 // expected-error {{a member shows_rows that is no static constexpr bool}}
 // expected-error {{a member shows_matches that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
-struct takes_tokens : augur::draft::nothing {
+struct takes_tokens : augur::draft::no_draft {
     void prepare(state_type&, std::span<const augur::token>) const {}
 };
-struct changes_the_settings : augur::draft::nothing {
+struct changes_the_settings : augur::draft::no_draft {
     void check(augur::transform::settings&) const {}
 };
-struct says_not_how_many : augur::draft::nothing {
+struct says_not_how_many : augur::draft::no_draft {
     void report(const state_type&, std::span<augur::stage_statistics>) const {}
 };
-struct each_its_own : augur::draft::nothing {
+struct each_its_own : augur::draft::no_draft {
     bool shows_rows = true;
 };
-struct found_out_later : augur::draft::nothing {
+struct found_out_later : augur::draft::no_draft {
     static inline bool shows_matches = true;
 };
 

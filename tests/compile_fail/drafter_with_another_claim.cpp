@@ -7,7 +7,7 @@ struct pretender {
     using claim_type = augur::distribution;
     state_type make_state() const { return {}; }
     void propose(state_type&, auto&, augur::proposal<augur::point_mass>&) const {}
-    void follow(state_type&, const augur::prefix&) const {}
+    void on_commit(state_type&, const augur::prefix&) const {}
 };
 
 static_assert(augur::Drafter<pretender>);

@@ -1,5 +1,5 @@
 // A drafter has to be told what was committed.
-// expected-error {{FollowsPrefix}}
+// expected-error {{HearsCommits}}
 #include "augur/draft/concept.hpp"
 
 struct deaf {

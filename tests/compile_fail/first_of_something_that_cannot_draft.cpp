@@ -1,8 +1,8 @@
-// first_of takes what speculate takes, and says so.
-// expected-error {{augur::draft::first_of: name drafters, models}}
-#include "augur/draft/first_of.hpp"
+// fallback takes what speculate takes, and says so.
+// expected-error {{augur::draft::fallback: name drafters, models}}
+#include "augur/draft/fallback.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 
 int main() {
-    augur::draft::first_of(augur::draft::prompt_lookup(2), 7);
+    augur::draft::fallback(augur::draft::prompt_lookup(2), 7);
 }

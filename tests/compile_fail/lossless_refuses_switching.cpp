@@ -1,7 +1,7 @@
 // Models that take turns without verification promise nothing, so generate<lossless>, the default, refuses them.
 // expected-error {{this scheme cannot promise the target's own text or distribution}}
-#include "augur/cascade/switching.hpp"
 #include "augur/decode/generate.hpp"
+#include "augur/decode/switching.hpp"
 #include "augur/policy/rolling_entropy.hpp"
 #include "augur/testing/models.hpp"
 

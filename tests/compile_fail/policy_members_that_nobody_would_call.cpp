@@ -3,7 +3,7 @@
 // expected-error {{a member entropy_nats that cannot be called as static double}}
 // expected-error {{a member asked_once that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct changes_the_outcome : augur::policy::fixed_length {
@@ -21,7 +21,7 @@ struct each_its_own : augur::policy::fixed_length {
 
 void composed(const auto& policy) {
     const auto target = augur::testing::hashed_model(8, 1);
-    augur::speculate(augur::draft::nothing{}, target, policy, augur::accept::exact{});
+    augur::speculate(augur::draft::no_draft{}, target, policy, augur::accept::exact{});
 }
 
 int main() {

@@ -1,6 +1,6 @@
 // Composed into a scheme, a judge that only says yes or no is told what it has to return.
 // expected-error {{`judge` has to return an augur::decision}}
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct yes_or_no {

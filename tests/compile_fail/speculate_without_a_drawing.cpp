@@ -1,6 +1,6 @@
 // A criterion for drawn tokens that does not say `drawing` would be drafted for by arg max.
 // expected-error {{it names no `drawing`.*add `using drawing = augur::draft::sampled`}}
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct for_drawn_tokens {

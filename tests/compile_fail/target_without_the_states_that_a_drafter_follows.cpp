@@ -2,11 +2,11 @@
 // expected-error {{this drafter follows the target's hidden states, but this target does not show them}}
 // expected-error {{HiddenStateModel}}
 #include "augur/accept/exact.hpp"
-#include "augur/decode/speculator.hpp"
+#include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
-struct on_states : augur::draft::nothing {
-    void follow(state_type&, const augur::prefix&, const auto&) const {}
+struct on_states : augur::draft::no_draft {
+    void on_commit(state_type&, const augur::prefix&, const auto&) const {}
 };
 
 int main() {

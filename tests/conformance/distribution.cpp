@@ -128,7 +128,9 @@ struct stratified {
         return i;
     }
     bool flip(double probability, draw_key key) { return inner.flip(probability, key); }
-    std::size_t race(const Weights auto& weights, std::size_t position) { return inner.race(weights, position); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
+        return inner.exponential_race(weights, position);
+    }
 };
 
 /// Remembers the names of the numbers that were asked for.
@@ -144,7 +146,9 @@ struct recorded {
         ++(*uses)[{key.position, key.round, key.why}];
         return inner.flip(probability, key);
     }
-    std::size_t race(const Weights auto& weights, std::size_t position) { return inner.race(weights, position); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
+        return inner.exponential_race(weights, position);
+    }
 };
 
 // The replacement of a rejected token was drawn with the noise that had drawn the token.
@@ -278,7 +282,7 @@ struct all_zeros {
         return i;
     }
     bool flip(double probability, draw_key) { return inclusive ? 0 <= probability : 0 < probability; }
-    std::size_t race(const Weights auto& weights, std::size_t) { return choose(weights, {}); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t) { return choose(weights, {}); }
     bool inclusive = false;
 };
 
@@ -347,7 +351,7 @@ struct beam {
         if (context.wants_more(0)) push(made, best.first, first);
         if (context.wants_more(1)) push(made, best_second, best.second);
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 
  private:
     static void push(proposal<point_mass>& made, token id, const distribution&) { made.push(id); }

@@ -65,7 +65,7 @@ struct misclaiming {
             before.push_back(id);
         }
     }
-    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
 };
 
 template <class Drawing, class Claim>

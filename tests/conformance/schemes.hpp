@@ -8,7 +8,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/draft_model.hpp>
-#include <augur/draft/nothing.hpp>
+#include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
@@ -89,7 +89,7 @@ void each_drafter(const M& model, const Visit& visit) {
 template <class Criterion, class M, class Visit>
 void each_scheme(const M& drafting, const M& target, const Visit& visit) {
     BOOST_TEST_CONTEXT("nothing") {
-        visit(speculate(draft::nothing{}, target, policy::fixed_length{0}, Criterion{}));
+        visit(speculate(draft::no_draft{}, target, policy::fixed_length{0}, Criterion{}));
     }
     each_drafter(drafting, [&](const auto& drafter) {
         each_policy<std::remove_cvref_t<decltype(drafter)>>(

@@ -21,7 +21,7 @@ struct confidence_cut {
             kept.push(drafted[i].id, *drafted[i].row);
         }
     }
-    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
 };
 
 /// The same cut by what the row says before anything is drawn from it: no further token where the largest is below it.

@@ -15,9 +15,9 @@ BOOST_AUTO_TEST_SUITE(conformance_trees)
 
 namespace {
 
-using played_llama = llama::device::device_model<backend::device::bfloat16, backend::device::played_system>;
+using emulated_llama = llama::device::device_model<backend::device::bfloat16, backend::device::emulated_system>;
 
-played_llama some_llama() {
+emulated_llama some_llama() {
     return {{}, testing::small_llama(io::tensor_type::bf16).load({.threads = 1})};
 }
 
@@ -28,7 +28,7 @@ std::vector<float> row_of(const scores& rows, std::size_t i) {
 }
 
 /// The rows of `more` after `before`, one by one.
-std::vector<float> row_after(const played_llama& model, std::vector<token> more) {
+std::vector<float> row_after(const emulated_llama& model, std::vector<token> more) {
     auto s = model.make_sequence();
     model.extend(s, before, 0);
     return testing::copied(model.extend(s, more, 1));

@@ -5,9 +5,9 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/decode/speculator.hpp>
+#include <augur/cascade/speculator.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
@@ -109,7 +109,7 @@ struct repeats {
         const auto known = context.prefix().tokens();
         while (context.wants_more(proposed.size())) proposed.push(known[known.size() - 5 + proposed.size()]);
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 };
 static_assert(Drafter<repeats>);
 
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(speculate(layer, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
     const auto headed = speculate(heads_at_hand{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(headed, greedy()) == 0u);
-    const draft::first_of several(draft::prompt_lookup(2), draft::ngram_store(repeating()), other);
+    const draft::fallback several(draft::prompt_lookup(2), draft::ngram_store(repeating()), other);
     BOOST_TEST(allocations_of(speculate(several, target, policy::cost_aware{}, accept::exact{}), greedy()) == 0u);
     auto penalised = greedy();
     penalised.penalties.presence = 0.5f;
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
     const rows_at_hand target(1), other(2);
     const layer_at_hand layer(2);
     const policy::fixed_length four{4};
-    const draft::first_of several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2), other);
+    const draft::fallback several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2), other);
     for (const transform::settings& sampling : samplings()) {
         BOOST_TEST(allocations_of(plain(target), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(repeats{}, target, four, accept::coupled{}), sampling) == 0u);

@@ -1,7 +1,7 @@
 #include "augur/decode/step.hpp"
 
 #include <augur/accept/exact.hpp>
-#include <augur/decode/speculator.hpp>
+#include <augur/cascade/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/trace.hpp>
 #include <boost/test/unit_test.hpp>

@@ -37,7 +37,7 @@ void check_draws(const auto& on_host, const auto& on_device, std::uint64_t seed)
     for (std::size_t position = 0; position < 20; ++position) {
         const augur::draw_key key{position, purpose::correction, position % 3};
         BOOST_TEST(device.choose(on_device, key) == host.choose(on_host, key));
-        BOOST_TEST(device.race(on_device, position) == host.race(on_host, position));
+        BOOST_TEST(device.exponential_race(on_device, position) == host.exponential_race(on_host, position));
         BOOST_TEST(device.flip(0.3, key) == host.flip(0.3, key));
     }
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(weights_on_the_host_go_to_the_host) {
     for (std::size_t position = 0; position < 50; ++position) {
         const augur::draw_key key{position, purpose::draft, 1};
         BOOST_TEST(device.choose(row.host, key) == host.choose(row.host, key));
-        BOOST_TEST(device.race(row.host, position) == host.race(row.host, position));
+        BOOST_TEST(device.exponential_race(row.host, position) == host.exponential_race(row.host, position));
         BOOST_TEST(host.choose(row.device, key) == host.choose(row.host, key));  // element by element, and slow
     }
 }

@@ -14,8 +14,8 @@
 #include "augur/backend/device/divergence.hpp"
 #include "augur/backend/device/pipeline.hpp"
 #include "augur/backend/device/residual.hpp"
-#include "augur/draft/drawing.hpp"
 #include "augur/testing/named_once.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/scores.hpp"
 #include "device/parity.hpp"
 

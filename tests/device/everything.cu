@@ -15,7 +15,8 @@
 namespace device = augur::backend::device;
 
 template <class Criterion, class Proposal>
-augur::verdict judge(const Criterion& criterion, const Proposal& proposed, const device::rows& rows, augur::prefix& before) {
+augur::verdict judge(const Criterion& criterion, const Proposal& proposed, const device::rows& rows,
+                     augur::prefix& before) {
     const device::pipeline transform(augur::transform::settings{}, 1000);
     const device::chooser chooser(1);
     return augur::accept::judge(criterion, proposed, rows, transform, before, chooser, 0);
@@ -29,7 +30,8 @@ std::size_t judge_by_all(const Proposal& proposed, const device::rows& rows, aug
            judge(augur::accept::coupled{}, proposed, rows, before).accepted +
            judge(augur::accept::fuzzy<augur::measure::kl>{0.4}, proposed, rows, before).accepted +
            judge(augur::accept::fuzzy<augur::measure::jensen_shannon>{0.4}, proposed, rows, before).accepted +
-           judge(augur::accept::rejection_then_fuzzy<augur::measure::total_variation>{0.4}, proposed, rows, before).accepted +
+           judge(augur::accept::rejection_then_fuzzy<augur::measure::total_variation>{0.4}, proposed, rows, before)
+               .accepted +
            judge(augur::accept::rejection_then_fuzzy<augur::measure::hellinger>{0.4}, proposed, rows, before).accepted;
 }
 

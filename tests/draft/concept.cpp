@@ -24,7 +24,7 @@ struct echo {
     void propose(state_type&, auto& context, proposal<point_mass>& out) const {
         while (context.wants_more(out.size())) out.push(context.prefix().tokens().back());
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 };
 
 static_assert(Drafter<echo> && !shows_rows<echo>);
@@ -36,20 +36,20 @@ struct without_follow {
     void propose(state_type&, auto&, proposal<point_mass>&) const {}
 };
 static_assert(MakesDraftState<without_follow> && FillsProposal<without_follow>);
-static_assert(!FollowsPrefix<without_follow> && !Drafter<without_follow>);
+static_assert(!HearsCommits<without_follow> && !Drafter<without_follow>);
 
 /// Says that its tokens were drawn from rows, and has none to show.
 struct wrong_claim : echo {
     using claim_type = distribution;
 };
-static_assert(MakesDraftState<wrong_claim> && FollowsPrefix<wrong_claim>);
+static_assert(MakesDraftState<wrong_claim> && HearsCommits<wrong_claim>);
 static_assert(!FillsProposal<wrong_claim> && !Drafter<wrong_claim>);
 
 struct without_claim {
     struct state_type {};
     state_type make_state() const;
     void propose(state_type&, auto&, proposal<point_mass>&) const {}
-    void follow(state_type&, const prefix&) const;
+    void on_commit(state_type&, const prefix&) const;
 };
 static_assert(!FillsProposal<without_claim> && !Drafter<without_claim>);
 
@@ -67,9 +67,9 @@ struct state_that_cannot_move : echo {
     using state_type = std::mutex;
     state_type make_state() const;
     void propose(state_type&, auto&, proposal<point_mass>&) const {}
-    void follow(state_type&, const prefix&) const;
+    void on_commit(state_type&, const prefix&) const;
 };
-static_assert(FillsProposal<state_that_cannot_move> && FollowsPrefix<state_that_cannot_move>);
+static_assert(FillsProposal<state_that_cannot_move> && HearsCommits<state_that_cannot_move>);
 static_assert(!MakesDraftState<state_that_cannot_move> && !Drafter<state_that_cannot_move>);
 
 const std::vector<token> prompt{1, 0};
@@ -85,15 +85,15 @@ struct follows_states {
         const auto& last = states.back();
         out.push(static_cast<token>(std::max_element(last.begin(), last.end()) - last.begin()));
     }
-    void follow(state_type& states, const prefix& committed, const auto& made) const {
+    void on_commit(state_type& states, const prefix& committed, const auto& made) const {
         BOOST_TEST_REQUIRE(made.first() == states.size());
         BOOST_TEST_REQUIRE(made.first() + made.size() < committed.size());
         for (std::size_t i = 0; i < made.size(); ++i) states.emplace_back(made[i].begin(), made[i].end());
     }
 };
 
-static_assert(Drafter<follows_states> && FollowsStates<follows_states> && !FollowsPrefix<follows_states>);
-static_assert(!FollowsStates<echo>);
+static_assert(Drafter<follows_states> && ReadsStates<follows_states> && !HearsCommits<follows_states>);
+static_assert(!ReadsStates<echo>);
 
 BOOST_AUTO_TEST_CASE(the_smallest_drafter_decodes) {
     // Token 0 is always followed by itself: nothing is rejected.

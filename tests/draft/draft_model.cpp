@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_rejected_leaves_no_trace, fixture) {
         const auto proposed = draft::propose(drafter, state, given);
         for (std::size_t i = 0; i < accepted; ++i) before.push(proposed.tokens()[i]);
         before.push(6);
-        drafter.follow(state, before);
+        drafter.on_commit(state, before);
         BOOST_TEST(state.tokens().size() <= before.size());
         auto again = context(five);
         const auto next = draft::propose(drafter, state, again);
@@ -120,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(a_shorter_context_ends_the_draft, fixture) {
     auto given = context(many);
     BOOST_TEST(draft::propose(drafter, state, given).size() == 3u);
     for (int i = 0; i < 4; ++i) before.push(0);
-    drafter.follow(state, before);
+    drafter.on_commit(state, before);
     auto beyond = context(many);
     BOOST_TEST(draft::propose(drafter, state, beyond).empty());
 }
@@ -181,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(one_row_per_drafted_token_and_one_that_ends_the_draft, f
     auto given = context(four);
     BOOST_TEST(draft::propose(drafter, state, given).size() == 4u);
     BOOST_TEST(rows == 4u);
-    drafter.follow(state, before);
+    drafter.on_commit(state, before);
     rows = 0;
     const while_uncertain looking{};
     auto watched = context(looking);

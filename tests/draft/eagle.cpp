@@ -21,8 +21,8 @@ using testing::fused_mock;
 using testing::hidden_state_mock;
 
 static_assert(Drafter<draft::eagle<const fused_mock&, draft::argmax>> &&
-              FollowsStates<draft::eagle<const fused_mock&, draft::argmax>>);
-static_assert(!FollowsPrefix<draft::eagle<const fused_mock&, draft::argmax>> &&
+              ReadsStates<draft::eagle<const fused_mock&, draft::argmax>>);
+static_assert(!HearsCommits<draft::eagle<const fused_mock&, draft::argmax>> &&
               shows_rows<draft::eagle<const fused_mock&, draft::argmax>>);
 
 /// A target of `vocabulary` tokens, whose hidden states are its logits, and a layer on them.

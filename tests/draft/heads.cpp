@@ -41,7 +41,7 @@ struct heads_mock {
 
 static_assert(DraftHeads<heads_mock>);
 static_assert(Drafter<draft::heads<const heads_mock&, draft::argmax>> &&
-              FollowsStates<draft::heads<const heads_mock&, draft::argmax>>);
+              ReadsStates<draft::heads<const heads_mock&, draft::argmax>>);
 static_assert(shows_rows<draft::heads<heads_mock, draft::argmax>>);
 
 template <class Scheme>
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 2u);
 }
 
-/// The target's states at some positions, as follow() is given them.
+/// The target's states at some positions, as on_commit() is given them.
 struct some_states {
     std::vector<std::vector<float>> rows;
     std::size_t from;
@@ -136,12 +136,12 @@ BOOST_AUTO_TEST_CASE(a_stale_state_drafts_nothing) {
     };
     const std::vector<float> row(5, 0.5f);
     BOOST_TEST(drafted_after(1) == 0u);  // nothing was followed yet
-    drafter.follow(state, prefix(), some_states{{row, row, row}, 0});
+    drafter.on_commit(state, prefix(), some_states{{row, row, row}, 0});
     BOOST_TEST(drafted_after(4) == 2u);
     for (const std::size_t tokens : {1u, 2u, 3u, 5u, 6u, 7u, 20u}) BOOST_TEST(drafted_after(tokens) == 0u, tokens);
-    drafter.follow(state, prefix(), some_states{{}, 3});  // nothing came
+    drafter.on_commit(state, prefix(), some_states{{}, 3});  // nothing came
     BOOST_TEST(drafted_after(4) == 2u);
-    drafter.follow(state, prefix(), some_states{{row, row}, 3});
+    drafter.on_commit(state, prefix(), some_states{{row, row}, 3});
     BOOST_TEST(drafted_after(6) == 2u);
     BOOST_TEST(drafted_after(4) == 0u);
 }

@@ -6,7 +6,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
@@ -18,7 +18,7 @@
 using namespace augur;
 using accept::rejection_sampling;
 using draft::draft_model;
-using draft::first_of;
+using draft::fallback;
 using draft::prompt_lookup;
 using policy::fixed_length;
 using testing::function_model;
@@ -76,26 +76,26 @@ BOOST_AUTO_TEST_CASE(layers_and_heads_too) {
         speculate(layer, states, two, accept::coupled{}));
     drafts_with<draft::eagle<const testing::fused_mock&, draft::argmax>>(
         speculate(draft::eagle(layer, draft::argmax{}), states, two, rejection_sampling{}));
-    drafts_with<first_of<prompt_lookup, draft::eagle<const testing::fused_mock&, draft::sampled>>>(
-        speculate(first_of(prompt_lookup(2), layer), states, two, rejection_sampling{}));
-    BOOST_TEST(promised(speculate(first_of(prompt_lookup(2), layer), states, two, rejection_sampling{})) == "");
+    drafts_with<fallback<prompt_lookup, draft::eagle<const testing::fused_mock&, draft::sampled>>>(
+        speculate(fallback(prompt_lookup(2), layer), states, two, rejection_sampling{}));
+    BOOST_TEST(promised(speculate(fallback(prompt_lookup(2), layer), states, two, rejection_sampling{})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(among_several_as_well) {
     using sampling = draft_model<const function_model&, draft::sampled>;
-    const auto named = first_of(prompt_lookup(2), small);
-    static_assert(std::is_same_v<decltype(named), const first_of<prompt_lookup, draft_model<const function_model&>>>);
-    static_assert(draft::Undrawn<first_of<prompt_lookup, draft_model<const function_model&>>>);
-    drafts_with<first_of<prompt_lookup, sampling>>(speculate(named, target, two, rejection_sampling{}));
-    drafts_with<first_of<prompt_lookup, sampling>>(
-        speculate(first_of(prompt_lookup(2), draft_model(small)), target, two, rejection_sampling{}));
-    drafts_with<first_of<prompt_lookup, first_of<prompt_lookup, sampling>>>(
-        speculate(first_of(prompt_lookup(3), named), target, two, rejection_sampling{}));
+    const auto named = fallback(prompt_lookup(2), small);
+    static_assert(std::is_same_v<decltype(named), const fallback<prompt_lookup, draft_model<const function_model&>>>);
+    static_assert(draft::Undrawn<fallback<prompt_lookup, draft_model<const function_model&>>>);
+    drafts_with<fallback<prompt_lookup, sampling>>(speculate(named, target, two, rejection_sampling{}));
+    drafts_with<fallback<prompt_lookup, sampling>>(
+        speculate(fallback(prompt_lookup(2), draft_model(small)), target, two, rejection_sampling{}));
+    drafts_with<fallback<prompt_lookup, fallback<prompt_lookup, sampling>>>(
+        speculate(fallback(prompt_lookup(3), named), target, two, rejection_sampling{}));
     for (const std::size_t n : {1u, 2u}) {
-        BOOST_TEST(promised(speculate(first_of(prompt_lookup(n), small), target, two, rejection_sampling{})) == "");
-        BOOST_TEST(promised(speculate(first_of(prompt_lookup(n), small), target, two, accept::block{})) == "");
-        BOOST_TEST(promised(speculate(first_of(prompt_lookup(n), small), target, two, accept::coupled{})) == "");
-        BOOST_TEST(promised(speculate(first_of(prompt_lookup(n), small), target, two, accept::exact{}), 0) == "");
+        BOOST_TEST(promised(speculate(fallback(prompt_lookup(n), small), target, two, rejection_sampling{})) == "");
+        BOOST_TEST(promised(speculate(fallback(prompt_lookup(n), small), target, two, accept::block{})) == "");
+        BOOST_TEST(promised(speculate(fallback(prompt_lookup(n), small), target, two, accept::coupled{})) == "");
+        BOOST_TEST(promised(speculate(fallback(prompt_lookup(n), small), target, two, accept::exact{}), 0) == "");
     }
 }
 
@@ -103,15 +103,15 @@ BOOST_AUTO_TEST_CASE(in_cascades_by_the_first_link) {
     const cascade::model_link by{two, rejection_sampling{}};
     const cascade::model_link raced{two, accept::coupled{}};
     using inner = draft_model<const function_model&, draft::shared_noise>;
-    const auto scheme = cascaded(first_of(prompt_lookup(2), draft_model(small)), raced, other, by, target);
+    const auto scheme = cascaded(fallback(prompt_lookup(2), draft_model(small)), raced, other, by, target);
     static_assert(
-        std::is_same_v<std::remove_cvref_t<decltype(scheme.drafter().inner())>, first_of<prompt_lookup, inner>>);
+        std::is_same_v<std::remove_cvref_t<decltype(scheme.drafter().inner())>, fallback<prompt_lookup, inner>>);
     BOOST_TEST(promised(scheme) == "");
 }
 
 BOOST_AUTO_TEST_CASE(schemes_among_several) {
     const auto inside = speculate(small, other, two, rejection_sampling{});
-    const auto scheme = speculate(first_of(prompt_lookup(2), inside), target, two, rejection_sampling{});
+    const auto scheme = speculate(fallback(prompt_lookup(2), inside), target, two, rejection_sampling{});
     BOOST_TEST(promised(scheme) == "");
 }
 
@@ -134,7 +134,7 @@ static_assert(Model<unique_model> && !std::copyable<unique_model>);
 
 BOOST_AUTO_TEST_CASE(what_is_given_away_is_kept_and_never_copied) {
     const auto alone = speculate(draft_model(unique_model{}), target, two, rejection_sampling{});
-    const auto several = speculate(first_of(prompt_lookup(2), unique_model{}), target, two, rejection_sampling{});
+    const auto several = speculate(fallback(prompt_lookup(2), unique_model{}), target, two, rejection_sampling{});
     const auto nested = speculate(speculate(unique_model{}, unique_model{}, two, rejection_sampling{}), target, two,
                                   rejection_sampling{});
     BOOST_TEST(promised(alone) == "");

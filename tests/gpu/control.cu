@@ -14,8 +14,8 @@ BOOST_AUTO_TEST_SUITE(gpu_control)
 namespace {
 
 namespace device = augur::backend::device;
-using device::cuda_system;
 using controlled::words;
+using device::cuda_system;
 
 /// Doubles numbers, says how many, and waits until it is told that this was seen.
 struct double_and_wait {

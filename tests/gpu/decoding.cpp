@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(rows_are_near_those_that_the_host_plays) {
     const auto c = testing::some_config(3, 192, 6, 2, 512, 700, 600);
     const auto w = testing::random_weights(c, 5);
     const auto gpu = llama::on_gpu(c, w, llama::gpu_number::binary16);
-    const llama::device::device_model<backend::device::binary16, backend::device::played_system> played({}, c, w);
+    const llama::device::device_model<backend::device::binary16, backend::device::emulated_system> played({}, c, w);
     const auto text = some_prompt(300, c.vocabulary, 1);
     auto a = gpu.make_sequence();
     auto b = played.make_sequence();

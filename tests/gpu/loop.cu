@@ -3,8 +3,8 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/backend/device/cuda_system.hpp>
-#include <augur/backend/device/generate.hpp>
-#include <augur/backend/device/loop.hpp>
+#include <augur/decode/device/generate.hpp>
+#include <augur/decode/device/loop.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/llama/device/resident.hpp>

@@ -1,5 +1,5 @@
 // Models with a byte-level and a SentencePiece vocabulary hand each other text.
-#include <augur/cascade/bridged_switching.hpp>
+#include <augur/decode/bridged_switching.hpp>
 #include <augur/io/text_codec.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <augur/policy/rolling_entropy.hpp>

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(blocks_need_no_alignment) {
 BOOST_AUTO_TEST_CASE(every_half_is_the_number_it_denotes) {
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
         const auto half = static_cast<std::uint16_t>(bits);
-        BOOST_TEST_REQUIRE(same_bits_or_both_nan(half_to_float(half), half_by_definition(half)), bits);
+        BOOST_TEST_REQUIRE(same_bits_or_both_nan(augur::detail::half_to_float(half), half_by_definition(half)), bits);
     }
 }
 

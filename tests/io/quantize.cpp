@@ -51,19 +51,19 @@ BOOST_AUTO_TEST_CASE(every_format_is_bit_exact_with_the_gguf_package) {
 
 BOOST_AUTO_TEST_CASE(halves_round_to_nearest_even_and_keep_what_is_no_number) {
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-        const float value = half_to_float(static_cast<std::uint16_t>(bits));
-        if (value == value) BOOST_TEST(float_to_half(value) == bits);
+        const float value = augur::detail::half_to_float(static_cast<std::uint16_t>(bits));
+        if (value == value) BOOST_TEST(augur::detail::float_to_half(value) == bits);
     }
-    BOOST_TEST(float_to_half(1.0f + 0x1p-11f) == 0x3c00);
-    BOOST_TEST(float_to_half(1.0f + 3 * 0x1p-11f) == 0x3c02);
-    BOOST_TEST(float_to_half(65519.0f) == 0x7bff);
-    BOOST_TEST(float_to_half(-65520.0f) == 0xfc00);
-    BOOST_TEST(float_to_half(0x1p-25f) == 0);
-    BOOST_TEST(float_to_half(0x1.8p-25f) == 1);
-    BOOST_TEST((float_to_half(std::numeric_limits<float>::quiet_NaN()) & 0x7fff) > 0x7c00);
-    BOOST_TEST(float_to_bfloat16(1.0f + 0x1p-8f) == 0x3f80);
-    BOOST_TEST(float_to_bfloat16(1.0f + 3 * 0x1p-8f) == 0x3f82);
-    BOOST_TEST((float_to_bfloat16(std::numeric_limits<float>::quiet_NaN()) & 0x7fff) > 0x7f80);
+    BOOST_TEST(augur::detail::float_to_half(1.0f + 0x1p-11f) == 0x3c00);
+    BOOST_TEST(augur::detail::float_to_half(1.0f + 3 * 0x1p-11f) == 0x3c02);
+    BOOST_TEST(augur::detail::float_to_half(65519.0f) == 0x7bff);
+    BOOST_TEST(augur::detail::float_to_half(-65520.0f) == 0xfc00);
+    BOOST_TEST(augur::detail::float_to_half(0x1p-25f) == 0);
+    BOOST_TEST(augur::detail::float_to_half(0x1.8p-25f) == 1);
+    BOOST_TEST((augur::detail::float_to_half(std::numeric_limits<float>::quiet_NaN()) & 0x7fff) > 0x7c00);
+    BOOST_TEST(augur::detail::float_to_bfloat16(1.0f + 0x1p-8f) == 0x3f80);
+    BOOST_TEST(augur::detail::float_to_bfloat16(1.0f + 3 * 0x1p-8f) == 0x3f82);
+    BOOST_TEST((augur::detail::float_to_bfloat16(std::numeric_limits<float>::quiet_NaN()) & 0x7fff) > 0x7f80);
 }
 
 BOOST_AUTO_TEST_CASE(five_bits_fit_eight_exactly) {

@@ -3,7 +3,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(the_text_is_untouched_whoever_drafts) {
     };
     drafted_by(draft::prompt_lookup(1, 4));
     drafted_by(other);
-    drafted_by(draft::first_of(draft::prompt_lookup(2, 4), draft::draft_model(testing::noisy_model(target, 0.3))));
+    drafted_by(draft::fallback(draft::prompt_lookup(2, 4), draft::draft_model(testing::noisy_model(target, 0.3))));
 }
 
 BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {

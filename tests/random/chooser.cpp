@@ -20,7 +20,7 @@ using augur::random::philox_chooser;
 
 namespace {
 
-constexpr purpose purposes[] = {purpose::race, purpose::draft, purpose::accept, purpose::correction};
+constexpr purpose purposes[] = {purpose::exponential_race, purpose::draft, purpose::accept, purpose::correction};
 
 std::vector<float> random_weights(std::mt19937& random, std::size_t size) {
     std::gamma_distribution<float> gamma(0.3f);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_weight_is_never_chosen) {
         for (std::size_t round = 0; round < 3; ++round) {
             BOOST_TEST(weights[chooser.choose(weights, {position, purpose::draft, round})] > 0);
         }
-        BOOST_TEST(weights[chooser.race(weights, position)] > 0);
+        BOOST_TEST(weights[chooser.exponential_race(weights, position)] > 0);
     }
 }
 
@@ -96,8 +96,8 @@ BOOST_AUTO_TEST_CASE(the_only_weight_is_always_chosen) {
         const auto one = distribution::weighted(weights);
         for (std::size_t position = 0; position < 50; ++position) {
             BOOST_TEST(chooser.choose(one, {position, purpose::correction, 0}) == at);
-            BOOST_TEST(chooser.race(one, position) == at);
-            BOOST_TEST(chooser.race(distribution::point(static_cast<int>(at), 9), position) == at);
+            BOOST_TEST(chooser.exponential_race(one, position) == at);
+            BOOST_TEST(chooser.exponential_race(distribution::point(static_cast<int>(at), 9), position) == at);
         }
     }
 }
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(equal_arguments_give_equal_answers_whatever_was_drawn_betwe
     std::vector<std::size_t> forwards;
     for (std::size_t position = 0; position < 300; ++position) {
         forwards.push_back(chooser.choose(weights, {position, purpose::draft, 7}));
-        forwards.push_back(chooser.race(weights, position));
+        forwards.push_back(chooser.exponential_race(weights, position));
     }
     for (std::size_t position = 300; position-- > 0;) {
-        BOOST_TEST(twin.race(weights, position) == forwards[2 * position + 1]);
+        BOOST_TEST(twin.exponential_race(weights, position) == forwards[2 * position + 1]);
         BOOST_TEST(twin.choose(weights, {position, purpose::draft, 7}) == forwards[2 * position]);
     }
 }
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(choices_have_the_frequencies_of_their_weights) {
         std::vector<std::size_t> raced(size);
         for (std::size_t position = 0; position < draws; ++position) {
             ++chosen[chooser.choose(weights, {position, purpose::draft, 1})];
-            ++raced[chooser.race(weights, position)];
+            ++raced[chooser.exponential_race(weights, position)];
         }
         BOOST_TEST(excess(chosen, weights, draws) < 4.5, "choose, " << size << " weights");
         BOOST_TEST(excess(raced, weights, draws) < 4.5, "race, " << size << " weights");
@@ -201,10 +201,12 @@ BOOST_AUTO_TEST_CASE(keys_that_differ_anywhere_are_independent) {
         BOOST_TEST(independent(base, draw(seed, 0, purpose::draft, 0)));
     }
     const auto race = [&](std::size_t shift) {
-        return [&weights, shift](std::size_t position) { return philox_chooser(1).race(weights, position + shift); };
+        return [&weights, shift](std::size_t position) {
+            return philox_chooser(1).exponential_race(weights, position + shift);
+        };
     };
-    BOOST_TEST(independent(base, race(0)));
-    BOOST_TEST(independent(race(0), race(1)));
+    BOOST_TEST(independent(base, exponential_race(0)));
+    BOOST_TEST(independent(exponential_race(0), exponential_race(1)));
 }
 
 BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
@@ -216,11 +218,11 @@ BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
         }
         const auto row = distribution::weighted(weights);
         const std::uint64_t seed = (std::uint64_t{random()} << 32) | random();
-        BOOST_TEST(philox_chooser(seed).race(row, position) == naive_race(row, seed, position));
+        BOOST_TEST(philox_chooser(seed).exponential_race(row, position) == naive_race(row, seed, position));
     }
     for (std::size_t position = 0; position < 20; ++position) {  // as large and as flat as rows get: each clock is late
         const auto flat = distribution::weighted(std::vector<float>(100000, 1e-5f));
-        BOOST_TEST(philox_chooser(7).race(flat, position) == naive_race(flat, 7, position));
+        BOOST_TEST(philox_chooser(7).exponential_race(flat, position) == naive_race(flat, 7, position));
     }
 }
 
@@ -233,7 +235,8 @@ BOOST_AUTO_TEST_CASE(a_race_does_not_see_the_scale_of_its_weights) {
         for (const float scale : {0x1p-60f, 0.3f, 3.0f, 0x1p60f}) {
             auto scaled = weights;
             for (float& weight : scaled) weight *= scale;
-            BOOST_TEST(chooser.race(distribution::weighted(scaled), position) == chooser.race(row, position));
+            BOOST_TEST(chooser.exponential_race(distribution::weighted(scaled), position) ==
+                       chooser.exponential_race(row, position));
         }
     }
 }
@@ -252,7 +255,7 @@ BOOST_AUTO_TEST_CASE(close_weights_agree_as_often_as_shared_exponential_clocks_p
         std::size_t agreed = 0;
         for (std::size_t position = 0; position < draws; ++position) {
             const philox_chooser chooser(9);
-            agreed += chooser.race(a, position) == chooser.race(b, position);
+            agreed += chooser.exponential_race(a, position) == chooser.exponential_race(b, position);
         }
         const double d = total_variation(a, b);
         const double promised = (1 - d) / (1 + d);
@@ -274,10 +277,10 @@ BOOST_AUTO_TEST_CASE(weights_of_any_size_are_drawn_from) {
     for (std::size_t position = 0; position < 1000; ++position) {
         const draw_key key{position, purpose::draft, 0};
         BOOST_TEST(chooser.choose(mixed, key) == 500u);
-        BOOST_TEST(chooser.race(mixed, position) == 500u);
+        BOOST_TEST(chooser.exponential_race(mixed, position) == 500u);
         BOOST_TEST(chooser.choose(tiny, key) == chooser.choose(huge, key));
-        BOOST_TEST(chooser.race(tiny, position) == chooser.race(huge, position));
-        ++blocks[chooser.race(tiny, position) / 100];
+        BOOST_TEST(chooser.exponential_race(tiny, position) == chooser.exponential_race(huge, position));
+        ++blocks[chooser.exponential_race(tiny, position) / 100];
     }
     for (std::size_t block = 0; block < 10; ++block) BOOST_TEST(blocks[block] > 50u);
 }
@@ -300,9 +303,9 @@ BOOST_AUTO_TEST_CASE(bound_to_a_position_the_answers_are_the_same) {
             BOOST_TEST(draws.choose(weights, why) == chooser.choose(weights, {position, why, 3}));
             BOOST_TEST(draws.flip(0.4, why) == chooser.flip(0.4, {position, why, 3}));
         }
-        BOOST_TEST(draws.race(weights) == chooser.race(weights, position));
-        BOOST_TEST(draws.race(any_weights{weights}) == chooser.race(weights, position));
-        BOOST_TEST(draws.race(distribution::point(5, 30)) == 5u);
+        BOOST_TEST(draws.exponential_race(weights) == chooser.exponential_race(weights, position));
+        BOOST_TEST(draws.exponential_race(any_weights{weights}) == chooser.exponential_race(weights, position));
+        BOOST_TEST(draws.exponential_race(distribution::point(5, 30)) == 5u);
     }
 }
 

@@ -14,8 +14,8 @@ BOOST_AUTO_TEST_CASE(every_level_has_numbers_of_its_own_and_shares_the_races) {
     const auto row = distribution::weighted({3, 2, 4, 1, 5});
     std::size_t outer_agrees = 0, inner_agrees = 0;
     for (std::size_t position = 0; position < 200; ++position) {
-        BOOST_TEST(inner.race(row, position) == outer.race(row, position));
-        BOOST_TEST(innermost.race(row, position) == outer.race(row, position));
+        BOOST_TEST(inner.exponential_race(row, position) == outer.exponential_race(row, position));
+        BOOST_TEST(innermost.exponential_race(row, position) == outer.exponential_race(row, position));
         const draw_key key{position, purpose::draft, 3};
         const bool flipped = inner.flip(0.5, key);
         outer_agrees += outer.flip(0.5, key) == flipped ? 1 : 0;
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(rounds_of_many_levels_do_not_wrap) {
     const auto words = [](std::size_t round, purpose why) { return random::counter_of({7, why, round}, 0); };
     BOOST_TEST((words(3, purpose::draft) != words(3 + far, purpose::draft)));
     BOOST_TEST((words(3, purpose::draft) != words(3 + 2 * far, purpose::draft)));
-    BOOST_TEST((words(far, purpose::race) != words(0, purpose::draft)));
+    BOOST_TEST((words(far, purpose::exponential_race) != words(0, purpose::draft)));
     BOOST_TEST((words(3, purpose::draft) == random::philox_counter{0, 1, 7, 3}));  // as before where they are few
 }
 

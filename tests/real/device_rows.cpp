@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(rows_are_near_the_hosts_and_so_are_choices) {
     const auto exact = load(llama::weight_format::f32);
     const auto expected = rows_of(exact, text);
     const auto check = [&]<class Element>(llama::weight_format format) {
-        const llama::device::device_model<Element, backend::device::played_system> device({}, exact);
+        const llama::device::device_model<Element, backend::device::emulated_system> device({}, exact);
         const auto got = rows_of(device, text);
         const double far = farthest(got, expected), of_host = farthest(rows_of(load(format), text), expected);
         BOOST_TEST_MESSAGE("largest difference of a logit: device " << far << ", host " << of_host);

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(names_and_questions_print) {
     BOOST_TEST(printed(testing::described_key{nested}) == "position 1, purpose correction of level 2, round 64");
     BOOST_TEST(printed(asked_name::choice(name, 5)) == "choose among 5 weights");
     BOOST_TEST(printed(asked_name::coin(name, 0.25)) == "flip(0.25)");
-    BOOST_TEST(printed(asked_name::race(2, 5)) == "race among 5 weights");
+    BOOST_TEST(printed(asked_name::exponential_race(2, 5)) == "race among 5 weights");
 }
 
 BOOST_AUTO_TEST_CASE(equal_names_are_one_number_whatever_the_question) {
@@ -43,11 +43,11 @@ BOOST_AUTO_TEST_CASE(names_that_the_generator_cannot_distinguish_are_one) {
 }
 
 BOOST_AUTO_TEST_CASE(only_races_share_a_number_on_purpose) {
-    const auto race = asked_name::race(7, 3);
-    BOOST_TEST(!race.shares_number_with(asked_name::race(7, 3)));
-    BOOST_TEST(race.shares_number_with(asked_name::choice({7, purpose::race, 0}, 3)));
-    BOOST_TEST(asked_name::choice({7, purpose::race, 0}, 3).shares_number_with(race));
-    BOOST_TEST(!race.shares_number_with(asked_name::choice({8, purpose::race, 0}, 3)));
+    const auto race = asked_name::exponential_race(7, 3);
+    BOOST_TEST(!race.shares_number_with(asked_name::exponential_race(7, 3)));
+    BOOST_TEST(race.shares_number_with(asked_name::choice({7, purpose::exponential_race, 0}, 3)));
+    BOOST_TEST(asked_name::choice({7, purpose::exponential_race, 0}, 3).shares_number_with(race));
+    BOOST_TEST(!race.shares_number_with(asked_name::choice({8, purpose::exponential_race, 0}, 3)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

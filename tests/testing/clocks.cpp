@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(the_production_noise_has_this_law) {
     std::map<winners, double> counted;
     for (std::size_t at = 0; at < positions; ++at) {
         winners won;
-        for (const distribution& row : raced) won.push_back(chooser.race(row, at));
+        for (const distribution& row : raced) won.push_back(chooser.exponential_race(row, at));
         counted[won] += 1.0 / positions;
     }
     const auto law = winners_of(raced);

@@ -1,7 +1,7 @@
 #include "augur/testing/drafter_laws.hpp"
 
 #include <augur/draft/draft_model.hpp>
-#include <augur/draft/nothing.hpp>
+#include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -33,7 +33,7 @@ struct follows_states {
         const auto next = std::max_element(state.last.begin(), state.last.end()) - state.last.begin();
         while (context.wants_more(proposed.size())) proposed.push(static_cast<token>(next));
     }
-    void follow(state_type& state, const prefix&, const auto& states) const {
+    void on_commit(state_type& state, const prefix&, const auto& states) const {
         const logit_row last = states[Wrong ? 0 : states.size() - 1];
         state.last.assign(last.begin(), last.end());
         state.tokens = states.first() + states.size();
@@ -48,7 +48,7 @@ void keeps(std::size_t laws, const Arguments&... arguments) {
 }
 
 BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
-    keeps(4, draft::nothing{}, std::size_t{3});
+    keeps(4, draft::no_draft{}, std::size_t{3});
     keeps(5, draft::prompt_lookup(1, 3), std::size_t{3});
     keeps(5, draft::prompt_lookup(2, 2), std::size_t{2});
     keeps(7, sampling(model));
@@ -76,7 +76,7 @@ struct wrong_drafter {
     void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
         out = error(draft::propose(inner, state, context), context);
     }
-    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
 };
 template <class Inner, class Wrong>
 wrong_drafter(Inner, Wrong) -> wrong_drafter<Inner, Wrong>;
@@ -91,7 +91,7 @@ struct remembers_rejected {
         proposed.push(state.empty() ? 0 : state.back());
         state.push_back(1);
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 };
 
 /// Says that it shows its rows, and does not.

@@ -133,14 +133,14 @@ BOOST_AUTO_TEST_CASE(a_choice_and_a_coin_of_one_name_are_one_number) {
 
 BOOST_AUTO_TEST_CASE(the_noise_of_a_race_is_no_coin) {
     const auto row = distribution::weighted({1, 2, 1});
-    const draw_key noise{4, purpose::race, 0};
+    const draw_key noise{4, purpose::exponential_race, 0};
     const auto flips_first = [&](testing::enumerating_chooser chooser) {
         chooser.flip(0.5, noise);
-        chooser.race(row, 4);
+        chooser.exponential_race(row, 4);
         return std::vector<token>{};
     };
     const auto races_first = [&](testing::enumerating_chooser chooser) {
-        chooser.race(row, 4);
+        chooser.exponential_race(row, 4);
         chooser.choose(row, noise);
         return std::vector<token>{};
     };
@@ -153,10 +153,10 @@ BOOST_AUTO_TEST_CASE(races_at_one_position_share_their_noise) {
     const auto row = distribution::weighted({1, 2, 1});
     const auto other = distribution::weighted({2, 1, 1});
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
-        const auto a = static_cast<token>(chooser.race(row, 4));
-        const auto b = static_cast<token>(chooser.race(other, 4));
-        const auto c = static_cast<token>(chooser.race(row, 5));
-        const auto again = static_cast<token>(chooser.race(row, 4));
+        const auto a = static_cast<token>(chooser.exponential_race(row, 4));
+        const auto b = static_cast<token>(chooser.exponential_race(other, 4));
+        const auto c = static_cast<token>(chooser.exponential_race(row, 5));
+        const auto again = static_cast<token>(chooser.exponential_race(row, 4));
         BOOST_TEST(a == again);
         return std::vector<token>{a, b, c};
     });
@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(races_at_one_position_share_their_noise) {
         BOOST_TEST(std::abs(third - row.probability(a)) < exactly);
     }
     BOOST_CHECK_THROW(testing::enumerate([&](testing::enumerating_chooser chooser) {
-                          chooser.race(row, 0);
-                          chooser.race(distribution::weighted({1, 1}), 0);
+                          chooser.exponential_race(row, 0);
+                          chooser.exponential_race(distribution::weighted({1, 1}), 0);
                           return std::vector<token>{};
                       }),
                       error);
@@ -201,7 +201,7 @@ struct value_cut {
             kept.push(proposed[i].id, *proposed[i].row);
         }
     }
-    void follow(state_type& state, const prefix& committed) const { inner.follow(state, committed); }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
 };
 
 BOOST_AUTO_TEST_CASE(a_cut_by_the_drafted_value_is_caught_with_the_published_figures) {

@@ -5,7 +5,7 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/cascade/cascade.hpp>
-#include <augur/draft/first_of.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(drafts_that_are_point_masses) {
 
 BOOST_AUTO_TEST_CASE(several_drafters_in_turn) {
     using sampling = draft::draft_model<const testing::function_model&, draft::sampled>;
-    agrees(speculate(draft::first_of(draft::prompt_lookup(2), sampling(drafter)), target, two,
+    agrees(speculate(draft::fallback(draft::prompt_lookup(2), sampling(drafter)), target, two,
                      accept::rejection_sampling{}));
 }
 
@@ -132,7 +132,9 @@ struct renamed {
     std::shared_ptr<std::size_t> questions = std::make_shared<std::size_t>(0);
     std::size_t choose(const Weights auto& weights, draw_key key) { return inner.choose(weights, another(key)); }
     bool flip(double probability, draw_key key) { return inner.flip(probability, another(key)); }
-    std::size_t race(const Weights auto& weights, std::size_t position) { return inner.race(weights, position); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
+        return inner.exponential_race(weights, position);
+    }
     draw_key another(draw_key key) const { return {key.position, key.why, 1000 * key.round + (*questions)++}; }
 };
 

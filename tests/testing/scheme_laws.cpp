@@ -106,7 +106,7 @@ struct stale : draft::prompt_lookup {
         if (state.empty()) state.assign(context.prefix().tokens().begin(), context.prefix().tokens().end());
         for (std::size_t i = 0; i < state.size() && context.wants_more(i); ++i) proposed.push(state[i]);
     }
-    void follow(state_type&, const prefix&) const {}
+    void on_commit(state_type&, const prefix&) const {}
 };
 
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_scheme) {

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_transform) {
     all.breaks(transform_laws(standardises{}), "no NaN and no +infinity comes in");
     all.breaks(transform_laws(lifts{}), "removed tokens stay removed");
     all.breaks(transform_laws(carries_over{}), "equal rows and prefixes, equal results");
-    all.breaks(transform_laws(forgets_nothing{}), "suppositions leave no trace");
+    all.breaks(transform_laws(forgets_nothing{}), "speculative tokens leave no trace");
     all.breaks(transform_laws(on_by_default{}), "the default is off");
 }
 

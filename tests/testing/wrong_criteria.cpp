@@ -189,7 +189,8 @@ struct races_for_the_correction : rejection_sampling {
     decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
         const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
         if (draws.flip(std::min(1.0, ratio), purpose::accept)) return decision::accept();
-        return decision::replace_with(static_cast<token>(draws.race(residual_weights<distribution>(row, drafted))));
+        return decision::replace_with(
+            static_cast<token>(draws.exponential_race(residual_weights<distribution>(row, drafted))));
     }
 };
 
@@ -207,7 +208,9 @@ struct one_noise {
     testing::enumerating_chooser inner;
     std::size_t choose(const Weights auto& weights, draw_key key) { return inner.choose(weights, key); }
     bool flip(double probability, draw_key key) { return inner.flip(probability, key); }
-    std::size_t race(const Weights auto& weights, std::size_t) { return inner.race(weights, 0); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t) {
+        return inner.exponential_race(weights, 0);
+    }
 };
 
 BOOST_AUTO_TEST_CASE(one_noise_for_all_positions) {

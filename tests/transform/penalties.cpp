@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_supposed_token_counts_while_it_is_supposed) {
     const std::vector<float> plain = {2, 4, -4};
     BOOST_TEST(rows::after(chosen, row, before) == plain, boost::test_tools::per_element());
     {
-        augur::supposition drafted(before);
+        augur::speculative_suffix drafted(before);
         drafted.push(2);
         drafted.push(2);
         const std::vector<float> twice = {2, 4, -9};

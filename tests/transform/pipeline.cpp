@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(history_is_that_of_the_position) {
     const auto row = rows::normal(random, 4);
     const distribution plain = transform(row, before);
     {
-        augur::supposition drafted(before);
+        augur::speculative_suffix drafted(before);
         prefix rebuilt(prompt);
         for (const token t : {0, 2, 0, 0, 1}) {
             drafted.push(t);

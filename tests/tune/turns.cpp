@@ -1,7 +1,7 @@
 #include "augur/tune/turns.hpp"
 
-#include <augur/cascade/switching.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/decode/switching.hpp>
 #include <augur/policy/rolling_entropy.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>

@@ -10,7 +10,7 @@
 #include <vector>
 
 using augur::prefix;
-using augur::supposition;
+using augur::speculative_suffix;
 using augur::token;
 
 namespace {
@@ -82,18 +82,18 @@ BOOST_AUTO_TEST_CASE(a_supposition_leaves_no_trace) {
     prefix made(prompt);
     made.push(3);
     {
-        supposition outer(made);
+        speculative_suffix outer(made);
         outer.push(1);
         outer.push(9);
         {
-            supposition inner(made);
+            speculative_suffix inner(made);
             inner.push(9);
             check_is(made, {1, 2, 1, 3, 1, 9, 9}, 3);
         }
         check_is(made, {1, 2, 1, 3, 1, 9}, 3);
     }
     check_is(made, {1, 2, 1, 3}, 3);
-    { const supposition unused(made); }
+    { const speculative_suffix unused(made); }
     check_is(made, {1, 2, 1, 3}, 3);
 }
 
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(nor_when_an_exception_passes) {
     const std::vector<token> prompt = {1};
     prefix made(prompt);
     const auto drafting = [&] {
-        supposition drafted(made);
+        speculative_suffix drafted(made);
         drafted.push(1);
         drafted.push(2);
         throw std::runtime_error("the drafter failed");
@@ -110,6 +110,6 @@ BOOST_AUTO_TEST_CASE(nor_when_an_exception_passes) {
     check_is(made, {1}, 1);
 }
 
-static_assert(!std::is_copy_constructible_v<supposition> && !std::is_copy_assignable_v<supposition>);
+static_assert(!std::is_copy_constructible_v<speculative_suffix> && !std::is_copy_assignable_v<speculative_suffix>);
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/verdict.hpp"
 
@@ -51,7 +51,7 @@ struct block {
 
     token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
 
-    /// The row that the token which stands was drawn from (draft/stage.hpp): always the target's, given those before it.
+    /// The row that the token which stands was drawn from (cascade/stage.hpp): always the target's, given those before it.
     template <class Claim>
     const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
         return target;

@@ -57,9 +57,9 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 /// Judges one drafted token against the target's row; or, with judge_block in place of judge, a whole chain.
 /// Define: `guarantee`; judge(const distribution& target, const drafted_token<Claim>&, draws&) const -> decision, for the
 ///         claims it understands (point_mass, distribution, or both); draw(const distribution& target, draws&) const -> token.
-///         Optional: `drawing`, how a draft model should pick tokens for it (draft/drawing.hpp; default argmax);
+///         Optional: `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
-///         for links inside a cascade `drawn_from` or `certain` (draft/stage.hpp).
+///         for links inside a cascade `drawn_from` or `certain` (cascade/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
 ///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.

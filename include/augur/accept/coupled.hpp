@@ -3,7 +3,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur::accept {
 
@@ -28,7 +28,7 @@ struct coupled {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
-        return static_cast<token>(draws.race(target));
+        return static_cast<token>(draws.exponential_race(target));
     }
 };
 

@@ -3,8 +3,8 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/draft/drawing.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::accept {

@@ -3,8 +3,8 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/draft/drawing.hpp"
 #include "augur/measure/divergence.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::accept {
@@ -43,7 +43,7 @@ class fuzzy {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the token which stands was drawn from (draft/stage.hpp): beyond the threshold the target's, within it the
+    /// The row that the token which stands was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it the
     /// draft's; and where the target excludes some of that, the target's for that part.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
                                    distribution& mixed) const {

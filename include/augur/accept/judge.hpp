@@ -29,7 +29,7 @@ using target_rows = std::vector<typename Transform::distribution_type>;
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
 verdict judge_each(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
                    prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets) {
-    supposition supposed(before);
+    speculative_suffix speculative(before);
     verdict decided{.drafted = proposed.size()};
     if (targets.empty()) targets.emplace_back();
     auto& target = targets.front();
@@ -48,7 +48,7 @@ verdict judge_each(const Criterion& criterion, const Proposal& proposed, const R
             break;
         }
         ++decided.accepted;
-        supposed.push(drafted.id);
+        speculative.push(drafted.id);
     }
     return decided;
 }
@@ -59,13 +59,13 @@ verdict judge_whole(const Criterion& criterion, const Proposal& proposed, const 
                     prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets) {
     using distribution = typename Transform::distribution_type;
     const std::size_t first = before.size();
-    supposition supposed(before);
+    speculative_suffix speculative(before);
     if (targets.size() <= proposed.size()) targets.resize(proposed.size() + 1);
     std::size_t possible = 0;
     while (possible <= proposed.size()) {
         transform.apply(rows[possible], before, targets[possible]);
         if (targets[possible].empty()) break;
-        if (possible < proposed.size()) supposed.push(proposed.tokens()[possible]);
+        if (possible < proposed.size()) speculative.push(proposed.tokens()[possible]);
         ++possible;
     }
     const auto draws = [&](std::size_t i) { return position_draws(chooser, first + i, round); };

@@ -9,7 +9,7 @@
 #include "augur/accept/concept.hpp"
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur::accept {
 
@@ -117,7 +117,7 @@ struct rejection_sampling {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the token which stands was drawn from (draft/stage.hpp): always the target's.
+    /// The row that the token which stands was drawn from (cascade/stage.hpp): always the target's.
     template <class Claim>
     const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
         return target;

@@ -10,15 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "augur/decode/session.hpp"
-#include "augur/detail/held.hpp"
-#include "augur/detail/utf8.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/utf8.hpp"
 
 namespace augur::cascade {
 
@@ -38,10 +37,11 @@ concept TextCodec = requires(const C& codec, std::string_view bytes, token t) {
 template <class HeldModel, class HeldCodec>
 class speaker {
  public:
-    using model_type = typename detail::held<HeldModel>::type;
-    static_assert(Model<model_type> && TextCodec<typename detail::held<HeldCodec>::type>);
+    using model_type = typename detail::value_or_reference<HeldModel>::type;
+    static_assert(Model<model_type> && TextCodec<typename detail::value_or_reference<HeldCodec>::type>);
 
-    speaker(detail::held<HeldModel> model, detail::held<HeldCodec> codec, std::span<const token> end_tokens)
+    speaker(detail::value_or_reference<HeldModel> model, detail::value_or_reference<HeldCodec> codec,
+            std::span<const token> end_tokens)
         : model_(std::move(model)), codec_(std::move(codec)), end_tokens_(end_tokens.begin(), end_tokens.end()) {
         for (token t : end_tokens_) {
             if (!has(t)) {
@@ -56,8 +56,8 @@ class speaker {
     bool ends(token t) const { return std::find(end_tokens_.begin(), end_tokens_.end(), t) != end_tokens_.end(); }
 
  private:
-    detail::held<HeldModel> model_;
-    detail::held<HeldCodec> codec_;
+    detail::value_or_reference<HeldModel> model_;
+    detail::value_or_reference<HeldCodec> codec_;
     std::vector<token> end_tokens_;
 };
 
@@ -81,7 +81,7 @@ template <class Speaker>
 struct voice {
     voice(const Speaker& speaker, const opening& from)
         : who(&speaker),
-          own(decode::checked_prompt(from.prompt, speaker.model().vocabulary_size(), speaker.model().context_length())),
+          own(checked_prompt(from.prompt, speaker.model().vocabulary_size(), speaker.model().context_length())),
           cache(speaker.model()),
           transform(from.sampling, speaker.model().vocabulary_size()) {}
 
@@ -153,8 +153,8 @@ namespace augur {
 /// to, rvalues are kept.
 template <class M, cascade::TextCodec C>
 auto spoken(M&& model, C&& codec, std::span<const token> end_tokens = {}) {
-    return cascade::speaker<M, C>(detail::held<M>(std::forward<M>(model)), detail::held<C>(std::forward<C>(codec)),
-                                  end_tokens);
+    return cascade::speaker<M, C>(detail::value_or_reference<M>(std::forward<M>(model)),
+                                  detail::value_or_reference<C>(std::forward<C>(codec)), end_tokens);
 }
 
 }  // namespace augur

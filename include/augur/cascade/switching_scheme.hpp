@@ -5,15 +5,18 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
-#include "augur/detail/distinct.hpp"
-#include "augur/detail/held.hpp"
+#include "augur/cascade/distinct.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
+#include "augur/types/statistics.hpp"
 
 namespace augur::cascade {
 
@@ -45,12 +48,12 @@ struct switching_options {
 template <SwitchingPolicy Policy, class... Held>
 class switching_scheme {
     static_assert(sizeof...(Held) >= 2, "augur::switching: name two models or more, cheapest first, then the policy");
-    static_assert((Model<typename detail::held<Held>::type> && ...));
+    static_assert((Model<typename detail::value_or_reference<Held>::type> && ...));
 
  public:
     using policy_type = Policy;
-    using models_type = std::tuple<detail::held<Held>...>;
-    using caches_type = std::tuple<model::cached_sequence<typename detail::held<Held>::type>...>;
+    using models_type = std::tuple<detail::value_or_reference<Held>...>;
+    using caches_type = std::tuple<model::cached_sequence<typename detail::value_or_reference<Held>::type>...>;
     using guarantee = guarantee::none;
 
     switching_scheme(models_type models, Policy policy, switching_options options = {})
@@ -101,4 +104,42 @@ class switching_scheme {
     switching_options options_;
 };
 
+/// The numbers of parameters that wrote the tokens, on average, over the last model's: the parameter ratio of EAD's table 1.
+inline double parameter_ratio(std::span<const model_statistics> models, std::span<const double> parameters) {
+    if (models.size() != parameters.size() || models.empty()) {
+        augur::detail::fail("parameter_ratio: ", models.size(), " models, but ", parameters.size(),
+                            " numbers of parameters");
+    }
+    double written = 0;
+    double weighted = 0;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+        written += static_cast<double>(models[i].written);
+        weighted += static_cast<double>(models[i].written) * parameters[i];
+    }
+    return written > 0 ? weighted / written / parameters.back() : 0;
+}
+
 }  // namespace augur::cascade
+
+namespace augur {
+
+namespace detail {
+template <class... Held, class Arguments, std::size_t... I>
+auto switching_of(Arguments arguments, std::index_sequence<I...>) {
+    using policy_type = std::remove_cvref_t<std::tuple_element_t<sizeof...(I), Arguments>>;
+    using scheme = cascade::switching_scheme<policy_type, std::tuple_element_t<I, std::tuple<Held...>>...>;
+    return scheme(typename scheme::models_type(value_or_reference<std::tuple_element_t<I, std::tuple<Held...>>>(
+                      std::forward<std::tuple_element_t<I, Arguments>>(std::get<I>(arguments)))...),
+                  std::get<sizeof...(I)>(std::move(arguments)));
+}
+}  // namespace detail
+
+/// switching(cheapest, ..., best, policy). Models given as lvalues are referred to, rvalues are kept.
+template <class... ModelsThenPolicy>
+requires(sizeof...(ModelsThenPolicy) >= 3) auto switching(ModelsThenPolicy&&... arguments) {
+    return detail::switching_of<ModelsThenPolicy...>(
+        std::forward_as_tuple(std::forward<ModelsThenPolicy>(arguments)...),
+        std::make_index_sequence<sizeof...(ModelsThenPolicy) - 1>());
+}
+
+}  // namespace augur

@@ -65,10 +65,10 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
     block.resize(kept);
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
     s.target.rewind(s.committed.tokens());
-    if constexpr (FollowsStates<typename Scheme::drafter_type>) {
-        scheme.drafter().follow(s.drafter_state, s.committed, s.target.states(s.committed.size() - 1));
+    if constexpr (ReadsStates<typename Scheme::drafter_type>) {
+        scheme.drafter().on_commit(s.drafter_state, s.committed, s.target.states(s.committed.size() - 1));
     } else {
-        scheme.drafter().follow(s.drafter_state, s.committed);
+        scheme.drafter().on_commit(s.drafter_state, s.committed);
     }
     s.counts.stages.back().add(proposed.size(), accepted);
     return block;

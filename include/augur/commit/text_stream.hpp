@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/utf8.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/utf8.hpp"
 
 namespace augur::commit {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "augur/cascade/speculator.hpp"
 #include "augur/decode/session.hpp"
-#include "augur/decode/speculator.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/types/guarantee.hpp"
 

@@ -22,7 +22,7 @@
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/referee.hpp"
+#include "augur/verify/device_verifier.hpp"
 
 namespace augur::decode {
 
@@ -39,29 +39,13 @@ struct round_record {
 /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
 inline constexpr std::size_t most_reserved = 1 << 14;
 
-/// The prompt, where a model with this vocabulary and context can continue it.
-inline std::span<const token> checked_prompt(std::span<const token> prompt, std::size_t vocabulary,
-                                             std::size_t context) {
-    using augur::detail::fail;
-    if (prompt.empty()) fail("the prompt is empty: decoding needs at least one token to continue");
-    if (prompt.size() >= context) {
-        fail("the prompt has ", prompt.size(), " tokens, which leaves no room in a context of ", context);
-    }
-    for (std::size_t i = 0; i < prompt.size(); ++i) {
-        if (prompt[i] < 0 || static_cast<std::size_t>(prompt[i]) >= vocabulary) {
-            fail("prompt token ", i, " is ", prompt[i], ", but the vocabulary has ", vocabulary, " tokens");
-        }
-    }
-    return prompt;
-}
-
 /// Brings a target and a drafter to all of the prompt but its last token.
 template <Model Target, Drafter D>
 void prefill(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
              const prefix& prompt) {
     const auto filled = prompt.tokens().first(prompt.size() - 1);
-    if constexpr (FollowsStates<D>) {
-        target.fill(filled, [&](const auto& states) { drafter.follow(state, prompt, states); });
+    if constexpr (ReadsStates<D>) {
+        target.fill(filled, [&](const auto& states) { drafter.on_commit(state, prompt, states); });
     } else {
         target.fill(filled);
     }
@@ -79,7 +63,7 @@ struct session {
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
             commit::stop_conditions conditions, C with)
-        : referee(make_referee(scheme, sampling, with)),
+        : device_verifier(make_device_verifier(scheme, sampling, with)),
           committed(checked_prompt(prompt, scheme.target().vocabulary_size(), scheme.target().context_length())),
           target(scheme.target()),
           drafter_state(scheme.drafter().make_state()),
@@ -99,8 +83,8 @@ struct session {
         counts.seconds.prefill = watch.seconds();
     }
 
-    verify::referee_t<Scheme, C>
-        referee;  ///< judges where the target's rows are, if it can; else they come to the host
+    verify::device_verifier_t<Scheme, C>
+        device_verifier;  ///< judges where the target's rows are, if it can; else they come to the host
     prefix committed;
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
@@ -116,10 +100,11 @@ struct session {
     accept::target_rows<transform::pipeline> target_rows;  ///< storage
 
  private:
-    static verify::referee_t<Scheme, C> make_referee(const Scheme& scheme, const transform::settings& sampling,
-                                                     const C& with) {
-        if constexpr (verify::has_referee<Scheme, C>) {
-            return scheme.target().make_referee(scheme.criterion(), sampling, with);
+    static verify::device_verifier_t<Scheme, C> make_device_verifier(const Scheme& scheme,
+                                                                     const transform::settings& sampling,
+                                                                     const C& with) {
+        if constexpr (verify::has_device_verifier<Scheme, C>) {
+            return scheme.target().make_device_verifier(scheme.criterion(), sampling, with);
         } else {
             return {};
         }

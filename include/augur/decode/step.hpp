@@ -17,7 +17,7 @@
 #include "augur/types/observation.hpp"
 #include "augur/types/verdict.hpp"
 #include "augur/verify/chain.hpp"
-#include "augur/verify/referee.hpp"
+#include "augur/verify/device_verifier.hpp"
 
 namespace augur::decode {
 
@@ -93,7 +93,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
 /// Returns what the round did, which is the session's until its next step. Allocates nothing once storage has grown to what a
 /// round needs, beside text that is asked for.
 /// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
-/// Where the target has a referee for the criterion, rows stay where they were made, unless they are asked for.
+/// Where the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
 template <class Scheme, Chooser C>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
     augur::detail::stopwatch watch(chosen.timed);
@@ -105,11 +105,12 @@ const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     auto& record = s.last;
     draft::propose(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
-    if constexpr (verify::has_referee<Scheme, C>) {
-        if (s.referee) {
-            record.decided = verify::judge_there(s.referee, s.target, s.committed, record.proposed, s.seen.round);
+    if constexpr (verify::has_device_verifier<Scheme, C>) {
+        if (s.device_verifier) {
+            record.decided =
+                verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round);
             record.seconds.verify = watch.lap();  // acceptance included
-            finish_step(scheme, s, chosen, context.seen(), verify::rows_there(s.referee, s.target), watch);
+            finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch);
             return record;
         }
     }

@@ -35,19 +35,19 @@ concept FillsProposal = requires(const D& drafter, typename D::state_type& state
     { drafter.propose(state, context, out) } -> std::same_as<void>;
 };
 
-/// `drafter.follow(state, prefix)`: these tokens are committed; forget everything else.
+/// `drafter.on_commit(state, prefix)`: these tokens are committed; forget everything else.
 template <class D>
-concept FollowsPrefix = requires(const D& drafter, typename D::state_type& state, const prefix& committed) {
-    { drafter.follow(state, committed) } -> std::same_as<void>;
+concept HearsCommits = requires(const D& drafter, typename D::state_type& state, const prefix& committed) {
+    { drafter.on_commit(state, committed) } -> std::same_as<void>;
 };
 
-/// `drafter.follow(state, prefix, states)`, in place of the former: and these are the target's hidden states at positions of
+/// `drafter.on_commit(state, prefix, states)`, in place of the former: and these are the target's hidden states at positions of
 /// the prefix (hidden_states, of any rows). Called for the parts of the prompt, then after every commit. Positions come in
 /// order and without a gap, up to the one before the last token's, for which there is no state yet.
 template <class D>
-concept FollowsStates = requires(const D& drafter, typename D::state_type& state, const prefix& committed,
-                                 const hidden_states<>& states) {
-    { drafter.follow(state, committed, states) } -> std::same_as<void>;
+concept ReadsStates = requires(const D& drafter, typename D::state_type& state, const prefix& committed,
+                               const hidden_states<>& states) {
+    { drafter.on_commit(state, committed, states) } -> std::same_as<void>;
 };
 
 /// `drafter.prepare(state, prefix) const`: once, with the prompt, after its states have been followed; counts as prefill.
@@ -56,7 +56,7 @@ concept Prepares = requires(const D& drafter, typename D::state_type& state, con
     { drafter.prepare(state, prompt) } -> std::same_as<void>;
 };
 
-/// A drafter with stages inside it (draft/stage.hpp): `static constexpr std::size_t stages`, and
+/// A drafter with stages inside it (cascade/stage.hpp): `static constexpr std::size_t stages`, and
 /// `drafter.report(state, counts) const`, which overwrites the counts of so many stages, innermost first.
 template <class D>
 concept ReportsStages = requires(const D& drafter, const typename D::state_type& state,
@@ -66,7 +66,7 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 };
 
 /// Makes a proposal after a prefix, for as long as the context wants more.
-/// Define: state_type, claim_type, make_state(), propose(), follow().
+/// Define: state_type, claim_type, make_state(), propose(), on_commit().
 ///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
 ///         follows states; prepare() (Prepares);
 ///         `check(const transform::settings&) const`, throwing where it cannot draft under these settings;
@@ -79,9 +79,9 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
 ///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
 ///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
-/// Models: draft::draft_model, draft::prompt_lookup, draft::nothing. Smallest: tests/draft/concept.cpp.
+/// Models: draft::draft_model, draft::prompt_lookup, draft::no_draft. Smallest: tests/draft/concept.cpp.
 template <class D>
-concept Drafter = MakesDraftState<D> && FillsProposal<D> &&(FollowsPrefix<D> || FollowsStates<D>);
+concept Drafter = MakesDraftState<D> && FillsProposal<D> &&(HearsCommits<D> || ReadsStates<D>);
 
 namespace detail {
 
@@ -158,11 +158,11 @@ void report(const D& drafter, const typename D::state_type& state, std::span<sta
 
 /// Tells a drafter what is committed, with the target's states if it follows them: for drafters made of drafters.
 template <Drafter D>
-void follow(const D& drafter, typename D::state_type& state, const prefix& committed, const auto& states) {
-    if constexpr (FollowsStates<D>) {
-        drafter.follow(state, committed, states);
+void on_commit(const D& drafter, typename D::state_type& state, const prefix& committed, const auto& states) {
+    if constexpr (ReadsStates<D>) {
+        drafter.on_commit(state, committed, states);
     } else {
-        drafter.follow(state, committed);
+        drafter.on_commit(state, committed);
     }
 }
 

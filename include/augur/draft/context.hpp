@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "augur/detail/asking.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/policy/length_query.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/observation.hpp"
@@ -13,7 +13,7 @@
 
 namespace augur::draft {
 
-/// In one first_of.
+/// In one fallback.
 inline constexpr std::size_t most_drafters = 15;
 
 /// The prefix, the transform, randomness, and the policy's answer to "one more?". Lives for one round.
@@ -25,7 +25,7 @@ class context {
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
             observation seen, std::size_t room, signals shown = signals::none)
         : before_(before), transform_(transform), chooser_(chooser), policy_(policy), start_(seen), room_(room) {
-        asking_.begin(policy_, start_, room_, shown);
+        query_.begin(policy_, start_, room_, shown);
     }
 
     /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
@@ -33,31 +33,31 @@ class context {
         ++turn_;
         observation start = start_;
         start.source = source;
-        asking_.begin(policy_, start, room_, shown);
+        query_.begin(policy_, start, room_, shown);
     }
 
-    /// The committed tokens; a drafter may push suppositions and must take them back (types/prefix.hpp).
+    /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
     /// Whether another token is wanted after `drafted` of them, as far as can be told without the draft's row.
-    bool wants_more(std::size_t drafted) const { return drafted < asking_.wanted(); }
+    bool wants_more(std::size_t drafted) const { return drafted < query_.wanted(); }
 
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if (augur::detail::asking<Policy>::looks_at_row(drafted)) see(drafted, row);
+        if (policy::length_query<Policy>::looks_at_row(drafted)) see(drafted, row);
         return wants_more(drafted);
     }
 
     /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to know.
     void matched(std::size_t length) {
-        if constexpr (includes(signals_of<Policy>, signals::match_length)) asking_.see_match(policy_, length);
+        if constexpr (includes(signals_of<Policy>, signals::match_length)) query_.see_match(policy_, length);
     }
 
-    /// The transformed distribution of the token after the prefix, suppositions included.
+    /// The transformed distribution of the token after the prefix, speculative tokens included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
 
-    /// Randomness of the position after the prefix, suppositions included. What a drafter drew that then had nothing to say
+    /// Randomness of the position after the prefix, speculative tokens included. What a drafter drew that then had nothing to say
     /// does not fix what the next one draws.
     position_draws<C> draws() { return {chooser_, before_.size(), start_.round + (turn_ << turn_bit)}; }
 
@@ -67,10 +67,10 @@ class context {
     /// Which rounds of a stage are inside this one: the same for no other drafter of the round.
     std::size_t rounds_inside() const { return start_.round * (most_drafters + 1) + turn_; }
     /// Tokens that are wanted in all, as far as can be told so far.
-    std::size_t wanted() const { return asking_.wanted(); }
+    std::size_t wanted() const { return query_.wanted(); }
 
     /// What the policy saw last.
-    const observation& seen() const { return asking_.seen(); }
+    const observation& seen() const { return query_.seen(); }
 
  private:
     /// Computes the signals that the policy needs, and asks it.
@@ -82,7 +82,7 @@ class context {
         if constexpr (includes(signals_of<Policy>, signals::draft_confidence)) {
             confidence = measure::confidence(measure::moments(row));
         }
-        asking_.see_row(policy_, drafted, entropy_nats, confidence);
+        query_.see_row(policy_, drafted, entropy_nats, confidence);
     }
 
     static constexpr std::size_t turn_bit = 50;  ///< of a round's number; no decoding has so many
@@ -94,7 +94,7 @@ class context {
     observation start_;
     std::size_t room_;
     std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
-    augur::detail::asking<Policy> asking_;
+    policy::length_query<Policy> query_;
 };
 
 }  // namespace augur::draft

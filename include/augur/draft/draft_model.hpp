@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "augur/detail/held.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur::draft {
 
@@ -21,7 +22,7 @@ namespace augur::draft {
 template <class Source, class Drawing = as_asked>
 class draft_model {
  public:
-    using model_type = typename detail::held<Source>::type;
+    using model_type = typename detail::value_or_reference<Source>::type;
     static_assert(Model<model_type>);
     using claim_type = typename Drawing::claim_type;
     /// What the model has seen; and storage.
@@ -46,28 +47,28 @@ class draft_model {
     }
 
     void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
-        supposition supposed(context.prefix());
+        speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
             const auto rows = state.score(context.prefix().tokens(), 1);
             const logit_row row = rows[rows.size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
             const token picked = draw_next(drawing_, row, context, proposed, state.row);
             if (picked == no_token) break;
-            supposed.push(picked);
+            speculative.push(picked);
         }
     }
 
-    void follow(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
+    void on_commit(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
 
  private:
-    detail::held<Source> model_;
+    detail::value_or_reference<Source> model_;
     Drawing drawing_;
 };
 
 /// With the drawing that the criterion will name.
 template <class Source>
 class draft_model<Source, as_asked> : public undrawn<draft_model, Source> {
-    static_assert(Model<typename detail::held<Source>::type>);
+    static_assert(Model<typename detail::value_or_reference<Source>::type>);
 
  public:
     using undrawn<augur::draft::draft_model, Source>::undrawn;

@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/held.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur::draft {
 
@@ -24,13 +25,13 @@ namespace augur::draft {
 template <class Source, class Drawing = as_asked>
 class eagle {
  public:
-    using model_type = typename detail::held<Source>::type;
+    using model_type = typename detail::value_or_reference<Source>::type;
     static_assert(FusedModel<model_type>);
     using claim_type = typename Drawing::claim_type;
     /// Input i is token i + 1 with the target's state of position i.
     struct state_type {
         sequence_t<model_type> sequence;
-        std::size_t held = 0;          ///< true inputs at the start of the sequence; what follows them was supposed
+        std::size_t held = 0;          ///< true inputs at the start of the sequence; what follows them was speculative
         std::size_t known = 0;         ///< positions whose states have been seen
         std::vector<float> waiting{};  ///< the last of these states, at least those that are not held yet
         std::vector<float> own{};      ///< a state that the source made
@@ -51,7 +52,7 @@ class eagle {
     }
 
     /// Keeps the states. They are run with the next proposal, all at once; before that after the prompt, and where many have come together.
-    void follow(state_type& state, const prefix& committed, const auto& states) const {
+    void on_commit(state_type& state, const prefix& committed, const auto& states) const {
         for (std::size_t i = 0; i < states.size(); ++i) {
             if (states.first() + i != state.known || state.known == model().context_length()) continue;
             if (state.held == state.known) state.waiting.clear();
@@ -72,7 +73,7 @@ class eagle {
     void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
         if (!context.wants_more(0) || root == 0 || state.known != root) return;
-        supposition supposed(context.prefix());
+        speculative_suffix speculative(context.prefix());
         state.held = std::min(state.held, root - 1);  // the root's row is wanted, even if it was made before
         auto rows = run(state, context.prefix(), 1);
         while (true) {
@@ -82,7 +83,7 @@ class eagle {
             if (picked == no_token) break;
             if (!context.wants_more(proposed.size())) break;
             if (root + proposed.size() > model().context_length()) break;
-            supposed.push(picked);
+            speculative.push(picked);
             const auto made = model().hidden(std::as_const(state.sequence));
             state.own.assign(made[made.size() - 1].begin(), made[made.size() - 1].end());
             rows = model().extend(state.sequence, std::span(&picked, 1), state.own, 1);
@@ -102,14 +103,14 @@ class eagle {
         return made;
     }
 
-    detail::held<Source> model_;
+    detail::value_or_reference<Source> model_;
     Drawing drawing_;
 };
 
 /// With the drawing that the criterion will name.
 template <class Source>
 class eagle<Source, as_asked> : public undrawn<eagle, Source> {
-    static_assert(FusedModel<typename detail::held<Source>::type>);
+    static_assert(FusedModel<typename detail::value_or_reference<Source>::type>);
 
  public:
     using undrawn<augur::draft::eagle, Source>::undrawn;

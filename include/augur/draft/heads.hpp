@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/held.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur {
 
@@ -36,7 +37,7 @@ namespace draft {
 template <class Source, class Drawing = as_asked>
 class heads {
  public:
-    using heads_type = typename detail::held<Source>::type;
+    using heads_type = typename detail::value_or_reference<Source>::type;
     static_assert(DraftHeads<heads_type>);
     using claim_type = typename Drawing::claim_type;
     struct state_type {
@@ -55,7 +56,7 @@ class heads {
 
     state_type make_state() const { return {.workspace = source().make_workspace()}; }
 
-    void follow(state_type& state, const prefix&, const auto& states) const {
+    void on_commit(state_type& state, const prefix&, const auto& states) const {
         if (states.size() == 0) return;
         const auto last = states[states.size() - 1];
         state.last.assign(last.begin(), last.end());
@@ -64,26 +65,26 @@ class heads {
 
     void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         if (state.known == 0 || state.known + 1 != context.prefix().size()) return;
-        supposition supposed(context.prefix());
+        speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && proposed.size() < source().head_count()) {
             const auto after = context.prefix().tokens().subspan(state.known);
             const logit_row row = source().row(state.workspace, state.last, after, proposed.size());
             if (!context.wants_more(proposed.size(), row)) break;
             const token picked = draw_next(drawing_, row, context, proposed, state.row);
             if (picked == no_token) break;
-            supposed.push(picked);
+            speculative.push(picked);
         }
     }
 
  private:
-    detail::held<Source> source_;
+    detail::value_or_reference<Source> source_;
     Drawing drawing_;
 };
 
 /// With the drawing that the criterion will name.
 template <class Source>
 class heads<Source, as_asked> : public undrawn<heads, Source> {
-    static_assert(DraftHeads<typename detail::held<Source>::type>);
+    static_assert(DraftHeads<typename detail::value_or_reference<Source>::type>);
 
  public:
     using undrawn<augur::draft::heads, Source>::undrawn;

@@ -6,14 +6,15 @@
 
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draft_model.hpp"
-#include "augur/draft/drawing.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/draft/eagle.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/types/drawing.hpp"
 
 namespace augur {
 
-/// A scheme that can draft for a better model: `as_stage()` is the drafter (decode/speculator.hpp).
+/// A scheme that can draft for a better model: `as_stage()` is the drafter (cascade/speculator.hpp).
 template <class Named>
 concept BecomesStage = requires(Named&& named) {
     std::forward<Named>(named).as_stage();

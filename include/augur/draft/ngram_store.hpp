@@ -54,7 +54,7 @@ class ngram_store {
         }
     }
 
-    void follow(state_type&, const prefix&) const {}  // propose looks at the prefix itself
+    void on_commit(state_type&, const prefix&) const {}  // propose looks at the prefix itself
 
     friend std::ostream& operator<<(std::ostream& out, const ngram_store& d) {
         return out << "ngram_store{.table=" << d.table_ << ", .least=" << d.least_ << '}';

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/ngram_index.hpp"
 #include "augur/draft/concept.hpp"
+#include "augur/draft/ngram_index.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::draft {
@@ -59,7 +59,7 @@ class prompt_lookup {
         while (context.wants_more(proposed.size())) proposed.push(elected(state, proposed.tokens()));
     }
 
-    void follow(state_type&, const prefix&) const {}  // propose compares the whole prefix
+    void on_commit(state_type&, const prefix&) const {}  // propose compares the whole prefix
 
     friend bool operator==(const prompt_lookup&, const prompt_lookup&) = default;
     friend std::ostream& operator<<(std::ostream& out, const prompt_lookup& d) {

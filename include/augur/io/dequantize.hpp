@@ -1,7 +1,7 @@
 #pragma once
 // Stored tensors to floats. Layouts: https://github.com/ggml-org/llama.cpp/blob/master/gguf-py/gguf/quants.py
 
-#include <augur/io/half.hpp>
+#include <augur/detail/half.hpp>
 #include <augur/io/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
@@ -25,7 +25,7 @@ inline std::uint16_t load_u16(const std::uint8_t* bytes) {
 
 /// The binary16 number at `bytes`.
 inline float load_half(const std::uint8_t* bytes) {
-    return half_to_float(load_u16(bytes));
+    return augur::detail::half_to_float(load_u16(bytes));
 }
 
 template <>
@@ -40,7 +40,7 @@ inline void dequantize_block<tensor_type::f16>(const std::uint8_t* block, float*
 
 template <>
 inline void dequantize_block<tensor_type::bf16>(const std::uint8_t* block, float* out) {
-    *out = bfloat16_to_float(load_u16(block));
+    *out = augur::detail::bfloat16_to_float(load_u16(block));
 }
 
 /// scale, 32 signed bytes.

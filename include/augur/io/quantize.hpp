@@ -2,8 +2,8 @@
 // Floats to stored tensors: the inverse of dequantize.hpp, for formats whose rounding is simple.
 
 #include <algorithm>
+#include <augur/detail/half.hpp>
 #include <augur/detail/host_device.hpp>
-#include <augur/io/half.hpp>
 #include <augur/io/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <cmath>
@@ -31,12 +31,12 @@ inline void quantize_block<tensor_type::f32>(const float* in, std::uint8_t* bloc
 
 template <>
 inline void quantize_block<tensor_type::f16>(const float* in, std::uint8_t* block) {
-    store_u16(block, float_to_half(*in));
+    store_u16(block, augur::detail::float_to_half(*in));
 }
 
 template <>
 inline void quantize_block<tensor_type::bf16>(const float* in, std::uint8_t* block) {
-    store_u16(block, float_to_bfloat16(*in));
+    store_u16(block, augur::detail::float_to_bfloat16(*in));
 }
 
 /// The largest magnitude becomes 127; halves round away from zero.
@@ -45,7 +45,7 @@ inline AUGUR_HOST_DEVICE void quantize_block<tensor_type::q8_0>(const float* in,
     float largest = 0;
     for (int i = 0; i < 32; ++i) largest = std::max(largest, std::abs(in[i]));
     const float scale = largest / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
-    store_u16(block, float_to_half(scale));
+    store_u16(block, augur::detail::float_to_half(scale));
     for (int i = 0; i < 32; ++i) {
         block[2 + i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::round(in[i] * inverse)));
     }
@@ -67,7 +67,7 @@ inline AUGUR_HOST_DEVICE void quantize_block<tensor_type::q4_0>(const float* in,
     float largest = 0;
     for (int i = 0; i < 32; ++i) largest = std::abs(in[i]) > std::abs(largest) ? in[i] : largest;
     const float scale = largest / -8.0f, inverse = scale != 0 ? 1.0f / scale : 0.0f;
-    store_u16(block, float_to_half(scale));
+    store_u16(block, augur::detail::float_to_half(scale));
     quantize_nibbles(in, 0.0f, inverse, 8.5f, block + 2);
 }
 
@@ -76,8 +76,8 @@ template <>
 inline void quantize_block<tensor_type::q4_1>(const float* in, std::uint8_t* block) {
     const auto [least, largest] = std::minmax_element(in, in + 32);
     const float scale = (*largest - *least) / 15.0f, inverse = scale != 0 ? 1.0f / scale : 0.0f;
-    store_u16(block, float_to_half(scale));
-    store_u16(block + 2, float_to_half(*least));
+    store_u16(block, augur::detail::float_to_half(scale));
+    store_u16(block + 2, augur::detail::float_to_half(*least));
     quantize_nibbles(in, *least, inverse, 0.5f, block + 4);
 }
 

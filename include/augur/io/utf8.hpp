@@ -1,7 +1,7 @@
 #pragma once
 // UTF-8, under the names that readers and tokenizers use; the core shares it.
 
-#include <augur/detail/utf8.hpp>
+#include <augur/types/utf8.hpp>
 
 namespace augur::io {
 

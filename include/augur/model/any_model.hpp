@@ -8,8 +8,9 @@
 #include <utility>
 #include <variant>
 
-#include "augur/detail/held.hpp"
+#include "augur/detail/value_or_reference.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/device_verifier.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -17,7 +18,6 @@
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/referee.hpp"
 
 namespace augur::model {
 
@@ -31,23 +31,23 @@ concept Erasable = ScoresLastRows<M> && PrefillsStates<M> && std::movable<M> &&
 };
 
 /// A model behind virtual functions, so that schemes are compiled once for several engines. Refinements
-/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that. An engine's referees for
+/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that. An engine's device verifiers for
 /// these criteria are kept, so that its rows need not come to the host.
-/// Models: ScoresLastRows, PrefillsStates; RefereesRounds for the criteria. Cost: a virtual call per pass, an allocation per
-/// sequence and per referee.
+/// Models: ScoresLastRows, PrefillsStates; VerifiesOnDevice for the criteria. Cost: a virtual call per pass, an allocation per
+/// sequence and per device verifier.
 template <class... Criteria>
 class basic_any_model {
     template <class Source>
-    using held_type = typename augur::detail::held<Source>::type;
+    using held_type = typename augur::detail::value_or_reference<Source>::type;
 
     struct sequence_base {
         virtual ~sequence_base() = default;
         virtual std::size_t memory_bytes() const = 0;
     };
-    struct referee_base {
-        virtual ~referee_base() = default;
+    struct device_verifier_base {
+        virtual ~device_verifier_base() = default;
         virtual void prepare(const prefix& before, std::size_t drafted) = 0;
-        virtual verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed,
+        virtual verdict judge(sequence_base& s, std::span<const token> missing, const prefix& speculative,
                               std::size_t drafted, std::size_t round) = 0;
         virtual scores rows(const sequence_base& s) = 0;
         virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
@@ -72,13 +72,13 @@ class basic_any_model {
     };
 
     /// The engine's own, or none.
-    class referee_type {
+    class device_verifier_type {
      public:
         explicit operator bool() const { return held_ != nullptr; }
         void prepare(const prefix& before, std::size_t drafted) { held_->prepare(before, drafted); }
-        verdict judge(sequence_type& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
+        verdict judge(sequence_type& s, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
                       std::size_t round) {
-            return held_->judge(*s.held_, missing, supposed, drafted, round);
+            return held_->judge(*s.held_, missing, speculative, drafted, round);
         }
         scores rows(const sequence_type& s) { return held_->rows(*s.held_); }
         double entropy_nats(const sequence_type& s, std::size_t row) { return held_->entropy_nats(*s.held_, row); }
@@ -86,9 +86,9 @@ class basic_any_model {
      private:
         friend class basic_any_model;
 
-        explicit referee_type(std::unique_ptr<referee_base> held) : held_(std::move(held)) {}
+        explicit device_verifier_type(std::unique_ptr<device_verifier_base> held) : held_(std::move(held)) {}
 
-        std::unique_ptr<referee_base> held_;
+        std::unique_ptr<device_verifier_base> held_;
     };
 
     /// Owns a model that is given away; refers to one that is not.
@@ -118,11 +118,12 @@ class basic_any_model {
     void truncate(sequence_type& s, std::size_t length) const { held_->truncate(*s.held_, length); }
     scores hidden(const sequence_type& s) const { return held_->hidden(*s.held_); }
 
-    /// See augur::RefereesRounds.
+    /// See augur::VerifiesOnDevice.
     template <class Criterion>
-    requires(std::same_as<Criterion, Criteria> || ...) referee_type
-        make_referee(const Criterion& criterion, const transform::settings& chosen, const random::philox_chooser& by)
-    const { return referee_type(held_->make_referee(criterion, chosen, by)); }
+    requires(std::same_as<Criterion, Criteria> || ...) device_verifier_type
+        make_device_verifier(const Criterion& criterion, const transform::settings& chosen,
+                             const random::philox_chooser& by)
+    const { return device_verifier_type(held_->make_device_verifier(criterion, chosen, by)); }
 
  private:
     struct model_base {
@@ -136,9 +137,9 @@ class basic_any_model {
         virtual scores extend_states(sequence_base& s, std::span<const token> tokens) const = 0;
         virtual void truncate(sequence_base& s, std::size_t length) const = 0;
         virtual scores hidden(const sequence_base& s) const = 0;
-        virtual std::unique_ptr<referee_base> make_referee(const any_criterion& criterion,
-                                                           const transform::settings& chosen,
-                                                           const random::philox_chooser& by) const = 0;
+        virtual std::unique_ptr<device_verifier_base> make_device_verifier(const any_criterion& criterion,
+                                                                           const transform::settings& chosen,
+                                                                           const random::philox_chooser& by) const = 0;
     };
 
     template <class M>
@@ -154,15 +155,15 @@ class basic_any_model {
     };
 
     template <class M, class R>
-    struct held_referee final : referee_base {
+    struct own_device_verifier final : device_verifier_base {
         R own;
         const M* owner;
 
-        held_referee(R made, const M& of) : own(std::move(made)), owner(&of) {}
+        own_device_verifier(R made, const M& of) : own(std::move(made)), owner(&of) {}
         void prepare(const prefix& before, std::size_t drafted) override { own.prepare(before, drafted); }
-        verdict judge(sequence_base& s, std::span<const token> missing, const prefix& supposed, std::size_t drafted,
+        verdict judge(sequence_base& s, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
                       std::size_t round) override {
-            return own.judge(own_of(s, *owner), missing, supposed, drafted, round);
+            return own.judge(own_of(s, *owner), missing, speculative, drafted, round);
         }
         scores rows(const sequence_base& s) override { return own.rows(own_of(s, *owner)); }
         double entropy_nats(const sequence_base& s, std::size_t row) override {
@@ -171,12 +172,12 @@ class basic_any_model {
     };
 
     template <class M, class Criterion>
-    static std::unique_ptr<referee_base> referee_of(const M& model, const Criterion& criterion,
-                                                    const transform::settings& chosen,
-                                                    const random::philox_chooser& by) {
-        if constexpr (RefereesRounds<M, Criterion>) {
-            auto made = model.make_referee(criterion, chosen, by);
-            if (made) return std::make_unique<held_referee<M, decltype(made)>>(std::move(made), model);
+    static std::unique_ptr<device_verifier_base> device_verifier_of(const M& model, const Criterion& criterion,
+                                                                    const transform::settings& chosen,
+                                                                    const random::philox_chooser& by) {
+        if constexpr (VerifiesOnDevice<M, Criterion>) {
+            auto made = model.make_device_verifier(criterion, chosen, by);
+            if (made) return std::make_unique<own_device_verifier<M, decltype(made)>>(std::move(made), model);
         }
         return nullptr;
     }
@@ -195,7 +196,7 @@ class basic_any_model {
     template <class Source>
     struct holder final : model_base {
         using M = held_type<Source>;
-        augur::detail::held<Source> held;
+        augur::detail::value_or_reference<Source> held;
 
         explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
         std::size_t vocabulary_size() const override { return own().vocabulary_size(); }
@@ -213,9 +214,10 @@ class basic_any_model {
         }
         void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
         scores hidden(const sequence_base& s) const override { return own().hidden(of(s)); }
-        std::unique_ptr<referee_base> make_referee(const any_criterion& criterion, const transform::settings& chosen,
-                                                   const random::philox_chooser& by) const override {
-            return std::visit([&](const auto& of) { return referee_of(own(), of, chosen, by); }, criterion);
+        std::unique_ptr<device_verifier_base> make_device_verifier(const any_criterion& criterion,
+                                                                   const transform::settings& chosen,
+                                                                   const random::philox_chooser& by) const override {
+            return std::visit([&](const auto& of) { return device_verifier_of(own(), of, chosen, by); }, criterion);
         }
 
      private:

@@ -25,7 +25,7 @@ struct cost_aware_options {
 };
 
 /// Learns while decoding how long a verify pass over n rows takes, how long drafting a token does, and how often the token at
-/// position i of a draft stands: apart for each drafter (draft/first_of.hpp), and for its matches' lengths or the entropy of
+/// position i of a draft stands: apart for each drafter (draft/fallback.hpp), and for its matches' lengths or the entropy of
 /// its first row where it shows them. Each round it drafts the number of tokens that gains most over plain decoding, a second
 /// being worth the tokens it yields at the present pace; 0 when none does. It plays with what it has won: drafts are only as
 /// long as it could pay for if none of it stood, from an allowance that grows with every gain and by a small share of the time.

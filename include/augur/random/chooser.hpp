@@ -9,10 +9,11 @@
 
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/random/draw_key.hpp"
+#include "augur/random/exponential_race.hpp"
 #include "augur/random/philox.hpp"
-#include "augur/random/race.hpp"
+#include "augur/random/words_of.hpp"
 #include "augur/types/distribution.hpp"
+#include "augur/types/draw_key.hpp"
 
 namespace augur {
 
@@ -35,7 +36,7 @@ struct any_weights {
 /// Makes every random decision of a decoding.
 /// Define: choose(weights, key), an index drawn in proportion to its weight;
 ///         flip(probability, key), true with that probability;
-///         race(weights, position), an index drawn in proportion to its weight by noise that belongs to the position:
+///         exponential_race(weights, position), an index drawn in proportion to its weight by noise that belongs to the position:
 ///         the first arrival among exponential clocks (equivalently Gumbel-max), so that two weight vectors raced at one
 ///         position tend to agree.
 /// Laws:   never an index of weight zero; never true at probability 0, always at 1; equal arguments, equal answers.
@@ -44,7 +45,7 @@ template <class C>
 concept Chooser = requires(C& chooser, const detail::any_weights& weights, double probability, draw_key key) {
     { chooser.choose(weights, key) } -> std::convertible_to<std::size_t>;
     { chooser.flip(probability, key) } -> std::same_as<bool>;
-    { chooser.race(weights, key.position) } -> std::convertible_to<std::size_t>;
+    { chooser.exponential_race(weights, key.position) } -> std::convertible_to<std::size_t>;
 };
 
 /// The chooser as a criterion or a drafter sees it: bound to one position and round.
@@ -58,10 +59,10 @@ class position_draws {
         return chooser_->choose(weights, draw_key{position_, why, round_});
     }
     bool flip(double probability, purpose why) { return chooser_->flip(probability, draw_key{position_, why, round_}); }
-    std::size_t race(const Weights auto& weights) { return chooser_->race(weights, position_); }
+    std::size_t exponential_race(const Weights auto& weights) { return chooser_->exponential_race(weights, position_); }
     /// Where all weight is on one index there is nothing to race.
-    std::size_t race(const distribution& row) {
-        return row.is_point() ? static_cast<std::size_t>(row.mode()) : chooser_->race(row, position_);
+    std::size_t exponential_race(const distribution& row) {
+        return row.is_point() ? static_cast<std::size_t>(row.mode()) : chooser_->exponential_race(row, position_);
     }
 
  private:
@@ -100,11 +101,11 @@ class philox_chooser {
 
     AUGUR_HOST_DEVICE bool flip(double probability, draw_key key) const { return uniform(key) < probability; }
 
-    /// Exponential race (random/race.hpp); one pass over the weights.
-    std::size_t race(const Weights auto& weights, std::size_t position) const {
+    /// Exponential race (random/exponential_race.hpp); one pass over the weights.
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) const {
         return first_arrival(weights, 0, weights.size(), position, key_).index;
     }
-    std::size_t race(const distribution& row, std::size_t position) const {
+    std::size_t exponential_race(const distribution& row, std::size_t position) const {
         if (row.is_point()) return static_cast<std::size_t>(row.mode());
         arrival first;
         for (std::size_t chunk = 0; chunk < row.sums().size(); ++chunk) {

@@ -17,7 +17,9 @@ class nested_chooser {
 
     std::size_t choose(const Weights auto& weights, draw_key key) { return outer_->choose(weights, inner(key)); }
     bool flip(double probability, draw_key key) { return outer_->flip(probability, inner(key)); }
-    std::size_t race(const Weights auto& weights, std::size_t position) { return outer_->race(weights, position); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
+        return outer_->exponential_race(weights, position);
+    }
 
  private:
     static constexpr std::uint32_t purposes = 4;

@@ -6,7 +6,8 @@
 #include <ostream>
 #include <string_view>
 
-#include "augur/random/draw_key.hpp"
+#include "augur/random/words_of.hpp"
+#include "augur/types/draw_key.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::testing {
@@ -35,8 +36,8 @@ struct asked_name {
 
     static asked_name choice(draw_key key, std::size_t among) { return {key, question::choose, among, 0}; }
     static asked_name coin(draw_key key, double probability) { return {key, question::flip, 2, probability}; }
-    static asked_name race(std::size_t position, std::size_t among) {
-        return {{position, purpose::race, 0}, question::race, among, 0};
+    static asked_name exponential_race(std::size_t position, std::size_t among) {
+        return {{position, purpose::exponential_race, 0}, question::race, among, 0};
     }
 
     /// Whether the production generator would answer both with the same number. Races of one position share their noise on

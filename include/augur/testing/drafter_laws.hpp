@@ -45,7 +45,9 @@ struct no_target {
         explicit follower(const no_target&) {}
         void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
         void verify(prefix&, const auto& /*proposed*/) {}
-        void follow(const auto& drafter, auto& state, const prefix& committed) { drafter.follow(state, committed); }
+        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
+            drafter.on_commit(state, committed);
+        }
     };
 };
 
@@ -60,9 +62,9 @@ struct followed_target {
             decode::prefill(cache, drafter, state, prompt);
         }
         void verify(prefix& before, const auto& proposed) { verify::chain(cache, before, proposed); }
-        void follow(const auto& drafter, auto& state, const prefix& committed) {
+        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
             cache.rewind(committed.tokens());
-            draft::follow(drafter, state, committed, cache.states(committed.size() - 1));
+            draft::on_commit(drafter, state, committed, cache.states(committed.size() - 1));
         }
         model::cached_sequence<M> cache;
     };
@@ -115,7 +117,7 @@ class drafter_law_cases {
             const std::size_t accepted = from.below(proposed.size() + 1);
             for (std::size_t i = 0; i < accepted; ++i) asked.before.push(proposed.tokens()[i]);
             asked.before.push(from.tokens(1, 1, vocabulary_)[0]);
-            target.follow(drafter_, used, asked.before);
+            target.on_commit(drafter_, used, asked.before);
             history += augur::detail::message(" proposed ", describe(proposed.tokens()), ", accepted ", accepted, ';');
         }
         auto fresh = fresh_state(asked.before);
@@ -315,7 +317,7 @@ requires HasVocabularySize<D> report drafter_laws(const D& drafter, const effort
 
 /// The same for a drafter that follows the hidden states of `target`.
 template <Drafter D, HiddenStateModel M>
-requires FollowsStates<D> report drafter_laws(const D& drafter, const M& target, const effort& tries = {}) {
+requires ReadsStates<D> report drafter_laws(const D& drafter, const M& target, const effort& tries = {}) {
     return drafter_laws(drafter, target.vocabulary_size(), tries, followed_target<M>{target});
 }
 

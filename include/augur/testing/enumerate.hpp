@@ -35,14 +35,14 @@ class enumerating_chooser {
         return branch(asked_name::coin(key, probability), share, share) == 0;
     }
 
-    std::size_t race(const Weights auto& weights, std::size_t position) {
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
         clocks& here = path_->noise.try_emplace(position, weights.size()).first->second;
         if (here.size() != weights.size()) {
             augur::detail::fail("enumerate: a race at position ", position, " is between ", weights.size(),
                                 " tokens, and one before it was between ", here.size());
         }
         std::vector<double> odds;
-        const auto asked = asked_name::race(position, weights.size());
+        const auto asked = asked_name::exponential_race(position, weights.size());
         const std::size_t winner = branch(asked, shares(weights), [&](std::size_t i) {
             if (odds.empty()) odds = here.odds(weights);
             return odds[i];

@@ -33,7 +33,7 @@ law law_of(const Scheme& scheme, std::span<const token> prompt, const decode::op
 /// Plain sampling without shared noise, whose law the lossless schemes must have.
 template <class M>
 auto plain_sampling(const M& target) {
-    return speculate(draft::nothing{}, target, policy::fixed_length{0}, accept::rejection_sampling{});
+    return speculate(draft::no_draft{}, target, policy::fixed_length{0}, accept::rejection_sampling{});
 }
 
 }  // namespace augur::testing

@@ -27,9 +27,9 @@ class named_once {
         note(asked_name::coin(key, probability));
         return chooser_.flip(probability, key);
     }
-    std::size_t race(const Weights auto& weights, std::size_t position) {
-        note(asked_name::race(position, weights.size()));
-        return chooser_.race(weights, position);
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) {
+        note(asked_name::exponential_race(position, weights.size()));
+        return chooser_.exponential_race(weights, position);
     }
 
     /// Names asked for so far.

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "augur/accept/concept.hpp"
+#include "augur/cascade/stage.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/stage.hpp"
 #include "augur/measure/divergence.hpp"
 
 namespace augur::tune {

@@ -39,7 +39,7 @@ struct observation {
     std::size_t drafted = 0;        ///< tokens drafted in this round so far
     std::size_t last_drafted = 0;   ///< in the round before
     std::size_t last_accepted = 0;  ///< in the round before
-    std::size_t source = 0;         ///< which drafter is asking, where there are several (draft/first_of.hpp)
+    std::size_t source = 0;         ///< which drafter is asking, where there are several (draft/fallback.hpp)
     signals pending =
         signals::none;  ///< those the policy uses that it will be asked again with, unless the draft ends here
 

@@ -99,13 +99,29 @@ class prefix {
     token_counts counts_;
 };
 
-/// Extends a prefix by tokens that are only supposed, and takes them back when it goes out of scope, counts included.
-class supposition {
+/// The prompt, where a model with this vocabulary and context can continue it.
+inline std::span<const token> checked_prompt(std::span<const token> prompt, std::size_t vocabulary,
+                                             std::size_t context) {
+    using detail::fail;
+    if (prompt.empty()) fail("the prompt is empty: decoding needs at least one token to continue");
+    if (prompt.size() >= context) {
+        fail("the prompt has ", prompt.size(), " tokens, which leaves no room in a context of ", context);
+    }
+    for (std::size_t i = 0; i < prompt.size(); ++i) {
+        if (prompt[i] < 0 || static_cast<std::size_t>(prompt[i]) >= vocabulary) {
+            fail("prompt token ", i, " is ", prompt[i], ", but the vocabulary has ", vocabulary, " tokens");
+        }
+    }
+    return prompt;
+}
+
+/// Extends a prefix by tokens that are only speculative, and takes them back when it goes out of scope, counts included.
+class speculative_suffix {
  public:
-    explicit supposition(prefix& extended) : prefix_(&extended), length_(extended.size()) {}
-    supposition(const supposition&) = delete;
-    supposition& operator=(const supposition&) = delete;
-    ~supposition() {
+    explicit speculative_suffix(prefix& extended) : prefix_(&extended), length_(extended.size()) {}
+    speculative_suffix(const speculative_suffix&) = delete;
+    speculative_suffix& operator=(const speculative_suffix&) = delete;
+    ~speculative_suffix() {
         while (prefix_->size() > length_) prefix_->pop();
     }
 

@@ -27,8 +27,8 @@ class last_rows {
 /// the drafted tokens too, until the commit rewinds it. Cost: one forward pass over what the cache lacks.
 template <Model M>
 auto chain(model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed) {
-    supposition supposed(before);
-    for (token t : proposed.tokens()) supposed.push(t);
+    speculative_suffix speculative(before);
+    for (token t : proposed.tokens()) speculative.push(t);
     const std::size_t count = proposed.size() + 1;
     return last_rows(target.score(before.tokens(), count), count);
 }

@@ -15,9 +15,9 @@
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/backend/device/round.hpp"
-#include "augur/draft/drawing.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "backend/device/random_rounds.hpp"
@@ -29,13 +29,13 @@ using augur::point_mass;
 using augur::prefix;
 using augur::token;
 using augur::transform::settings;
-using device::played_system;
+using device::emulated_system;
 using namespace rounds;
 
 namespace {
 
 /// Forwards and backwards.
-const std::vector<played_system> played{{false}, {true}};
+const std::vector<emulated_system> played{{false}, {true}};
 
 /// Races what is left over, for the noise of weights that are no row.
 struct residual_race {
@@ -48,7 +48,7 @@ struct residual_race {
                                             auto& draws) const {
         const accept::residual_weights left(target, drafted, 0.5);
         if (!(left.total() > 0)) return augur::decision::accept();
-        return augur::decision::replace_with(static_cast<token>(draws.race(left)));
+        return augur::decision::replace_with(static_cast<token>(draws.exponential_race(left)));
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
@@ -60,7 +60,7 @@ struct residual_race {
 template <class Criterion = accept::coupled>
 std::string refusal(const settings& chosen, std::size_t vocabulary = 5, std::size_t most_rows = 9) {
     try {
-        const device::round_judge<Criterion, played_system> judge({}, vocabulary, most_rows, chosen, 1);
+        const device::round_judge<Criterion, emulated_system> judge({}, vocabulary, most_rows, chosen, 1);
     } catch (const augur::error& e) {
         return e.what();
     }
@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(the_mode_is_that_of_the_weights) {
 BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
     std::mt19937 random(10);
     const settings chosen{.penalties = {.repetition = 1.3f, .presence = 0.4f, .frequency = 0.2f}, .top_p = {0.9f}};
-    device::round_judge<accept::rejection_sampling, played_system> judge({}, 300, 9, chosen, 5);
+    device::round_judge<accept::rejection_sampling, emulated_system> judge({}, 300, 9, chosen, 5);
     const augur::transform::pipeline transform(chosen, 300);
     for (int repeat = 0; repeat < 50; ++repeat) {
         one_round made = random_round(random, 300, chosen, augur::draft::sampled{});
-        const round_on_device<played_system> there({}, made);
-        judge.follow(made.before);
+        const round_on_device<emulated_system> there({}, made);
+        judge.on_commit(made.before);
         judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         const augur::scores scores(made.target.data(), made.drawn.size() + 1, 300);
         const augur::random::philox_chooser chooser(5);
@@ -176,13 +176,13 @@ BOOST_AUTO_TEST_CASE(a_row_of_which_nothing_stays_ends_the_walk) {
 /// The workspace of one object serves longer and shorter rounds after each other.
 BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
     std::mt19937 random(9);
-    const device::round_judge<accept::rejection_sampling, played_system> judge({}, 600, 9, {}, 5);
+    const device::round_judge<accept::rejection_sampling, emulated_system> judge({}, 600, 9, {}, 5);
     for (int repeat = 0; repeat < 50; ++repeat) {
         const one_round made = random_round(random, 600, {}, augur::draft::sampled{});
-        const round_on_device<played_system> there({}, made);
+        const round_on_device<emulated_system> there({}, made);
         judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         const augur::verdict first = judge.result();
-        const device::round_judge<accept::rejection_sampling, played_system> fresh({}, 600, 9, {}, 5);
+        const device::round_judge<accept::rejection_sampling, emulated_system> fresh({}, 600, 9, {}, 5);
         fresh.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         BOOST_TEST(first.accepted == fresh.result().accepted);
         BOOST_TEST(first.next == fresh.result().next);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(what_a_kernel_cannot_do_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(longer_drafts_than_there_is_room_for_are_refused) {
-    const device::round_judge<accept::coupled, played_system> judge({}, 300, 3, {}, 1);
+    const device::round_judge<accept::coupled, emulated_system> judge({}, 300, 3, {}, 1);
     const std::vector<token> tokens(3);
     const std::vector<float> logits(1200);
     judge.judge(logits.data(), device::certain_chain{tokens.data(), 2}, 0, 0);
@@ -215,12 +215,12 @@ BOOST_AUTO_TEST_CASE(longer_drafts_than_there_is_room_for_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_taken_once) {
-    const device::round_judge<accept::coupled, played_system> sampling({}, 300, 3, {}, 1);
+    const device::round_judge<accept::coupled, emulated_system> sampling({}, 300, 3, {}, 1);
     const std::size_t scans = 6 * sizeof(augur::detail::row_scan);
     BOOST_TEST(sampling.memory_bytes() == scans + 6 * sizeof(double) + 16);
-    const device::round_judge<accept::exact, played_system> greedy({}, 300, 3, {.temperature = {0}, .top_k = {5}}, 1);
+    const device::round_judge<accept::exact, emulated_system> greedy({}, 300, 3, {.temperature = {0}, .top_k = {5}}, 1);
     BOOST_TEST(greedy.memory_bytes() == scans + 16);
-    const device::round_judge<accept::coupled, played_system> cutting({}, 300, 3, {.top_k = {5}}, 1);
+    const device::round_judge<accept::coupled, emulated_system> cutting({}, 300, 3, {.top_k = {5}}, 1);
     BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
 }
 

@@ -22,12 +22,12 @@
 namespace device = augur::backend::device;
 namespace host = augur::backend::host;
 using augur::io::tensor_type;
-using device::bfloat16, device::binary16, device::played_system;
+using device::bfloat16, device::binary16, device::emulated_system;
 
 namespace {
 
 template <class Element, unsigned Bits>
-using matrix_type = device::quantised_matrix<Element, Bits, played_system>;
+using matrix_type = device::quantised_matrix<Element, Bits, emulated_system>;
 
 /// What lanes make of the tiles: integers times scales, of all rows and k that fill up too.
 template <class Element, unsigned Bits>
@@ -51,7 +51,7 @@ std::vector<float> unpacked(const device::quantised_view<Element, Bits>& view) {
 
 /// The host's rows, the blocks as they are.
 template <class Element, unsigned Bits>
-matrix_type<Element, Bits> kept(const played_system& on, const host::packed_matrix& from) {
+matrix_type<Element, Bits> kept(const emulated_system& on, const host::packed_matrix& from) {
     const std::size_t depth = device::tile_layout::padded(from.depth());
     return {on, from.rows(), depth, [&](std::size_t row, std::span<std::byte> out) {
                 device::read_blocks(from, row, device::quantised_layout<Bits>::type, out);
@@ -92,11 +92,11 @@ std::vector<Element> inputs(std::size_t depth, std::size_t columns) {
 }
 
 template <class View>
-std::vector<float> multiplied(const played_system& on, const View& view, std::size_t columns) {
+std::vector<float> multiplied(const emulated_system& on, const View& view, std::size_t columns) {
     using Element = typename View::element;
     const auto x = inputs<Element>(view.padded_depth(), columns);
-    const device::buffer<Element, played_system> in(on, std::span<const Element>(x));
-    const device::buffer<float, played_system> out(on, columns * view.rows);
+    const device::buffer<Element, emulated_system> in(on, std::span<const Element>(x));
+    const device::buffer<float, emulated_system> out(on, columns * view.rows);
     device::multiply(on, view, in.data(), columns, device::store_sums{out.data(), view.rows, view.rows});
     return out.on_host();
 }
@@ -272,9 +272,9 @@ BOOST_AUTO_TEST_CASE(scales_come_after_the_sums_of_integers) {
     const matrix_type<bfloat16, 8> made(
         {}, 1, 32, [&](std::size_t, std::span<std::byte> out) { std::copy(row.begin(), row.end(), out.begin()); });
     const std::vector<bfloat16> x(32, bfloat16::of(3));
-    const device::buffer<bfloat16, played_system> in({}, std::span<const bfloat16>(x));
-    const device::buffer<float, played_system> out({}, 1);
-    device::multiply(played_system{}, made.view(), in.data(), 1, device::store_sums{out.data(), 1, 1});
+    const device::buffer<bfloat16, emulated_system> in({}, std::span<const bfloat16>(x));
+    const device::buffer<float, emulated_system> out({}, 1);
+    device::multiply(emulated_system{}, made.view(), in.data(), 1, device::store_sums{out.data(), 1, 1});
     BOOST_TEST(out.on_host()[0] == -48 * binary16::from_bits(third).value());
 }
 

@@ -11,9 +11,9 @@
 #include "augur/accept/judge.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/system.hpp"
-#include "augur/draft/drawing.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/scores.hpp"
 #include "transform/rows.hpp"
 
@@ -165,7 +165,7 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
     for (const System& on : systems) {
         const round_on_device<System> there(on, played);
         device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed, criterion);
-        judge.follow(played.before);
+        judge.on_commit(played.before);
         judge.judge(there.target.data(), there.chain(proposed), played.before.size(), played.number);
         const augur::verdict made = judge.result();
         BOOST_TEST(made.drafted == expected.drafted);

@@ -11,8 +11,8 @@
 #include "augur/backend/device/system.hpp"
 
 namespace device = augur::backend::device;
+using device::emulated_system;
 using device::last_ranked;
-using device::played_system;
 
 namespace {
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(the_last_is_that_of_a_sort) {
             const last_ranked expected = ranked(keys, percent);
             for (const bool backwards : {false, true}) {
                 last_ranked found;
-                played_system{backwards}.launch(1, rank_all{keys.data(), keys.size(), percent, &found});
+                emulated_system{backwards}.launch(1, rank_all{keys.data(), keys.size(), percent, &found});
                 BOOST_TEST(found.key == expected.key);
                 BOOST_TEST(found.needed == expected.needed);
                 BOOST_TEST(found.held == expected.held);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_last_is_that_of_a_sort) {
 BOOST_AUTO_TEST_CASE(what_is_not_held_has_the_key_0) {
     const std::vector<held_key> keys{{7, 2}, {9, 3}};
     last_ranked found;
-    played_system{}.launch(1, rank_all{keys.data(), keys.size(), 200, &found});
+    emulated_system{}.launch(1, rank_all{keys.data(), keys.size(), 200, &found});
     BOOST_TEST(found.key == 0u);
     BOOST_TEST(found.needed == 5u);
     BOOST_TEST(found.held == 0u);

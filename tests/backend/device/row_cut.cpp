@@ -14,7 +14,7 @@ namespace device = augur::backend::device;
 using augur::detail::row_scan;
 using augur::transform::settings;
 using device::cut_settings;
-using device::played_system;
+using device::emulated_system;
 using device::row_cut;
 
 BOOST_AUTO_TEST_SUITE(backend_row_cut)
@@ -27,7 +27,7 @@ struct cut_on_device {
     std::vector<row_cut> cuts;
     std::vector<double> sums;
 
-    cut_on_device(played_system on, const device::rows_view& of, const settings& chosen)
+    cut_on_device(emulated_system on, const device::rows_view& of, const settings& chosen)
         : scans(of.count * of.chunks()), cuts(of.count), sums(scans.size()) {
         const device::scan_rows scan{of, scans.data()};
         on.launch(scan.blocks(), scan);

@@ -13,7 +13,7 @@ namespace device = augur::backend::device;
 using augur::prefix;
 using augur::token;
 using augur::transform::settings;
-using device::played_system;
+using device::emulated_system;
 
 namespace {
 
@@ -29,7 +29,7 @@ std::vector<float> edited_on_host(const settings& chosen, std::vector<float> log
     return logits;
 }
 
-void check_edits(const device::row_edits<played_system>& edits, const settings& chosen, std::size_t vocabulary,
+void check_edits(const device::row_edits<emulated_system>& edits, const settings& chosen, std::size_t vocabulary,
                  const prefix& before, std::mt19937& random) {
     const auto drafted = rows::tokens(random, random() % 5, vocabulary);
     std::vector<float> logits;
@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(rows_are_edited_as_on_the_host_bit_for_bit) {
             if (kind % 2 == 1) chosen.bias.added = {{twice, 1e6f}, {any(), -2.5f}, {twice, 0.3f}, {twice, -1e6f}};
             if (kind > 1) chosen.penalties = penalised.penalties;
             for (const bool backwards : {false, true}) {
-                device::row_edits<played_system> edits({backwards}, chosen, vocabulary, 5);
+                device::row_edits<emulated_system> edits({backwards}, chosen, vocabulary, 5);
                 for (int repeat = 0; repeat < 10; ++repeat) {
                     prefix before(rows::tokens(random, random() % 3000, vocabulary + 3));  // some unknown to the model
                     for (const token t : rows::tokens(random, random() % 9, vocabulary + 3)) before.push(t);
-                    edits.follow(before);
+                    edits.on_commit(before);
                     check_edits(edits, chosen, vocabulary, before, random);
                 }
             }
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(rows_are_edited_as_on_the_host_bit_for_bit) {
 BOOST_AUTO_TEST_CASE(what_is_followed_may_change_in_any_way) {
     std::mt19937 random(2);
     const std::size_t vocabulary = 20;
-    device::row_edits<played_system> edits({}, penalised, vocabulary, 5);
+    device::row_edits<emulated_system> edits({}, penalised, vocabulary, 5);
     const std::vector<token> tokens = rows::tokens(random, 30, vocabulary);
     for (int repeat = 0; repeat < 200; ++repeat) {
         const std::size_t prompt = random() % 10, generated = random() % 10;
@@ -89,29 +89,29 @@ BOOST_AUTO_TEST_CASE(what_is_followed_may_change_in_any_way) {
         if (random() % 3 == 0) some[random() % 15] = static_cast<token>(random() % vocabulary);
         prefix before(std::span<const token>(some).first(prompt));
         for (std::size_t i = 0; i < generated; ++i) before.push(some[prompt + i]);
-        edits.follow(before);
+        edits.on_commit(before);
         check_edits(edits, penalised, vocabulary, before, random);
     }
 }
 
 BOOST_AUTO_TEST_CASE(rows_stay_where_nothing_is_edited) {
-    device::row_edits<played_system> edits({}, {.top_k = {3}}, 20, 5);
+    device::row_edits<emulated_system> edits({}, {.top_k = {3}}, 20, 5);
     const std::vector<float> logits(40);
-    edits.follow(prefix(std::vector<token>{1, 2}));
+    edits.on_commit(prefix(std::vector<token>{1, 2}));
     BOOST_TEST(edits.edited({logits.data(), 2, 20}, nullptr, 7).logits == logits.data());
     BOOST_TEST(edits.memory_bytes() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_for_what_is_edited) {
-    const device::row_edits<played_system> biased({}, {.bias = {{{3, 1.0f}}}}, 20, 5);
+    const device::row_edits<emulated_system> biased({}, {.bias = {{{3, 1.0f}}}}, 20, 5);
     BOOST_TEST(biased.memory_bytes() == sizeof(device::added_bias) + 100 * sizeof(float));
-    const device::row_edits<played_system> counted({}, penalised, 20, 5);
+    const device::row_edits<emulated_system> counted({}, penalised, 20, 5);
     BOOST_TEST(counted.memory_bytes() == 100 * sizeof(float) + 20 * 8 + 1024 * 12);
 }
 
 BOOST_AUTO_TEST_CASE(penalties_after_another_prefix_are_refused) {
     const std::vector<float> logits(20);
-    const auto refusal = [&](const device::row_edits<played_system>& edits, std::size_t position) {
+    const auto refusal = [&](const device::row_edits<emulated_system>& edits, std::size_t position) {
         try {
             edits.edited({logits.data(), 1, 20}, nullptr, position);
         } catch (const augur::error& e) {
@@ -119,14 +119,14 @@ BOOST_AUTO_TEST_CASE(penalties_after_another_prefix_are_refused) {
         }
         return std::string();
     };
-    device::row_edits<played_system> edits({}, penalised, 20, 5);
+    device::row_edits<emulated_system> edits({}, penalised, 20, 5);
     BOOST_TEST(refusal(edits, 0) == "");
-    edits.follow(prefix(std::vector<token>{1, 2}));
+    edits.on_commit(prefix(std::vector<token>{1, 2}));
     BOOST_TEST(refusal(edits, 2) == "");
     BOOST_TEST(refusal(edits, 3) ==
                "penalties count the tokens of a prefix, and the last that was followed has 2, but the round begins at "
-               "position 3; call follow(prefix) before each round");
-    const device::row_edits<played_system> biased({}, {.bias = {{{3, 1.0f}}}}, 20, 5);
+               "position 3; call on_commit(prefix) before each round");
+    const device::row_edits<emulated_system> biased({}, {.bias = {{{3, 1.0f}}}}, 20, 5);
     BOOST_TEST(refusal(biased, 3) == "");
 }
 

@@ -10,7 +10,7 @@
 
 namespace device = augur::backend::device;
 using augur::detail::row_scan;
-using device::played_system;
+using device::emulated_system;
 using device::row_cut;
 using device::row_weights;
 
@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(without_a_cut_they_are_the_pipelines) {
                 std::vector<double> sums(count * chunks);
                 const device::scan_rows scan{of, scans.data()};
                 const device::weigh_rows weigh{of, scans.data(), temperature, sums.data()};
-                played_system{backwards}.launch(scan.blocks(), scan);
-                played_system{backwards}.launch(weigh.blocks(), weigh);
+                emulated_system{backwards}.launch(scan.blocks(), scan);
+                emulated_system{backwards}.launch(weigh.blocks(), weigh);
                 for (std::size_t i = 0; i < count; ++i) {
                     const augur::distribution expected = transform({of.row(i), vocabulary}, {});
                     const float largest = augur::detail::scan_row({of.row(i), vocabulary}).largest;
@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(sums_are_of_what_stays) {
     const device::rows_view of{logits.data(), 2, 3};
     std::vector<row_scan> scans(2);
     std::vector<double> sums(2);
-    played_system{}.launch(2, device::scan_rows{of, scans.data()});
-    played_system{}.launch(2, device::weigh_rows{of, scans.data(), 1, sums.data(), cuts.data()});
+    emulated_system{}.launch(2, device::scan_rows{of, scans.data()});
+    emulated_system{}.launch(2, device::weigh_rows{of, scans.data(), 1, sums.data(), cuts.data()});
     BOOST_TEST(sums[0] == 1);
     BOOST_TEST(sums[1] == 0);
 }

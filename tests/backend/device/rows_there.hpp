@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/backend/device/referee.hpp"
+#include "augur/backend/device/device_verifier.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/random/chooser.hpp"
@@ -16,7 +16,7 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/scores.hpp"
 
-namespace rows_there {
+namespace rows_on_device {
 
 namespace device = augur::backend::device;
 using augur::token;
@@ -31,7 +31,7 @@ class model {
         std::size_t count = 0;
     };
 
-    explicit model(augur::testing::function_model of, device::played_system on = {})
+    explicit model(augur::testing::function_model of, device::emulated_system on = {})
         : of_(std::move(of)), on_(on), brought_(std::make_shared<std::size_t>(0)) {}
 
     std::size_t vocabulary_size() const { return of_.vocabulary_size(); }
@@ -56,7 +56,7 @@ class model {
         return hidden(s);
     }
 
-    device::played_system system() const { return on_; }
+    device::emulated_system system() const { return on_; }
     void extend_there(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
         const auto rows = of_.extend(s.own, tokens);
         s.count = last;
@@ -71,9 +71,9 @@ class model {
         return {s.rows.data(), s.count, vocabulary_size()};
     }
     template <device::KernelCriterion Criterion>
-    auto make_referee(const Criterion& criterion, const augur::transform::settings& chosen,
-                      const augur::random::philox_chooser& by) const {
-        return device::referee<model, Criterion>(*this, criterion, chosen, by);
+    auto make_device_verifier(const Criterion& criterion, const augur::transform::settings& chosen,
+                              const augur::random::philox_chooser& by) const {
+        return device::device_verifier<model, Criterion>(*this, criterion, chosen, by);
     }
 
     /// How often rows were brought to the host.
@@ -81,8 +81,8 @@ class model {
 
  private:
     augur::testing::function_model of_;
-    device::played_system on_;
+    device::emulated_system on_;
     std::shared_ptr<std::size_t> brought_;
 };
 
-}  // namespace rows_there
+}  // namespace rows_on_device

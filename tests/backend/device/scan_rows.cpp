@@ -14,7 +14,7 @@
 namespace device = augur::backend::device;
 using augur::detail::row_scan;
 using augur::measure::softmax_moments;
-using device::played_system;
+using device::emulated_system;
 
 BOOST_AUTO_TEST_SUITE(backend_scan_rows)
 
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(rows_say_what_they_say_on_the_host) {
             logits.insert(logits.end(), row.begin(), row.end());
         }
         for (const bool backwards : {false, true}) {
-            const device::row_scanner scanner(played_system{backwards}, vocabulary, count);
+            const device::row_scanner scanner(emulated_system{backwards}, vocabulary, count);
             for (const std::size_t used : {count, std::size_t{3}}) {
                 const auto made = downloaded(scanner.scan(logits.data(), used), used);
                 for (std::size_t i = 0; i < used; ++i) {
@@ -95,9 +95,9 @@ BOOST_AUTO_TEST_CASE(chunks_say_what_they_say_on_the_host) {
         std::vector<row_scan> scans(chunks), alone(chunks);
         std::vector<softmax_moments> moments(chunks);
         const device::scan_rows kernel{{row.data(), 1, vocabulary}, scans.data(), moments.data()};
-        played_system{}.launch(kernel.blocks(), kernel);
+        emulated_system{}.launch(kernel.blocks(), kernel);
         const device::scan_rows without_moments{kernel.of, alone.data(), nullptr};
-        played_system{}.launch(without_moments.blocks(), without_moments);
+        emulated_system{}.launch(without_moments.blocks(), without_moments);
         for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
             const std::size_t begin = chunk * augur::detail::chunk_size;
             const auto part =
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(of_equal_logits_the_first_is_the_largest) {
             std::vector<float> row(5000, 0.0f);
             row[first] = row[other] = 1;
             for (const bool backwards : {false, true}) {
-                const device::row_scanner scanner(played_system{backwards}, row.size(), 1);
+                const device::row_scanner scanner(emulated_system{backwards}, row.size(), 1);
                 BOOST_TEST(scanner.scan(row.data(), 1)->scan.first == first);
             }
         }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(of_equal_logits_the_first_is_the_largest) {
 BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
     const auto refusal = [](std::size_t vocabulary, std::size_t most_rows) {
         try {
-            const device::row_scanner scanner(played_system{}, vocabulary, most_rows);
+            const device::row_scanner scanner(emulated_system{}, vocabulary, most_rows);
         } catch (const augur::error& e) {
             return std::string(e.what());
         }
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
     BOOST_TEST(refusal(0, 5) == "there is nothing to scan in 5 rows of 0 logits");
     BOOST_TEST(refusal(7, 0) == "there is nothing to scan in 0 rows of 7 logits");
     BOOST_TEST(refusal(7, 5).empty());
-    const device::row_scanner scanner(played_system{}, 7, 5);
+    const device::row_scanner scanner(emulated_system{}, 7, 5);
     BOOST_TEST(scanner.memory_bytes() ==
                5 * (sizeof(row_scan) + sizeof(softmax_moments) + sizeof(device::scanned_row)));
     const std::vector<float> logits(42);

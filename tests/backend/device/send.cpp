@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace device = augur::backend::device;
-using device::played_system;
+using device::emulated_system;
 
 namespace {
 
@@ -25,7 +25,7 @@ static_assert(device::Kernel<device::send_bytes> && sizeof(device::send_bytes) <
 
 BOOST_AUTO_TEST_CASE(values_arrive_and_nothing_beside_them) {
     for (const bool backwards : {false, true}) {
-        const played_system on{backwards};
+        const emulated_system on{backwards};
         for (const std::size_t count : {0u, 1u, 511u, 512u, 513u, 1024u, 1500u}) {
             std::vector<std::uint32_t> values(count), there(count + 2, 77);
             std::iota(values.begin(), values.end(), 1000u);
@@ -40,12 +40,12 @@ BOOST_AUTO_TEST_CASE(values_arrive_and_nothing_beside_them) {
 BOOST_AUTO_TEST_CASE(values_may_straddle_launches) {
     const std::vector<odd_size> values(1000, odd_size{{'a', 'b', 'c'}});
     std::vector<odd_size> there(1000);
-    device::send(played_system{}, there.data(), values);
+    device::send(emulated_system{}, there.data(), values);
     for (const odd_size& value : there) BOOST_TEST(std::string(value.letters, 3) == "abc");
 }
 
 BOOST_AUTO_TEST_CASE(there_is_a_launch_for_each_2048_bytes) {
-    const played_system on;
+    const emulated_system on;
     std::vector<std::byte> there(2 * 2048 + 1);
     const auto launches = [&](std::size_t bytes) {
         return on.record([&] { device::send(on, there.data(), std::span(there).first(bytes)); }).size();
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(there_is_a_launch_for_each_2048_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_recording_holds_the_values_as_they_were) {
-    const played_system on;
+    const emulated_system on;
     std::vector<std::uint32_t> values{1, 2, 3}, there(3, 0);
     const auto made = on.record([&] { device::send(on, there.data(), values); });
     values = {4, 5, 6};

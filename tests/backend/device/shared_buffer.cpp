@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace device = augur::backend::device;
-using device::played_system, device::shared_buffer;
+using device::emulated_system, device::shared_buffer;
 
 namespace {
 
@@ -29,16 +29,16 @@ struct double_and_publish {
 };
 
 /// Counts memory that nobody has released.
-struct counting_system : played_system {
+struct counting_system : emulated_system {
     int* held = nullptr;
 
     void* allocate_shared(std::size_t bytes) const {
         ++*held;
-        return played_system::allocate_shared(bytes);
+        return emulated_system::allocate_shared(bytes);
     }
     void release_shared(void* memory) const {
         --*held;
-        played_system::release_shared(memory);
+        emulated_system::release_shared(memory);
     }
 };
 
@@ -48,8 +48,8 @@ BOOST_AUTO_TEST_SUITE(backend_shared_buffer)
 
 BOOST_AUTO_TEST_CASE(kernels_and_the_host_see_one_memory) {
     for (const bool backwards : {false, true}) {
-        const played_system on{backwards};
-        const shared_buffer<std::uint32_t, played_system> numbers(on, 64), done(on, 1);
+        const emulated_system on{backwards};
+        const shared_buffer<std::uint32_t, emulated_system> numbers(on, 64), done(on, 1);
         BOOST_TEST(numbers.size() == 64u);
         BOOST_TEST(numbers.memory_bytes() == 256u);
         for (std::uint32_t i = 0; i < 64; ++i) numbers.values()[i] = i;
@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(kernels_and_the_host_see_one_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_written_before_a_word_is_seen_with_it) {
-    const played_system on;
-    const shared_buffer<std::uint32_t, played_system> numbers(on, 64), words(on, 2);
+    const emulated_system on;
+    const shared_buffer<std::uint32_t, emulated_system> numbers(on, 64), words(on, 2);
     std::uint32_t* const done = words.data();
     std::uint32_t* const go = words.data() + 1;
     for (std::uint32_t i = 0; i < 64; ++i) numbers.values()[i] = i;

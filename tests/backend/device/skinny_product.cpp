@@ -17,7 +17,7 @@
 #include "backend/host/matrices.hpp"
 
 namespace device = augur::backend::device;
-using device::bfloat16, device::binary16, device::played_system;
+using device::bfloat16, device::binary16, device::emulated_system;
 
 using augur::testing::normal_numbers;
 
@@ -30,7 +30,7 @@ struct product {
     std::vector<float> weights = normal_numbers(rows * depth, 1);
     std::vector<float> x = normal_numbers(device::most_columns * depth, 2);
 
-    device::tiled_matrix<Element, played_system> matrix(const played_system& on) const {
+    device::tiled_matrix<Element, emulated_system> matrix(const emulated_system& on) const {
         return {on, rows, depth, [&](std::size_t row, std::span<float> out) {
                     std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(row * depth), depth, out.begin());
                 }};
@@ -48,10 +48,10 @@ struct product {
         return out;
     }
 
-    std::vector<float> multiplied(const played_system& on, std::size_t columns) const {
+    std::vector<float> multiplied(const emulated_system& on, std::size_t columns) const {
         const auto made = matrix(on);
-        const device::buffer<Element, played_system> in(on, std::span<const Element>(inputs(columns)));
-        const device::buffer<float, played_system> out(on, columns * rows);
+        const device::buffer<Element, emulated_system> in(on, std::span<const Element>(inputs(columns)));
+        const device::buffer<float, emulated_system> out(on, columns * rows);
         device::multiply(on, made.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
         return out.on_host();
     }
@@ -117,10 +117,10 @@ BOOST_AUTO_TEST_CASE(every_weight_has_a_place_of_its_own) {
 BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
     const product<bfloat16> of{20, 40};
     const auto made = of.matrix({});
-    const device::buffer<bfloat16, played_system> in({}, std::span<const bfloat16>(of.inputs(3)));
+    const device::buffer<bfloat16, emulated_system> in({}, std::span<const bfloat16>(of.inputs(3)));
     const auto start = normal_numbers(3 * of.rows, 5);
-    const device::buffer<float, played_system> state({}, std::span<const float>(start));
-    device::multiply(played_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
+    const device::buffer<float, emulated_system> state({}, std::span<const float>(start));
+    device::multiply(emulated_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
     const auto alone = of.multiplied({}, 3), got = state.on_host();
     for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(got[i] == start[i] + alone[i]);
 }
@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(gates_are_paired_with_their_factors) {
                       stride = 32;  // two panels: rows 0-7 gate, 8-15 other, 16-18 gate, 24-26 other
     const product<binary16> of{32, 40};
     const auto made = of.matrix({});
-    const device::buffer<binary16, played_system> in({}, std::span<const binary16>(of.inputs(columns)));
-    const device::buffer<binary16, played_system> out({}, columns * stride);
-    played_system{}.clear(out.data(), out.memory_bytes());
-    device::multiply(played_system{}, made.view(), in.data(), columns,
+    const device::buffer<binary16, emulated_system> in({}, std::span<const binary16>(of.inputs(columns)));
+    const device::buffer<binary16, emulated_system> out({}, columns * stride);
+    emulated_system{}.clear(out.data(), out.memory_bytes());
+    device::multiply(emulated_system{}, made.view(), in.data(), columns,
                      device::gate_sums<binary16>{out.data(), size, stride});
     const auto sums = of.multiplied({}, columns);
     const auto got = out.on_host();
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(gates_are_paired_with_their_factors) {
 BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
     const auto nothing = [](std::size_t, std::span<float>) {};
     const auto matrix = [&](std::size_t rows, std::size_t depth) {
-        return device::tiled_matrix<bfloat16, played_system>({}, rows, depth, nothing);
+        return device::tiled_matrix<bfloat16, emulated_system>({}, rows, depth, nothing);
     };
     BOOST_CHECK_EXCEPTION(matrix(0, 5), augur::error, [](const augur::error& e) {
         return std::string(e.what()) == "a matrix of 0 rows by 5 has no weights";
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
     BOOST_CHECK_THROW(matrix(5, 0), augur::error);
     const auto made = matrix(1, 1);
     for (const std::size_t columns : {0u, 65u}) {
-        BOOST_CHECK_EXCEPTION(device::multiply(played_system{}, made.view(), static_cast<const bfloat16*>(nullptr),
+        BOOST_CHECK_EXCEPTION(device::multiply(emulated_system{}, made.view(), static_cast<const bfloat16*>(nullptr),
                                                columns, device::store_sums{}),
                               augur::error, [&](const augur::error& e) {
                                   return std::string(e.what()) ==

@@ -11,7 +11,7 @@
 #include "backend/device/controlled.hpp"
 
 namespace device = augur::backend::device;
-using device::played_system;
+using device::emulated_system;
 
 BOOST_AUTO_TEST_SUITE(backend_system)
 
@@ -28,14 +28,14 @@ std::string refusal(const std::function<void()>& of) {
 
 }  // namespace
 
-static_assert(device::ControllingSystem<played_system>);
+static_assert(device::ControllingSystem<emulated_system>);
 
 BOOST_AUTO_TEST_CASE(loops_and_choices_nest_at_once_and_recorded) {
-    for (const bool backwards : {false, true}) controlled::check_all(played_system{backwards});
+    for (const bool backwards : {false, true}) controlled::check_all(emulated_system{backwards});
 }
 
 BOOST_AUTO_TEST_CASE(a_recording_runs_when_it_is_replayed_and_not_before) {
-    const played_system on;
+    const emulated_system on;
     std::uint32_t from = 3, to = 0, flag = 1;
     const auto made = on.record([&] {
         on.copy(&to, &from, sizeof to);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_recording_runs_when_it_is_replayed_and_not_before) {
 }
 
 BOOST_AUTO_TEST_CASE(each_body_is_recorded_once) {
-    const played_system on;
+    const emulated_system on;
     std::uint32_t words[] = {0, 7};
     std::vector<std::uint32_t> bodies;
     const auto made = on.record([&] {
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(each_body_is_recorded_once) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_recording_cannot_hold_is_refused) {
-    const played_system on;
+    const emulated_system on;
     std::uint32_t word = 0, other = 5;
     BOOST_TEST(on.records());
     const auto empty = on.record([&] { BOOST_TEST(!on.records()); });

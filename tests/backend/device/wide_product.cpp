@@ -14,14 +14,14 @@
 
 namespace device = augur::backend::device;
 using augur::testing::normal_numbers;
-using device::bfloat16, device::binary16, device::played_system;
+using device::bfloat16, device::binary16, device::emulated_system;
 
 namespace {
 
-const played_system forwards{}, backwards{.backwards = true};
+const emulated_system forwards{}, backwards{.backwards = true};
 
 template <class T>
-device::buffer<T, played_system> uploaded(const std::vector<T>& from) {
+device::buffer<T, emulated_system> uploaded(const std::vector<T>& from) {
     return {forwards, std::span<const T>(from)};
 }
 
@@ -34,8 +34,8 @@ Matrix some_matrix(std::size_t rows, std::size_t depth) {
 }
 
 template <class View>
-auto written_out(const played_system& on, const View& from) {
-    const device::buffer<typename View::element, played_system> out(on, from.panels * 16 * from.padded_depth());
+auto written_out(const emulated_system& on, const View& from) {
+    const device::buffer<typename View::element, emulated_system> out(on, from.panels * 16 * from.padded_depth());
     on.launch(from.panels, device::untile<View>{from, out.data()});
     return out.on_host();
 }
@@ -68,8 +68,8 @@ std::pair<std::vector<Out>, std::vector<Out>> finished(std::size_t rows, std::si
     device::multiply(forwards, matrix.view(), inputs.data(), columns, finish(skinny.data()));
     const auto weights = uploaded(written_out(forwards, matrix.view()));
     const device::wide_shape shape = device::shape_of(matrix.view(), columns);
-    const device::buffer<float, played_system> sums(forwards, shape.rows * columns);
-    const device::plain_products<played_system> library{backwards};
+    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns);
+    const device::plain_products<emulated_system> library{backwards};
     device::multiply_wide(backwards, library, shape, weights.data(), inputs.data(), sums.data(), finish(wide.data()));
     return {skinny.on_host(), wide.on_host()};
 }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_SUITE(backend_wide_product)
 
 template <class Element>
 void check_tiles(std::size_t rows, std::size_t depth) {
-    const auto matrix = some_matrix<device::tiled_matrix<Element, played_system>>(rows, depth);
+    const auto matrix = some_matrix<device::tiled_matrix<Element, emulated_system>>(rows, depth);
     const auto numbers = normal_numbers(rows * depth, 1);
     const std::size_t padded = matrix.view().padded_depth();
     std::vector<Element> expected(matrix.view().panels * 16 * padded);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(tiles_are_written_out_exactly) {
 template <class Element, unsigned Bits>
 void check_integers(std::size_t rows, std::size_t depth) {
     using layout = device::quantised_layout<Bits>;
-    const auto matrix = some_matrix<device::quantised_matrix<Element, Bits, played_system>>(rows, depth);
+    const auto matrix = some_matrix<device::quantised_matrix<Element, Bits, emulated_system>>(rows, depth);
     const auto numbers = normal_numbers(rows * depth, 1);
     const std::size_t padded = matrix.view().padded_depth();
     std::vector<Element> expected(matrix.view().panels * 16 * padded);
@@ -151,13 +151,13 @@ BOOST_AUTO_TEST_CASE(integers_are_written_out_as_elements) {
 /// Beyond a skinny product's columns, beside sums in double precision.
 BOOST_AUTO_TEST_CASE(many_columns_are_multiplied) {
     const std::size_t rows = 33, depth = 70, columns = 130;
-    const auto matrix = some_matrix<device::tiled_matrix<bfloat16, played_system>>(rows, depth);
+    const auto matrix = some_matrix<device::tiled_matrix<bfloat16, emulated_system>>(rows, depth);
     const auto weights = written_out(forwards, matrix.view());
     const auto inputs = some_inputs<bfloat16>(columns, depth);
     const auto w = uploaded(weights), x = uploaded(inputs);
     const device::wide_shape shape = device::shape_of(matrix.view(), columns);
-    const device::buffer<float, played_system> sums(forwards, shape.rows * columns), out(forwards, rows * columns);
-    device::multiply_wide(forwards, device::plain_products<played_system>{}, shape, w.data(), x.data(), sums.data(),
+    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns), out(forwards, rows * columns);
+    device::multiply_wide(forwards, device::plain_products<emulated_system>{}, shape, w.data(), x.data(), sums.data(),
                           device::store_sums{out.data(), rows, rows});
     const auto got = out.on_host();
     for (std::size_t i = 0; i < got.size(); ++i) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(many_columns_are_multiplied) {
 
 /// Sums of exact products of numbers about 1; orders differ.
 BOOST_AUTO_TEST_CASE(sums_are_stored_and_added_as_a_skinny_products_are) {
-    using matrix = device::tiled_matrix<bfloat16, played_system>;
+    using matrix = device::tiled_matrix<bfloat16, emulated_system>;
     for (const auto& [rows, depth] : shapes) {
         for (const std::size_t columns : {1u, 5u, 64u}) {
             const std::size_t height = rows, stride = rows + 3;  // what lies between columns stays
@@ -203,21 +203,21 @@ BOOST_AUTO_TEST_CASE(gates_are_paired_as_a_skinny_products_are) {
         check_near(values_of(wide), expected, tolerance * static_cast<double>(largest));
         BOOST_TEST(largest > 1);
     };
-    check.template operator()<device::tiled_matrix<binary16, played_system>>(0x1p-10);
-    check.template operator()<device::quantised_matrix<binary16, 8, played_system>>(0x1p-8);
-    check.template operator()<device::quantised_matrix<binary16, 4, played_system>>(0x1p-8);
+    check.template operator()<device::tiled_matrix<binary16, emulated_system>>(0x1p-10);
+    check.template operator()<device::quantised_matrix<binary16, 8, emulated_system>>(0x1p-8);
+    check.template operator()<device::quantised_matrix<binary16, 4, emulated_system>>(0x1p-8);
 }
 
 /// A product that was recorded is multiplied when it is replayed.
 BOOST_AUTO_TEST_CASE(products_are_recorded) {
-    const auto matrix = some_matrix<device::tiled_matrix<bfloat16, played_system>>(16, 32);
+    const auto matrix = some_matrix<device::tiled_matrix<bfloat16, emulated_system>>(16, 32);
     const auto weights = uploaded(written_out(forwards, matrix.view())),
                inputs = uploaded(some_inputs<bfloat16>(3, 32));
     const device::wide_shape shape = device::shape_of(matrix.view(), 3);
-    const device::buffer<float, played_system> sums(forwards, 48), out(forwards, 48);
+    const device::buffer<float, emulated_system> sums(forwards, 48), out(forwards, 48);
     forwards.clear(out.data(), out.memory_bytes());
     const auto recording = forwards.record([&] {
-        device::multiply_wide(forwards, device::plain_products<played_system>{}, shape, weights.data(), inputs.data(),
+        device::multiply_wide(forwards, device::plain_products<emulated_system>{}, shape, weights.data(), inputs.data(),
                               sums.data(), device::store_sums{out.data(), 16, 16});
     });
     BOOST_TEST(out.on_host() == std::vector<float>(48));

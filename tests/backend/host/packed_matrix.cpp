@@ -47,14 +47,14 @@ BOOST_AUTO_TEST_CASE(selected_rows_are_the_same_bits) {
 }
 
 BOOST_AUTO_TEST_CASE(halves_widen_exactly) {
-    BOOST_TEST(host::half_to_float(0x0001) == 0x1p-24f);
-    BOOST_TEST(host::half_to_float(0x03ff) == 1023 * 0x1p-24f);
-    BOOST_TEST(host::half_to_float(0x0400) == 0x1p-14f);
-    BOOST_TEST(host::half_to_float(0xbc00) == -1.0f);
-    BOOST_TEST(host::half_to_float(0x7bff) == 65504.0f);
-    BOOST_TEST(std::isinf(host::half_to_float(0xfc00)));
-    BOOST_TEST(std::isnan(host::half_to_float(0x7e00)));
-    BOOST_TEST(std::signbit(host::half_to_float(0x8000)));
+    BOOST_TEST(augur::detail::half_to_float(0x0001) == 0x1p-24f);
+    BOOST_TEST(augur::detail::half_to_float(0x03ff) == 1023 * 0x1p-24f);
+    BOOST_TEST(augur::detail::half_to_float(0x0400) == 0x1p-14f);
+    BOOST_TEST(augur::detail::half_to_float(0xbc00) == -1.0f);
+    BOOST_TEST(augur::detail::half_to_float(0x7bff) == 65504.0f);
+    BOOST_TEST(std::isinf(augur::detail::half_to_float(0xfc00)));
+    BOOST_TEST(std::isnan(augur::detail::half_to_float(0x7e00)));
+    BOOST_TEST(std::signbit(augur::detail::half_to_float(0x8000)));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_packed_is_refused_with_its_numbers) {

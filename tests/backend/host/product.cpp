@@ -39,7 +39,8 @@ float in_order(std::span<const float> row, const float* x) {
 float in_pairs(std::span<const float> row, const float* x) {
     float sum = 0;
     const auto add = [&](std::size_t k) {
-        if (k < row.size()) sum = std::fma(row[k], host::bfloat16_to_float(host::float_to_bfloat16(x[k])), sum);
+        if (k < row.size())
+            sum = std::fma(row[k], augur::detail::bfloat16_to_float(augur::detail::float_to_bfloat16(x[k])), sum);
     };
     for (std::size_t k = 0; k < row.size(); k += 2) add(k + 1), add(k);
     return sum;
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(the_sums_are_those_of_linear_algebra_over_the_rounded_input
             const auto bytes = rounded_to_bytes(std::span(x).subspan(c * depth, depth / 32 * 32));
             for (std::size_t k = 0; k < depth; ++k) {
                 const float value = x[c * depth + k];
-                const float half = host::bfloat16_to_float(host::float_to_bfloat16(value));
+                const float half = augur::detail::bfloat16_to_float(augur::detail::float_to_bfloat16(value));
                 in(Eigen::Index(k), Eigen::Index(c)) = input_of(format) == input_format::f32    ? double{value}
                                                        : input_of(format) == input_format::bf16 ? double{half}
                                                                                                 : bytes[k];

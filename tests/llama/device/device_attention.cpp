@@ -18,7 +18,7 @@
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using device::cache_layout, device::row_place;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 using augur::testing::normal_numbers;
 
@@ -28,10 +28,10 @@ namespace {
 
 using elements = std::tuple<bfloat16, binary16>;
 template <class T>
-using buffer = kernels::buffer<T, played_system>;
+using buffer = kernels::buffer<T, emulated_system>;
 using bits = std::vector<std::uint16_t>;
 
-const played_system forwards{}, backwards{.backwards = true};
+const emulated_system forwards{}, backwards{.backwards = true};
 constexpr std::size_t layers = 2, layer = 1;
 
 struct shape {
@@ -46,7 +46,7 @@ struct shape {
 template <class Element>
 struct memory {
     shape of;
-    device::kv_cache<Element, played_system> cache{forwards, of.layout()};
+    device::kv_cache<Element, emulated_system> cache{forwards, of.layout()};
 
     memory(const shape& s, std::size_t slots) : of(s) {
         cache.reserve(slots);
@@ -100,7 +100,7 @@ std::vector<float> queries_of(const shape& of, augur::token id, float scale) {
 
 /// Rows x heads x head_size
 template <class Element>
-bits attended(const played_system& on, const shape& of, const std::vector<row_place>& rows, std::size_t longest,
+bits attended(const emulated_system& on, const shape& of, const std::vector<row_place>& rows, std::size_t longest,
               float scale = 1) {
     const std::size_t gap = 3, stride = of.width() + gap;
     std::vector<float> queries;
@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
     const auto says = [](const std::string& message) {
         return [=](const augur::error& e) { return e.what() == message; };
     };
-    using cache = device::kv_cache<bfloat16, played_system>;
+    using cache = device::kv_cache<bfloat16, emulated_system>;
     BOOST_CHECK_EXCEPTION(cache(forwards, {2, 0, 64}), augur::error,
                           says("a cache of 2 layers with 0 heads of size 64 holds nothing"));
     BOOST_CHECK_THROW(cache(forwards, {0, 3, 64}), augur::error);

@@ -21,7 +21,7 @@
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using augur::token;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 BOOST_AUTO_TEST_SUITE(llama_device_model)
 
@@ -30,7 +30,7 @@ namespace {
 using device::device_format;
 
 template <class Element, device_format F = device_format::elements>
-using played_model = device::device_model<Element, played_system, F>;
+using emulated_model = device::device_model<Element, emulated_system, F>;
 
 /// Sizes that are multiples of tiles, or none that are and heads of which a part turns.
 augur::llama::host_model some_llama(bool even) {
@@ -55,8 +55,8 @@ using augur::testing::largest_difference;
 
 template <class Element, device_format F = device_format::elements>
 void check_laws(bool even, bool backwards) {
-    using model_type = played_model<Element, F>;
-    const model_type model(played_system{backwards}, some_llama(even));
+    using model_type = emulated_model<Element, F>;
+    const model_type model(emulated_system{backwards}, some_llama(even));
     static_assert(augur::TreeModel<model_type> && augur::SplitModel<model_type> && augur::BatchModel<model_type> &&
                   augur::ScoresLastRows<model_type> && augur::PrefillsStates<model_type>);
     const auto r = augur::testing::model_laws(model, {.cases = 8});
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_host) {
     };
     const auto expected = rows_of(host);
     const auto check = [&]<class Element>(weight_format format) {
-        const auto got = rows_of(played_model<Element>({}, host));
+        const auto got = rows_of(emulated_model<Element>({}, host));
         const double far = largest_difference(got, expected);
         BOOST_TEST(far < 2 * largest_difference(rows_of(load(format)), expected));
         const auto size = static_cast<std::ptrdiff_t>(host.vocabulary_size());
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(rows_of_integers_are_those_of_the_host) {
         const auto expected = rows_of(exact);
         const double far = largest_difference(rows_of(host), expected);
         BOOST_TEST(far > 0);
-        BOOST_TEST(largest_difference(rows_of(played_model<bfloat16, F>({}, host)), expected) < 2 * far);
+        BOOST_TEST(largest_difference(rows_of(emulated_model<bfloat16, F>({}, host)), expected) < 2 * far);
     };
     check.template operator()<device_format::q8_0>(tensor_type::q8_0);
     check.template operator()<device_format::q4_0>(tensor_type::q4_0);
@@ -129,15 +129,15 @@ BOOST_AUTO_TEST_CASE(four_bits_fit_eight) {
         auto s = model.make_sequence();
         return copied(model.extend(s, tokens));
     };
-    BOOST_TEST((rows_of(played_model<bfloat16, device_format::q8_0>({}, host)) ==
-                rows_of(played_model<bfloat16, device_format::q4_0>({}, host))));
+    BOOST_TEST((rows_of(emulated_model<bfloat16, device_format::q8_0>({}, host)) ==
+                rows_of(emulated_model<bfloat16, device_format::q4_0>({}, host))));
 }
 
 BOOST_AUTO_TEST_CASE(backwards_is_the_same) {
     const auto host = some_llama(false);
     const auto tokens = augur::testing::some_tokens(20, host.vocabulary_size());
     const auto rows = [&](bool backwards) {
-        const played_model<bfloat16> model(played_system{backwards}, host);
+        const emulated_model<bfloat16> model(emulated_system{backwards}, host);
         auto s = model.make_sequence();
         return copied(model.extend(s, tokens));
     };
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(backwards_is_the_same) {
 BOOST_AUTO_TEST_CASE(odd_sizes_are_near_the_hosts) {
     const auto host = some_llama(false);
     const auto tokens = augur::testing::some_tokens(12, host.vocabulary_size());
-    const played_model<binary16> model({}, host);
+    const emulated_model<binary16> model({}, host);
     auto a = host.make_sequence();
     auto b = model.make_sequence();
     const auto expected = copied(host.extend(a, tokens));
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(odd_sizes_are_near_the_hosts) {
 /// Beyond a block of the cache, where chunks are joined.
 BOOST_AUTO_TEST_CASE(long_texts_in_parts_and_at_once) {
     const auto host = some_llama(true);
-    const played_model<bfloat16> model({}, host);
+    const emulated_model<bfloat16> model({}, host);
     const auto tokens = augur::testing::some_tokens(270, host.vocabulary_size());
     auto whole = model.make_sequence(), parts = model.make_sequence();
     const auto expected = copied(model.extend(whole, tokens, 20));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(long_texts_in_parts_and_at_once) {
 /// A tree across the end of a block, kept, and the text that follows.
 BOOST_AUTO_TEST_CASE(trees_across_blocks) {
     const auto host = some_llama(true);
-    const played_model<binary16> model({}, host);
+    const emulated_model<binary16> model({}, host);
     auto text = augur::testing::some_tokens(254, host.vocabulary_size());
     auto tree = model.make_sequence();
     model.extend(tree, text, 0);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(trees_across_blocks) {
 
 /// With rows that stay, with rows that stay behind virtual functions, and with rows that come to the host.
 BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
-    const played_model<bfloat16> there({}, some_llama(true));
+    const emulated_model<bfloat16> there({}, some_llama(true));
     const augur::model::basic_any_model<augur::accept::exact, augur::accept::coupled> erased(there);
     const augur::model::any_model here(there);
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     const auto host = some_llama(true);
-    const played_model<bfloat16> model({}, host);
+    const emulated_model<bfloat16> model({}, host);
     const std::vector<token> tokens = {1, 2, 3};
     auto s = model.make_sequence();
     const auto refuses = [&](const auto& what, const std::string& text) {
@@ -240,13 +240,14 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0, 0});
     refuses([&] { model.keep(s, std::vector<std::size_t>{0, 3}); }, "node 3 of a tree of 3");
     refuses([&] { model.keep(s, std::vector<std::size_t>{1}); }, "node 1 follows node 0, not -1");
-    std::vector<augur::batch_item<device::sequence<bfloat16, played_system>>> twice = {{&s, tokens}, {&s, tokens}};
+    std::vector<augur::batch_item<device::sequence<bfloat16, emulated_system>>> twice = {{&s, tokens}, {&s, tokens}};
     refuses([&] { model.extend_batch(twice); }, "sequence 1 of the batch is sequence 0");
     auto waiting = model.make_sequence();
     model.extend_shallow(waiting, tokens, 1);
     refuses([&] { model.extend(waiting, tokens); }, "3 positions wait for the layers after 1");
     refuses([&] { model.extend_deep(waiting, 2); }, "but positions wait after layer 1");
-    refuses([&] { played_model<bfloat16>({}, host.configuration(), host.parameters(), 601); }, "context of 601 tokens");
+    refuses([&] { emulated_model<bfloat16>({}, host.configuration(), host.parameters(), 601); },
+            "context of 601 tokens");
     auto early = model.make_sequence();
     model.extend(early, tokens);
     model.extend_tree(early, tokens, std::vector<std::int32_t>{-1, -1, -1});
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 
 /// What was extended since lies in the tree's slots, even if it was taken back.
 BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
-    const played_model<bfloat16> model({}, some_llama(true));
+    const emulated_model<bfloat16> model({}, some_llama(true));
     const std::vector<token> tokens = {1, 2, 3};
     auto s = model.make_sequence();
     model.extend(s, tokens);
@@ -269,19 +270,19 @@ BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
 
 BOOST_AUTO_TEST_CASE(heads_of_some_tokens_are_refused) {
     const auto some = augur::testing::small_llama().load({.head_tokens = {1, 2}});
-    BOOST_CHECK_EXCEPTION(played_model<bfloat16>({}, some), augur::error, [](const augur::error& e) {
+    BOOST_CHECK_EXCEPTION(emulated_model<bfloat16>({}, some), augur::error, [](const augur::error& e) {
         return says(e, "a head of all 77 tokens, but this one's has 2");
     });
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_counted) {
     const auto host = some_llama(true);
-    const played_model<bfloat16> model({}, host);
+    const emulated_model<bfloat16> model({}, host);
     // 2 layers of 96 + 64 + 192 + 64 rows, depths 64, 64, 64 and 96; the head's 80 rows; the embedding; five norms.
     const std::size_t matrices = 2 * (96 * 64 + 64 * 64 + 192 * 64 + 64 * 96) + 80 * 64 + 77 * 64;
     BOOST_TEST(model.memory_bytes() == 2 * matrices + 5 * 64 * sizeof(float));
-    const played_model<bfloat16, device_format::q8_0> eight({}, host);
-    const played_model<bfloat16, device_format::q4_0> four({}, host);
+    const emulated_model<bfloat16, device_format::q8_0> eight({}, host);
+    const emulated_model<bfloat16, device_format::q4_0> four({}, host);
     const std::size_t blocks = matrices / 32, rest = 77 * 64 / 32, head = 80 * 64 / 32;  // of 32 weights
     BOOST_TEST(eight.memory_bytes() == (blocks - rest) * 34 + rest * 64 + 5 * 64 * sizeof(float));
     BOOST_TEST(four.memory_bytes() == (blocks - rest - head) * 18 + head * 34 + rest * 64 + 5 * 64 * sizeof(float));

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <augur/accept/exact.hpp>
+#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/decode/speculator.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -24,7 +24,7 @@ namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using augur::token;
 using device::device_format, device::wide_settings;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 BOOST_AUTO_TEST_SUITE(llama_device_products)
 
@@ -32,7 +32,7 @@ namespace {
 
 /// Plain products that say what was asked of them.
 struct observed_products {
-    played_system on{};
+    emulated_system on{};
     std::shared_ptr<std::vector<kernels::wide_shape>> prepared = std::make_shared<std::vector<kernels::wide_shape>>();
     std::shared_ptr<std::vector<kernels::wide_shape>> asked = std::make_shared<std::vector<kernels::wide_shape>>();
 
@@ -57,11 +57,11 @@ struct observed_products {
 };
 
 template <class Element>
-using products = device::wide_products<Element, played_system, observed_products>;
+using products = device::wide_products<Element, emulated_system, observed_products>;
 template <class Element, device_format F = device_format::elements>
-using wide_model = device::device_model<Element, played_system, F, products<Element>>;
+using wide_model = device::device_model<Element, emulated_system, F, products<Element>>;
 template <class Element, device_format F = device_format::elements>
-using skinny_model = device::device_model<Element, played_system, F>;
+using skinny_model = device::device_model<Element, emulated_system, F>;
 
 static_assert(augur::has_bitwise_rows<skinny_model<bfloat16>> && !augur::has_bitwise_rows<wide_model<bfloat16>>);
 

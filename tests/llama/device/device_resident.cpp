@@ -2,7 +2,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/backend/device/generate.hpp>
+#include <augur/decode/device/generate.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "augur/backend/device/loop.hpp"
+#include "augur/decode/device/loop.hpp"
 #include "augur/llama/device/device_model.hpp"
 #include "augur/llama/device/resident.hpp"
 #include "llama/small_llama.hpp"
@@ -19,16 +19,16 @@
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using augur::token;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 BOOST_AUTO_TEST_SUITE(llama_device_resident)
 
 namespace {
 
 template <class Element>
-using model_type = device::device_model<Element, played_system>;
+using model_type = device::device_model<Element, emulated_system>;
 template <class Element>
-using resident_type = device::resident<Element, played_system>;
+using resident_type = device::resident<Element, emulated_system>;
 
 augur::llama::host_model some_llama() {
     return augur::testing::small_llama(augur::io::tensor_type::bf16).load();
@@ -46,15 +46,15 @@ model_type<bfloat16> first_layer(const model_type<bfloat16>& of) {
 /// In launches of several sizes, some of rows that are made again, some recorded.
 BOOST_AUTO_TEST_CASE(rows_are_those_of_the_model) {
     for (const bool backwards : {false, true}) {
-        const model_type<binary16> model(played_system{backwards}, some_llama());
+        const model_type<binary16> model(emulated_system{backwards}, some_llama());
         const resident_type<binary16> resident(model, 300, 8);
         static_assert(kernels::ResidentModel<resident_type<binary16>>);
         const auto text = augur::testing::some_tokens(300, model.vocabulary_size());
         auto sequence = model.make_sequence();
         const auto rows = model.extend(sequence, text);
-        const played_system& on = resident.system();
-        const kernels::buffer<token, played_system> there(on, std::span<const token>(text));
-        const kernels::buffer<std::uint32_t, played_system> first(on, 1);
+        const emulated_system& on = resident.system();
+        const kernels::buffer<token, emulated_system> there(on, std::span<const token>(text));
+        const kernels::buffer<std::uint32_t, emulated_system> first(on, 1);
         resident.fill(there.data(), 250);
         const auto check = [&](std::uint32_t at, std::size_t count, std::size_t last, bool recorded) {
             kernels::send(on, first.data(), std::span<const std::uint32_t>(&at, 1));

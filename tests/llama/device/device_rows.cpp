@@ -16,7 +16,7 @@
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 using device::row_place;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 using augur::testing::normal_numbers;
 
@@ -26,9 +26,9 @@ namespace {
 
 using elements = std::tuple<bfloat16, binary16>;
 template <class T>
-using buffer = kernels::buffer<T, played_system>;
+using buffer = kernels::buffer<T, emulated_system>;
 
-const played_system forwards{}, backwards{.backwards = true};
+const emulated_system forwards{}, backwards{.backwards = true};
 
 template <class T>
 buffer<T> uploaded(const std::vector<T>& from) {
@@ -48,7 +48,7 @@ struct normed {
     std::vector<Element> rounded;
     std::vector<float> unrounded;
 
-    normed(const played_system& on, const std::vector<float>& state, const std::vector<float>& weight, float epsilon,
+    normed(const emulated_system& on, const std::vector<float>& state, const std::vector<float>& weight, float epsilon,
            std::size_t gap = 0) {
         const std::size_t rows = state.size() / weight.size(), stride = weight.size() + gap;
         const auto x = uploaded(state), w = uploaded(weight);

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_SUITE(llama_device_synthetic)
 
 using augur::token;
 using device::device_format, device::matrix_name, device::random_matrix;
-using kernels::bfloat16, kernels::binary16, kernels::played_system;
+using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 namespace {
 
@@ -58,11 +58,11 @@ augur::llama::config small_shape(bool tied) {
 
 template <class Element, device_format F = device_format::elements>
 auto made(const device::synthetic& of, bool backwards = false) {
-    return device::make_weights<Element, F>(played_system{backwards}, of);
+    return device::make_weights<Element, F>(emulated_system{backwards}, of);
 }
 
 template <class Element, device_format F = device_format::elements>
-using model_type = device::device_model<Element, played_system, F>;
+using model_type = device::device_model<Element, emulated_system, F>;
 
 /// A matrix's padded numbers, row after row.
 template <class Element>
@@ -105,7 +105,7 @@ template <class Element, unsigned Bits>
 void check_integers(const kernels::quantised_view<Element, Bits>& view, const kernels::tiled_view<Element>& elements) {
     const std::size_t depth = elements.padded_depth();
     const auto numbers = unpacked(elements);
-    const kernels::quantised_matrix<Element, Bits, played_system> wanted(
+    const kernels::quantised_matrix<Element, Bits, emulated_system> wanted(
         {}, elements.rows, depth, [&](std::size_t row, std::span<float> out) {
             std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(row * depth), depth, out.begin());
         });
@@ -118,7 +118,7 @@ void check_integers(const kernels::quantised_view<Element, Bits>& view, const ke
 
 /// Every matrix of a model, by its layer, unpacked.
 template <class Element>
-std::vector<std::vector<float>> matrices(const device::weights_on_device<Element, played_system>& of) {
+std::vector<std::vector<float>> matrices(const device::weights_on_device<Element, emulated_system>& of) {
     std::vector<std::vector<float>> out{unpacked(of.head())};
     for (const auto& layer : of.layers()) {
         for (const auto* each : {&layer.query_key_value, &layer.attention_output, &layer.gate_up, &layer.down}) {
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     auto shallow = c;
     shallow.layers = first_deep;
     const auto w = made<bfloat16>({c, 7, first_deep, 0.15f});
-    const device::device_model<bfloat16, played_system> target({}, c, w), draft({}, shallow, w);
+    const device::device_model<bfloat16, emulated_system> target({}, c, w), draft({}, shallow, w);
     augur::decode::options options;
     options.sampling.temperature = {0};
     options.stop.max_tokens = 40;
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     }
     const auto w = made<bfloat16>({c, 1, 3});
     c.layers = 4;
-    refuses([&] { device::device_model<bfloat16, played_system>({}, c, w); },
+    refuses([&] { device::device_model<bfloat16, emulated_system>({}, c, w); },
             "a model of 4 layers cannot have weights of 3");
     c.key_value_heads = 4;
     refuses([&] { made<bfloat16>({c, 1}); }, "a synthetic Llama: 6 heads cannot share 4 key-value heads equally");

@@ -14,7 +14,7 @@
 #include "augur/detail/row_scan.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/random/chooser.hpp"
-#include "augur/random/race.hpp"
+#include "augur/random/exponential_race.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/token.hpp"
 #include "augur/types/verdict.hpp"
@@ -169,14 +169,14 @@ class chain_draws : random::philox_chooser {
 
     /// Cost: a pass, with one Philox call per four tokens.
     template <class W>
-    AUGUR_KERNEL std::size_t race(const W& weights) const {
+    AUGUR_KERNEL std::size_t exponential_race(const W& weights) const {
         if constexpr (requires { weights.is_point(); }) {
             if (weights.is_point()) return static_cast<std::size_t>(weights.mode());
         }
-        const auto first_of = [&](const random::arrival& before, std::size_t begin, std::size_t end) {
+        const auto fallback = [&](const random::arrival& before, std::size_t begin, std::size_t end) {
             return random::first_arrival(weights, begin, end, position_, key_, before);
         };
-        return block_.template fold<random::arrival>(first_of, join_arrivals{}).index;
+        return block_.template fold<random::arrival>(fallback, join_arrivals{}).index;
     }
 
  private:

@@ -53,8 +53,8 @@ class chooser : public random::philox_chooser {
     using philox_chooser::philox_chooser;
 
     std::size_t choose(const Weights auto& weights, draw_key key) const { return philox_chooser::choose(weights, key); }
-    std::size_t race(const Weights auto& weights, std::size_t position) const {
-        return philox_chooser::race(weights, position);
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) const {
+        return philox_chooser::exponential_race(weights, position);
     }
 
     /// One worker walks the sums of chunks, then one chunk.
@@ -70,7 +70,7 @@ class chooser : public random::philox_chooser {
 
     /// One pass: every chunk's first arrival, then the earliest of them.
     template <DeviceWeights W>
-    std::size_t race(const W& weights, std::size_t position) const {
+    std::size_t exponential_race(const W& weights, std::size_t position) const {
         const race_chunk<decltype(weights.view())> clocks{weights.view(), position, key_};
         return fold(weights.policy(), map_chunks(weights.policy(), weights.size(), clocks), earlier{}).index;
     }

@@ -29,7 +29,7 @@ class cuda_value {
     T value_{};
 };
 
-/// See played_warp.
+/// See emulated_warp.
 class cuda_warp {
  public:
     template <class T>
@@ -79,7 +79,7 @@ class cuda_warp {
     }
 };
 
-/// See played_team.
+/// See emulated_team.
 class cuda_team {
  public:
     template <class T>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "augur/backend/host/half.hpp"
+#include "augur/detail/half.hpp"
 #include "augur/detail/host_device.hpp"
 
 #if defined(__CUDACC__)
@@ -23,14 +23,14 @@ struct bfloat16 {
 #if defined(__CUDA_ARCH__)
         return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
 #else
-        return {host::float_to_bfloat16(value)};
+        return {augur::detail::float_to_bfloat16(value)};
 #endif
     }
     AUGUR_HOST_DEVICE float value() const {
 #if defined(__CUDA_ARCH__)
         return __bfloat162float(__ushort_as_bfloat16(bits));
 #else
-        return host::bfloat16_to_float(bits);
+        return augur::detail::bfloat16_to_float(bits);
 #endif
     }
 };
@@ -45,14 +45,14 @@ struct binary16 {
 #if defined(__CUDA_ARCH__)
         return {__half_as_ushort(__float2half_rn(value))};
 #else
-        return {host::float_to_half(value)};
+        return {augur::detail::float_to_half(value)};
 #endif
     }
     AUGUR_HOST_DEVICE float value() const {
 #if defined(__CUDA_ARCH__)
         return __half2float(__ushort_as_half(bits));
 #else
-        return host::half_to_float(bits);
+        return augur::detail::half_to_float(bits);
 #endif
     }
 };

@@ -76,7 +76,7 @@ class round_judge {
 
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
     /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
-    void follow(const prefix& before) { edits_.follow(before); }
+    void on_commit(const prefix& before) { edits_.on_commit(before); }
 
     /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.
     /// `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's memory until it is done.

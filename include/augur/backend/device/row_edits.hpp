@@ -144,7 +144,7 @@ class row_edits {
 
     /// Counts the tokens of a prefix, for penalties. Costs nothing without them; else what has changed since the last
     /// one crosses, 12 bytes for each token of another count, and the host compares the prefixes.
-    void follow(const prefix& before) {
+    void on_commit(const prefix& before) {
         if (!penalties_.active()) return;
         note_changes(before);
         followed_.assign(before.tokens().begin(), before.tokens().end());
@@ -161,7 +161,7 @@ class row_edits {
         if (penalties_.active() && position != followed_.size()) {
             augur::detail::fail("penalties count the tokens of a prefix, and the last that was followed has ",
                                 followed_.size(), ", but the round begins at position ", position,
-                                "; call follow(prefix) before each round");
+                                "; call on_commit(prefix) before each round");
         }
         const edit_rows edit{of, edited_.data(), biases_.data(), biases_.size(), penalties_, counts_.data(), drafted};
         on_.launch(edit.blocks(), edit);

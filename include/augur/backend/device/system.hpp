@@ -1,6 +1,6 @@
 #pragma once
 // Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and plays kernels in the
-// order in which they were launched. played_system is the one that needs no GPU; cuda_system.hpp has the other.
+// order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
 
 #include <concepts>
 #include <cstddef>
@@ -70,7 +70,7 @@ concept ControllingSystem = RecordingSystem<S> &&
 
 /// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no GPU.
 /// `backwards` plays blocks and threads from the last to the first.
-struct played_system {
+struct emulated_system {
     bool backwards = false;
 
     template <Kernel K>
@@ -152,8 +152,8 @@ struct played_system {
         std::vector<std::max_align_t> shared(kernel.shared_bytes() / sizeof(std::max_align_t) + 1);
         for (std::size_t i = 0; i < blocks; ++i) {
             std::memset(shared.data(), 0xff, shared.size() * sizeof(std::max_align_t));  // NaNs, to be noticed
-            const played_team team(backwards ? blocks - 1 - i : i, K::threads,
-                                   reinterpret_cast<std::byte*>(shared.data()), backwards);
+            const emulated_team team(backwards ? blocks - 1 - i : i, K::threads,
+                                     reinterpret_cast<std::byte*>(shared.data()), backwards);
             kernel(team);
         }
     }
@@ -186,7 +186,7 @@ struct played_system {
     }
 };
 
-static_assert(ControllingSystem<played_system>);
+static_assert(ControllingSystem<emulated_system>);
 
 /// Room for so many T in a system's memory; undefined at first.
 template <class T, System S>

@@ -24,7 +24,7 @@ inline constexpr unsigned most_threads = 256;
 
 /// A value of each thread: an index says which where one processor plays them all.
 template <class T, unsigned Threads>
-class played_values {
+class emulated_values {
  public:
     T& operator[](unsigned thread) { return values_[thread]; }
     const T& operator[](unsigned thread) const { return values_[thread]; }
@@ -50,12 +50,12 @@ struct sum_fragment {
 };
 
 /// One warp, played lane after lane.
-class played_warp {
+class emulated_warp {
  public:
     template <class T>
-    using own = played_values<T, warp_size>;
+    using own = emulated_values<T, warp_size>;
 
-    played_warp(unsigned index, bool backwards) : index_(index), backwards_(backwards) {}
+    emulated_warp(unsigned index, bool backwards) : index_(index), backwards_(backwards) {}
 
     /// Of the block's warps.
     unsigned index() const { return index_; }
@@ -122,12 +122,12 @@ class played_warp {
 /// and then lets every thread see what all have written. Between phases every thread does the same with the same values:
 /// nothing is written there, and nothing that the next phase writes is read. A phase must not depend on the order of its
 /// threads: `backwards` turns it round, so that a test can see whether it does.
-class played_team {
+class emulated_team {
  public:
     template <class T>
-    using own = played_values<T, most_threads>;
+    using own = emulated_values<T, most_threads>;
 
-    played_team(std::size_t block, unsigned threads, std::byte* shared, bool backwards)
+    emulated_team(std::size_t block, unsigned threads, std::byte* shared, bool backwards)
         : block_(block), threads_(threads), shared_(shared), backwards_(backwards) {}
 
     /// Which of the grid's blocks this is.
@@ -149,7 +149,7 @@ class played_team {
     /// body(warp)
     template <class Body>
     void each_warp(const Body& body) const {
-        for (unsigned i = 0; i < warps(); ++i) body(played_warp(backwards_ ? warps() - 1 - i : i, backwards_));
+        for (unsigned i = 0; i < warps(); ++i) body(emulated_warp(backwards_ ? warps() - 1 - i : i, backwards_));
     }
 
  private:

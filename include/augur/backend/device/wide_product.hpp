@@ -73,7 +73,7 @@ struct plain_products {
     static constexpr std::size_t memory_bytes() { return 0; }
 };
 
-static_assert(WideProducts<plain_products<played_system>, bfloat16>);
+static_assert(WideProducts<plain_products<emulated_system>, bfloat16>);
 
 /// Writes the matrix of a view out row after row, as Elements: what fills up panels and blocks, too. Exact for a tiled_view; of a
 /// quantised_view integer times scale is rounded. A block for each panel; each of its warps takes a tile in turn.

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "augur/backend/host/half.hpp"
 #include "augur/backend/host/storage.hpp"
+#include "augur/detail/half.hpp"
 
 namespace augur::backend::host {
 
@@ -127,7 +127,7 @@ struct lanes_portable {
     /// How inputs rounded to bfloat16 are held: as such for instructions that take pairs of them, widened elsewhere.
     static constexpr std::size_t bfloat16_input_bytes = 4;
     static void put_bfloat16(std::byte* to, std::uint16_t bits) {
-        const float value = bfloat16_to_float(bits);
+        const float value = augur::detail::bfloat16_to_float(bits);
         std::memcpy(to, &value, sizeof value);
     }
     /// Two k of bfloat16 weights: adds the odd one's product, then the even one's, with one rounding each, as AVX512_BF16.
@@ -208,7 +208,7 @@ struct lanes_portable {
         std::uint16_t halves[16];
         std::memcpy(halves, from, sizeof halves);
         vector result;
-        for (int i = 0; i < 16; ++i) result.lane[i] = half_to_float(halves[i]);
+        for (int i = 0; i < 16; ++i) result.lane[i] = augur::detail::half_to_float(halves[i]);
         return result;
     }
 };

@@ -7,10 +7,10 @@
 #include <span>
 
 #include "augur/backend/host/aligned_buffer.hpp"
-#include "augur/backend/host/half.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"
 #include "augur/backend/host/packing.hpp"
 #include "augur/backend/host/storage.hpp"
+#include "augur/detail/half.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::backend::host {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "augur/backend/host/half.hpp"
 #include "augur/backend/host/storage.hpp"
+#include "augur/detail/half.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::backend::host {
@@ -31,7 +31,7 @@ inline int byte(const std::byte* from) {
     return std::to_integer<int>(*from);
 }
 inline float half(const std::byte* from) {
-    return half_to_float(get<std::uint16_t>(from));
+    return augur::detail::half_to_float(get<std::uint16_t>(from));
 }
 
 /// Where the four bits of weight k are: in byte b of a row's word, low half for k = b, high half for k = b + 4.
@@ -170,7 +170,8 @@ inline float weight_at(storage format, const packed_place& at) {
         case storage::f16:
             return half(at.words + 2 * at.lane);
         case storage::bf16:
-            return bfloat16_to_float(get<std::uint16_t>(at.words + 64 * (at.k / 2) + 4 * at.lane + 2 * (at.k % 2)));
+            return augur::detail::bfloat16_to_float(
+                get<std::uint16_t>(at.words + 64 * (at.k / 2) + 4 * at.lane + 2 * (at.k % 2)));
         case storage::q8_0:
             return scale * signed_byte(at.words + 64 * (at.k / 4) + 4 * at.lane + at.k % 4);
         case storage::q4_0:

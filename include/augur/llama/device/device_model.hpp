@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "augur/backend/device/device_verifier.hpp"
 #include "augur/backend/device/element.hpp"
-#include "augur/backend/device/referee.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/checks.hpp"
 #include "augur/llama/device/forward.hpp"
@@ -99,11 +99,11 @@ class device_model {
     const float* logits(const sequence_type& s) const { return s.logits_.data(); }
     /// The same brought to the host.
     scores rows(const sequence_type& s) const { return s.logits_.on_host(parts_->on); }
-    /// For decode::step: with it rows stay on the device (verify/referee.hpp).
+    /// For decode::step: with it rows stay on the device (verify/device_verifier.hpp).
     template <kernels::KernelCriterion Criterion>
-    auto make_referee(const Criterion& criterion, const transform::settings& chosen,
-                      const random::philox_chooser& by) const {
-        return kernels::referee<device_model, Criterion>(*this, criterion, chosen, by);
+    auto make_device_verifier(const Criterion& criterion, const transform::settings& chosen,
+                              const random::philox_chooser& by) const {
+        return kernels::device_verifier<device_model, Criterion>(*this, criterion, chosen, by);
     }
 
     /// The normalised hidden states that the rows of the last extend were computed from.

@@ -49,7 +49,7 @@ struct place_text {
 };
 
 /// One sequence of a model, with memory for all that it will hold and passes of its own. Models ResidentModel
-/// (backend/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be recorded. Rows are
+/// (decode/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be recorded. Rows are
 /// those of device_model, bit for bit. Refers to the system's memory of shared weights.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class resident {

@@ -1,0 +1,98 @@
+#pragma once
+// Verification on a device, for decode::step: tokens go there, a verdict comes back.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "augur/backend/device/round.hpp"
+#include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/send.hpp"
+#include "augur/backend/device/system.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::backend::device {
+
+/// A model whose rows stay in the memory of a System: `system()`; `extend_there(sequence, tokens, last)`, which launches what
+/// makes the last rows; `logits(sequence)`, where they are, rows x vocabulary; `rows(sequence)`, the same on the host.
+template <class M>
+concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    { model.system() } -> System;
+    model.extend_there(sequence, tokens, tokens.size());
+    { model.logits(sequence) } -> std::same_as<const float*>;
+    { model.rows(sequence) } -> LogitRows;
+};
+
+/// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so far; a longer one takes more.
+/// Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four bytes per drafted token go there, sixteen
+/// come back, and the host waits once. entropy_nats waits once more.
+template <class M, KernelCriterion Criterion>
+class device_verifier {
+ public:
+    device_verifier(const M& model, const Criterion& criterion, const transform::settings& chosen,
+                    const random::philox_chooser& by)
+        : model_(&model), criterion_(criterion), chosen_(chosen), seed_(by.seed()) {}
+
+    /// A mask is a function of the host's.
+    explicit operator bool() const { return !chosen_.mask; }
+
+    void prepare(const prefix& before, std::size_t drafted) {
+        require(drafted + 1);
+        judge_->on_commit(before);
+    }
+
+    template <class Sequence>
+    verdict judge(Sequence& sequence, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
+                  std::size_t round) {
+        model_->extend_there(sequence, missing, drafted + 1);
+        send(model_->system(), drafted_.data(), speculative.tokens().last(drafted));
+        judge_->judge(model_->logits(sequence), certain_chain{drafted_.data(), drafted}, speculative.size() - drafted,
+                      round);
+        return judge_->result();
+    }
+
+    template <class Sequence>
+    auto rows(const Sequence& sequence) const {
+        return model_->rows(sequence);
+    }
+
+    template <class Sequence>
+    double entropy_nats(const Sequence& sequence, std::size_t row) {
+        if (!scanner_) scanner_.emplace(model_->system(), model_->vocabulary_size(), 1);
+        const scanned_row* const there = scanner_->scan(model_->logits(sequence) + row * model_->vocabulary_size(), 1);
+        scanned_row seen;
+        model_->system().download(&seen, there, sizeof seen);
+        return seen.entropy_nats;
+    }
+
+ private:
+    using system_type = std::remove_cvref_t<decltype(std::declval<const M&>().system())>;
+
+    void require(std::size_t rows) {
+        if (rows <= rows_) return;
+        const std::size_t enough = std::max(2 * rows_, rows);
+        judge_.emplace(model_->system(), model_->vocabulary_size(), enough, chosen_, seed_, criterion_);
+        drafted_ = buffer<token, system_type>(model_->system(), enough);
+        rows_ = enough;
+    }
+
+    const M* model_;
+    Criterion criterion_;
+    transform::settings chosen_;
+    std::uint64_t seed_;
+    std::size_t rows_ = 0;  // that there is room for
+    std::optional<round_judge<Criterion, system_type>> judge_;
+    std::optional<row_scanner<system_type>> scanner_;
+    buffer<token, system_type> drafted_;
+};
+
+}  // namespace augur::backend::device

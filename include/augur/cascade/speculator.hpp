@@ -1,0 +1,136 @@
+#pragma once
+// A decoding scheme: who drafts, who verifies, how far to guess, what may stand.
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "augur/accept/concept.hpp"
+#include "augur/accept/coupled.hpp"
+#include "augur/cascade/stage.hpp"
+#include "augur/detail/value_or_reference.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/named.hpp"
+#include "augur/draft/no_draft.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/types/drawing.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur {
+
+namespace detail {
+template <class Criterion>
+struct drawing_for : std::type_identity<draft::argmax> {};
+template <class Criterion>
+requires requires {
+    typename Criterion::drawing;
+}
+struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> {};
+
+/// What a criterion promises, unless it would rest on rows that tokens were not drawn from (cascade/stage.hpp).
+template <class D, class Criterion>
+struct promise_on : std::type_identity<typename Criterion::guarantee> {};
+template <class D, class Criterion>
+requires requires {
+    requires !D::claims_what_it_drew;
+}
+struct promise_on<D, Criterion> : std::type_identity<guarantee::none> {};
+
+/// The drafter for what a user names, drawing as the criterion asks where nobody else says how.
+template <class Criterion, class Named>
+auto drafter_for(Named&& named) {
+    return draft::drafter_of<typename drawing_for<Criterion>::type>(std::forward<Named>(named));
+}
+}  // namespace detail
+
+/// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all state.
+template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
+class speculator {
+ public:
+    static_assert(detail::check_criterion<Criterion, typename DrafterType::claim_type>::done);
+    using drafter_type = DrafterType;
+    using target_type = typename detail::value_or_reference<Target>::type;
+    using policy_type = Policy;
+    using criterion_type = Criterion;
+    using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
+
+    static_assert(Model<target_type>);
+    static_assert(detail::optional_members_of_drafter<DrafterType>::fit &&
+                  detail::optional_members_of_policy<Policy>::fit &&
+                  detail::optional_members_of_criterion<Criterion>::fit);
+    static_assert(
+        shows_rows<DrafterType> || !(includes(needs_of<Policy>, signals::draft_entropy) ||
+                                     includes(needs_of<Policy>, signals::draft_confidence)),
+        "augur::speculate: this policy looks at the draft's rows, but this drafter has none; use a draft model, or "
+        "a policy on the target's entropy (policy::target_entropy_bins)");
+    static_assert(
+        shows_matches<DrafterType> || !includes(needs_of<Policy>, signals::match_length),
+        "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
+        "use draft::prompt_lookup, or another policy");
+    static_assert(!ReadsStates<DrafterType> || HiddenStateModel<target_type>,
+                  "augur::speculate: this drafter follows the target's hidden states, but this target does not show "
+                  "them; it has to be a HiddenStateModel (hidden_size() and hidden(sequence))");
+
+    /// Refuses a drafter of another vocabulary, or of hidden states of another size.
+    speculator(DrafterType drafter, Target&& target, Policy policy, Criterion criterion)
+        : drafter_(std::move(drafter)),
+          target_(std::forward<Target>(target)),
+          policy_(std::move(policy)),
+          criterion_(std::move(criterion)) {
+        if constexpr (HasVocabularySize<DrafterType>) {
+            if (drafter_.vocabulary_size() != this->target().vocabulary_size()) {
+                detail::fail("draft and target must share a vocabulary, but the draft has ", drafter_.vocabulary_size(),
+                             " tokens and the target ", this->target().vocabulary_size());
+            }
+        }
+        if constexpr (ReadsStates<DrafterType> && requires { drafter_.hidden_size(); }) {
+            if (drafter_.hidden_size() != this->target().hidden_size()) {
+                detail::fail("the drafter reads hidden states of ", drafter_.hidden_size(),
+                             " numbers, but the target's have ", this->target().hidden_size());
+            }
+        }
+    }
+
+    const DrafterType& drafter() const { return drafter_; }
+    const target_type& target() const { return target_.get(); }
+    const Policy& policy() const { return policy_; }
+    const Criterion& criterion() const { return criterion_; }
+
+    /// A drafter for a better model: what stands here is the draft there.
+    auto as_stage() const& {
+        return cascade::stage<DrafterType, const target_type&, Policy, Criterion>(drafter_, target(), policy_,
+                                                                                  criterion_);
+    }
+    auto as_stage() && {
+        return cascade::stage<DrafterType, detail::taken_t<Target>, Policy, Criterion>(
+            std::move(drafter_), std::move(target_).take(), std::move(policy_), std::move(criterion_));
+    }
+
+ private:
+    DrafterType drafter_;
+    detail::value_or_reference<Target> target_;
+    Policy policy_;
+    Criterion criterion_;
+};
+
+/// Composes a scheme. `drafter` is a Drafter; or any Model of the same vocabulary, or a FusedModel or DraftHeads of the
+/// target, which then draft in the way that the criterion asks for; or a scheme (draft/named.hpp). Lvalues are referred to,
+/// rvalues are kept.
+template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
+requires Model<std::remove_cvref_t<Target>>
+auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {
+    auto made = detail::drafter_for<Criterion>(std::forward<Named>(drafter));
+    return speculator<decltype(made), Target, Policy, Criterion>(std::move(made), std::forward<Target>(target),
+                                                                 std::move(policy), std::move(criterion));
+}
+
+/// Plain decoding, one token a pass: greedy at temperature 0, otherwise sampling with noise keyed by (seed, position).
+template <class Target>
+requires Model<std::remove_cvref_t<Target>>
+auto plain(Target&& target) {
+    return speculate(draft::no_draft{}, std::forward<Target>(target), policy::fixed_length{0}, accept::coupled{});
+}
+
+}  // namespace augur

@@ -1,0 +1,60 @@
+#pragma once
+// EAAD's bins for decodings that live on a device.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <ostream>
+#include <span>
+
+#include "augur/decode/device/loop_state.hpp"
+#include "augur/detail/host_device.hpp"
+#include "augur/policy/entropy_bins.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/observation.hpp"
+
+namespace augur::backend::device {
+
+/// policy::entropy_bins with the exact entropy, as kernels ask it: the same answers, of at most `most_bins` bins. It counts nothing.
+/// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
+template <policy::entropy_of Of = policy::entropy_of::draft>
+class kernel_bins {
+ public:
+    using host_policy = policy::basic_entropy_bins<Of>;
+    static constexpr signals needs = host_policy::needs;
+    static constexpr bool asked_once = true;
+    static constexpr std::size_t most_bins = 16;
+
+    /// Throws for more bins.
+    explicit kernel_bins(const host_policy& of = host_policy()) : count_(of.lengths().size()) {
+        if (count_ > most_bins) {
+            augur::detail::fail("a kernel's entropy bins are ", most_bins, " at most, not ", count_);
+        }
+        std::copy(of.edges_nats().begin(), of.edges_nats().end(), edges_);
+        for (std::size_t i = 0; i < count_; ++i) lengths_[i] = std::min(of.lengths()[i], of.max_k());
+        unknown_ = std::min<std::size_t>(1, of.max_k());
+    }
+
+    AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
+        const double entropy =
+            Of == policy::entropy_of::draft ? seen.first_draft_entropy_nats : seen.target_entropy_nats;
+        if (!std::isfinite(entropy)) return unknown_;
+        std::size_t bin = 0;
+        while (bin + 1 < count_ && !(entropy < edges_[bin])) ++bin;
+        return lengths_[bin];
+    }
+
+    friend std::ostream& operator<<(std::ostream& out, const kernel_bins& p) {
+        policy::write_bins(out << "kernel_bins", std::span(p.edges_, p.count_ - 1), std::span(p.lengths_, p.count_));
+        return out << '}';
+    }
+
+ private:
+    std::size_t count_, unknown_ = 0;  ///< bins; the length for what is not finite
+    double edges_[most_bins] = {};
+    std::size_t lengths_[most_bins] = {};
+};
+
+static_assert(KernelPolicy<kernel_bins<>> && KernelPolicy<kernel_bins<policy::entropy_of::target>>);
+
+}  // namespace augur::backend::device

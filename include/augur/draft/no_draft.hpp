@@ -1,0 +1,20 @@
+#pragma once
+// The drafter of plain decoding.
+
+#include "augur/draft/concept.hpp"
+
+namespace augur::draft {
+
+/// Proposes nothing, so that every round is one plain decoding step.
+struct no_draft {
+    struct state_type {};
+    using claim_type = point_mass;
+
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
+    void on_commit(state_type&, const prefix&) const {}
+};
+
+static_assert(Drafter<no_draft>);
+
+}  // namespace augur::draft

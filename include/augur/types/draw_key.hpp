@@ -1,0 +1,21 @@
+#pragma once
+// The names of random numbers: a number belongs to what it is for, not to how many were drawn before it.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace augur {
+
+/// What a random number decides. Different purposes at one position are independent.
+enum class purpose : std::uint32_t { exponential_race, draft, accept, correction };
+
+/// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must not
+/// determine a later one. Noise that has to be shared between models and rounds is keyed with round 0.
+struct draw_key {
+    std::size_t position = 0;
+    purpose why = purpose::exponential_race;
+    std::size_t round = 0;
+    friend bool operator==(const draw_key&, const draw_key&) = default;
+};
+
+}  // namespace augur

@@ -1,0 +1,44 @@
+#pragma once
+// How a draft model picks a token from its row, and what may then be claimed about it.
+
+#include "augur/detail/host_device.hpp"
+#include "augur/types/distribution.hpp"
+#include "augur/types/draw_key.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::draft {
+
+/// The most probable token: a point mass, for criteria that compare tokens.
+struct argmax {
+    using claim_type = point_mass;
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
+};
+
+/// A draw from the row, which is kept with the token: for rejection sampling.
+struct sampled {
+    using claim_type = distribution;
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& draws) const {
+        return static_cast<token>(draws.choose(row, purpose::draft));
+    }
+};
+
+/// A draw with the noise that belongs to the position, the same that the target draws with. Given the noise the token is
+/// certain, so no row is kept.
+struct shared_noise {
+    using claim_type = point_mass;
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token pick(const auto& row, auto& draws) const {
+        return static_cast<token>(draws.exponential_race(row));
+    }
+};
+
+/// No drawing of its own: the one that the criterion names takes its place when a scheme is composed (draft/named.hpp).
+struct as_asked {};
+
+}  // namespace augur::draft

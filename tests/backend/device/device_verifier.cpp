@@ -1,0 +1,70 @@
+#include "augur/backend/device/device_verifier.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "augur/accept/coupled.hpp"
+#include "augur/accept/judge.hpp"
+#include "augur/measure/entropy.hpp"
+#include "augur/testing/models.hpp"
+#include "backend/device/rows_on_device.hpp"
+
+namespace device = augur::backend::device;
+namespace accept = augur::accept;
+using augur::token;
+
+BOOST_AUTO_TEST_SUITE(backend_device_verifier)
+
+/// Drafts of 0 to 9 tokens in an order that makes its memory grow and serve again.
+BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
+    const augur::random::philox_chooser by(77);
+    const augur::transform::settings chosen{.temperature = {0.8f}};
+    for (const bool backwards : {false, true}) {
+        const rows_on_device::model there(augur::testing::hashed_model(300, 5, 2), {backwards});
+        auto device_verifier = there.make_device_verifier(accept::coupled{}, chosen, by);
+        BOOST_TEST(static_cast<bool>(device_verifier));
+        std::size_t round = 0, accepted = 0;
+        for (const std::size_t drafted : {1u, 0u, 4u, 2u, 9u, 3u, 9u}) {
+            augur::prefix before(std::vector<token>{5, static_cast<token>(drafted), 7});
+            augur::proposal<augur::point_mass> proposed;
+            for (std::size_t i = 0; i < drafted; ++i) {  // mostly what the target draws itself
+                auto looked = there.make_sequence();
+                std::vector<token> text(before.tokens().begin(), before.tokens().end());
+                text.insert(text.end(), proposed.tokens().begin(), proposed.tokens().end());
+                const auto row = there.extend(looked, text, 1);
+                const auto drawn = augur::transform::pipeline(chosen, 300)(row[0], before);
+                proposed.push(i == 6 ? 0 : static_cast<token>(by.exponential_race(drawn, text.size())));
+            }
+            auto sequence = there.make_sequence();
+            std::vector<token> text(before.tokens().begin(), before.tokens().end());
+            text.insert(text.end(), proposed.tokens().begin(), proposed.tokens().end());
+            const augur::prefix speculative(text);
+            device_verifier.prepare(before, drafted);
+            const auto got = device_verifier.judge(sequence, text, speculative, drafted, round);
+            const augur::scores rows = device_verifier.rows(sequence);
+            BOOST_TEST(rows.size() == drafted + 1);
+            augur::random::philox_chooser same = by;
+            const auto expected = accept::judge(accept::coupled{}, proposed, rows,
+                                                augur::transform::pipeline(chosen, 300), before, same, round++);
+            BOOST_TEST(got.drafted == drafted);
+            BOOST_TEST(got.accepted == expected.accepted);
+            BOOST_TEST(got.next == expected.next);
+            accepted += got.accepted;
+            for (std::size_t i = 0; i <= drafted; ++i) {
+                BOOST_TEST(device_verifier.entropy_nats(sequence, i) == augur::measure::entropy_nats(rows[i]));
+            }
+        }
+        BOOST_TEST(accepted > 10u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_is_the_hosts) {
+    const rows_on_device::model there(augur::testing::hashed_model(5, 5, 2));
+    augur::transform::settings masked;
+    masked.mask = [](std::span<float>, const augur::prefix&) {};
+    BOOST_TEST(!there.make_device_verifier(accept::coupled{}, masked, augur::random::philox_chooser(1)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

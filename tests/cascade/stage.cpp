@@ -1,0 +1,166 @@
+#include "augur/cascade/stage.hpp"
+
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/fuzzy.hpp>
+#include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/cascade/cascade.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace augur;
+using policy::fixed_length;
+
+BOOST_AUTO_TEST_SUITE(cascade_stage)
+
+namespace {
+
+const auto small = testing::hashed_model(3, 1, 1), middle = testing::hashed_model(3, 2, 1);
+
+using sampling = draft::draft_model<const testing::function_model&, draft::sampled>;
+
+template <class Criterion, class Policy = fixed_length>
+auto stage(Criterion criterion, Policy policy = Policy{2}) {
+    return cascade::stage<sampling, const testing::function_model&, Policy, Criterion>(sampling(small), middle, policy,
+                                                                                       criterion);
+}
+
+template <class D>
+void keeps(const D& drafter) {
+    const auto r = testing::drafter_laws(drafter, {.cases = 40});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.checked.size() == 7u, r);
+}
+
+}  // namespace
+
+static_assert(Drafter<decltype(stage(accept::rejection_sampling{}))>);
+static_assert(shows_rows<decltype(stage(accept::rejection_sampling{}))>);
+
+BOOST_AUTO_TEST_CASE(laws) {
+    keeps(stage(accept::rejection_sampling{}));
+    keeps(stage(accept::rejection_sampling{}, policy::entropy_bins({0.8}, {2, 1})));
+    for (const double threshold : {0.0, 0.1, 0.5, std::numeric_limits<double>::infinity()}) {
+        keeps(stage(accept::fuzzy<measure::kl>{threshold}));
+        keeps(stage(accept::rejection_then_fuzzy<measure::total_variation>{threshold}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(laws_with_whole_blocks_and_with_what_is_certain) {
+    keeps(stage(accept::block{}));
+    keeps(stage(accept::block{}, policy::entropy_bins({0.8}, {2, 1})));
+    keeps(stage(accept::coupled{}));
+    static_assert(LeavesNothingOpen<accept::exact> && LeavesNothingOpen<accept::coupled>);
+    static_assert(!LeavesNothingOpen<accept::rejection_sampling> && !LeavesNothingOpen<accept::block>);
+    static_assert(StandsInside<accept::coupled, point_mass> && !KnowsWhatItDrewFrom<accept::coupled, point_mass>);
+    static_assert(KnowsWhatItDrewFrom<accept::block, distribution> && KnowsWhatItDrewFrom<accept::block, point_mass>);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_ends_where_the_model_has_no_row) {
+    const testing::function_model broken(3, 64, [](std::span<const token> tokens, std::span<float> row) {
+        std::fill(row.begin(), row.end(), tokens.size() < 5 ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    });
+    using on_broken = cascade::stage<sampling, const testing::function_model&, fixed_length, accept::block>;
+    const on_broken drafter(sampling(small), broken, fixed_length{2}, {});
+    const transform::pipeline pipeline({}, 3);
+    const fixed_length above{9};
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto state = drafter.make_state();
+        prefix before(std::vector<token>{1, 2, 0});
+        random::philox_chooser chooser(seed);
+        draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<on_broken>);
+        const auto proposed = draft::propose(drafter, state, context);
+        BOOST_TEST(proposed.size() == 2u);
+        for (const token t : proposed.tokens()) BOOST_TEST((0 <= t && t < 3));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_that_is_certain_may_begin) {
+    const draft::prompt_lookup lookup(1, 2);
+    using on_lookup = cascade::stage<draft::prompt_lookup, const testing::function_model&, fixed_length,
+                                     accept::fuzzy<measure::total_variation>>;
+    keeps(on_lookup(lookup, middle, fixed_length{2}, accept::fuzzy<measure::total_variation>{0.7}));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_model_excludes_is_claimed_as_it_is_drawn) {
+    // Within the threshold, but the verifier excludes what the drafter may draw: a part of each token is the verifier's.
+    const accept::fuzzy<measure::total_variation> rule{0.9};
+    const auto target = distribution::weighted({3, 1, 0});
+    const auto drawn = distribution::weighted({1, 1, 2});
+    distribution mixed;
+    const distribution& from = rule.drawn_from(target, drafted_token<distribution>{0, &drawn}, mixed);
+    BOOST_TEST(&from == &mixed);
+    BOOST_TEST(from.probability(0) == 0.625, boost::test_tools::tolerance(1e-7));
+    BOOST_TEST(from.probability(1) == 0.375, boost::test_tools::tolerance(1e-7));
+    BOOST_TEST(from.probability(2) == 0);
+    const accept::fuzzy<measure::total_variation> strict{0.4};
+    BOOST_TEST(&strict.drawn_from(target, drafted_token<distribution>{0, &drawn}, mixed) == &target);
+    const auto inside = distribution::weighted({1, 1, 0});
+    BOOST_TEST(&rule.drawn_from(target, drafted_token<distribution>{0, &inside}, mixed) == &inside);
+    BOOST_TEST(rule.drawn_from(target, drafted_token<point_mass>{1}, mixed).probability(1) == 1);
+    BOOST_TEST(&rule.drawn_from(target, drafted_token<point_mass>{2}, mixed) == &target);
+}
+
+template <class Criterion>
+void rounds_go_on(const testing::counting_model<testing::function_model>& counted) {
+    using stage_of_two =
+        cascade::stage<sampling, const testing::counting_model<testing::function_model>&, fixed_length, Criterion>;
+    const stage_of_two two_at_a_time(sampling(small), counted, fixed_length{2}, {});
+    auto state = two_at_a_time.make_state();
+    prefix before(std::vector<token>{1, 2, 0});
+    const transform::pipeline pipeline({}, 3);
+    random::philox_chooser chooser(5);
+    for (const std::size_t wanted : {1u, 2u, 7u}) {
+        const fixed_length above{wanted};
+        draft::context context(before, pipeline, chooser, above, {.round = wanted}, 20,
+                               shown_by<decltype(two_at_a_time)>);
+        state.counts = {};
+        counted.reset();
+        const auto proposed = draft::propose(two_at_a_time, state, context);
+        BOOST_TEST(proposed.size() == wanted);
+        BOOST_TEST(state.counts.rounds == counted.counts().calls);
+        BOOST_TEST(state.counts.accepted <= state.counts.drafted);
+        BOOST_TEST(state.counts.drafted <= 2 * state.counts.rounds);
+        // Each round adds a token of the model's, unless the last one was cut before it.
+        const std::size_t made = state.counts.accepted + state.counts.rounds;
+        BOOST_TEST((made == wanted || made == wanted + 1));
+        BOOST_TEST(before.size() == 3u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
+    const testing::counting_model counted(middle);
+    rounds_go_on<accept::rejection_sampling>(counted);
+    rounds_go_on<accept::block>(counted);
+    rounds_go_on<accept::coupled>(counted);
+}
+
+BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {
+    const auto narrow = testing::hashed_model(3, 4, 1, 6);
+    const cascade::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling>
+        stage_of_six(sampling(small), narrow, fixed_length{2}, {});
+    for (const std::size_t length : {4u, 6u, 7u}) {
+        auto state = stage_of_six.make_state();
+        prefix before(std::vector<token>(length, 1));
+        const transform::pipeline pipeline({}, 3);
+        random::philox_chooser chooser(1);
+        const fixed_length above{9};
+        draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<decltype(stage_of_six)>);
+        BOOST_TEST(draft::propose(stage_of_six, state, context).size() == (length > 6 ? 0u : 7 - length));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(another_vocabulary_is_refused) {
+    const auto other = testing::hashed_model(4, 1);
+    using of = cascade::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling>;
+    BOOST_CHECK_EXCEPTION(of(sampling(small), other, fixed_length{2}, {}), error, [](const error& e) {
+        return std::string(e.what()).find("3 tokens and the next 4") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

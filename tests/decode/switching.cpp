@@ -1,0 +1,306 @@
+#include "augur/decode/switching.hpp"
+
+#include <augur/decode/generate.hpp>
+#include <augur/policy/rolling_entropy.hpp>
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+using namespace augur;
+using policy::rolling_entropy;
+
+BOOST_AUTO_TEST_SUITE(decode_switching)
+
+namespace {
+
+/// A model whose row after n tokens spreads all mass evenly over 2^bits(n) tokens, the first being `marked`: so many bits of
+/// entropy, and greedily it writes `marked`.
+testing::function_model even_model(token marked, std::function<int(std::size_t)> bits) {
+    return {16, 256, [marked, bits](std::span<const token> before, std::span<float> row) {
+                std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
+                for (int i = 0; i < 1 << bits(before.size()); ++i) {
+                    row[static_cast<std::size_t>(marked + i) % row.size()] = marked + i < 16 ? 0.0f : -100.0f;
+                }
+            }};
+}
+
+decode::options sampling(std::size_t tokens, float temperature = 1, std::uint64_t seed = 3) {
+    decode::options chosen;
+    chosen.seed = seed;
+    chosen.stop.max_tokens = tokens;
+    chosen.sampling.temperature.value = temperature;
+    return chosen;
+}
+
+auto written(const auto& scheme, const decode::options& chosen, std::vector<token> prompt = {1, 2}) {
+    return decode::generate<any_guarantee>(scheme, prompt, chosen);
+}
+
+/// What algorithm 1 of the paper writes, line by line, and who wrote it.
+struct algorithm_1 {
+    double threshold;
+    std::size_t w, d_min;
+
+    std::pair<std::vector<token>, std::vector<int>> run(const testing::function_model& small,
+                                                        const testing::function_model& large, std::vector<token> x,
+                                                        const decode::options& chosen) const {
+        std::vector<double> window;
+        std::vector<token> y;
+        std::vector<int> who;
+        std::size_t c = 0;
+        bool on_large = false;
+        random::philox_chooser chooser(chosen.seed);
+        const transform::pipeline transform(chosen.sampling, small.vocabulary_size());
+        while (y.size() < chosen.stop.max_tokens) {
+            std::vector<float> row(small.vocabulary_size());
+            (on_large ? large : small).fill_row(x, row);
+            double sum = 0, entropy = 0;
+            for (float l : row) sum += std::exp(double{l});
+            for (float l : row) {
+                const double p = std::exp(double{l}) / sum;
+                if (p > 0) entropy -= p * std::log2(p);
+            }
+            window.push_back(entropy);
+            double mean = 0;
+            const std::size_t from = window.size() - std::min(window.size(), w);
+            for (std::size_t i = from; i < window.size(); ++i) mean += window[i];
+            mean /= static_cast<double>(window.size() - from);
+            const distribution drawn_from = transform(row, prefix(x));
+            position_draws draws(chooser, x.size(), 0);
+            const auto t = static_cast<token>(draws.exponential_race(drawn_from));
+            x.push_back(t);
+            y.push_back(t);
+            who.push_back(on_large);
+            ++c;
+            if (c >= d_min) {
+                if (!on_large && mean > threshold) {
+                    on_large = true;
+                    c = 0;
+                } else if (on_large && mean <= threshold) {
+                    on_large = false;
+                    c = 0;
+                }
+            }
+        }
+        return {y, who};
+    }
+};
+
+}  // namespace
+
+/// Worked out by hand. Rows have 4 bits at positions 4 to 7, 0 elsewhere; window 2, dwell 3, threshold 1 bit. Positions are
+/// those of the token that is written, the prompt being 0 and 1.
+BOOST_AUTO_TEST_CASE(a_golden_trace) {
+    // position   2   3   4   5   6   7   8   9  10  11  12  13
+    // entropy    0   0   4   4   4   4   0   0   0   0   0   0
+    // mean       0   0   2   4   4   4   2   0   0   0   0   0
+    // written    1   2   3   1   2   3   4   5   1   2   3   4
+    // model      S   S   S   L   L   L   L   L   S   S   S   S
+    const auto bits = [](std::size_t before) { return before >= 4 && before < 8 ? 4 : 0; };
+    const auto small = even_model(0, bits), large = even_model(0, bits);
+    const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {1}, .window = 2, .dwell = 3}));
+    std::vector<token> prompt{1, 2};
+    decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 12},
+                                                             random::philox_chooser(0));
+    std::string models;
+    while (s.finished == finish_reason::running) {
+        models += s.writer == 0 ? 'S' : 'L';
+        decode::step(scheme, s);
+    }
+    BOOST_TEST(models == "SSSLLLLLSSSS");
+    BOOST_TEST(s.counts.models[0].written == 7u);
+    BOOST_TEST(s.counts.models[1].written == 5u);
+    BOOST_TEST(s.counts.models[1].caught_up == 4u);  // the prompt, and two of the three tokens before its own
+    BOOST_TEST(s.counts.models[0].caught_up == 1u + 5u);
+}
+
+BOOST_AUTO_TEST_CASE(algorithm_1_to_the_letter) {
+    std::mt19937 random(1);
+    std::size_t switched = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const auto small = testing::hashed_model(8, 2 * seed, static_cast<float>(1 + seed % 3), 256);
+        const auto large = testing::hashed_model(8, 2 * seed + 1, static_cast<float>(1 + seed % 4), 256);
+        const algorithm_1 rule{1.5 + 0.02 * static_cast<double>(random() % 60), 1 + random() % 6, 1 + random() % 6};
+        const auto chosen = sampling(60, seed % 4 == 0 ? 0.0f : 0.8f, seed);
+        const auto [tokens, who] = rule.run(small, large, {1, 2}, chosen);
+        const rolling_entropy policy({{rule.threshold}, rule.w, rule.d_min});
+        const auto made = written(switching(small, large, policy), chosen);
+        BOOST_TEST(made.tokens == tokens, boost::test_tools::per_element());
+        const auto large_wrote = static_cast<std::size_t>(std::count(who.begin(), who.end(), 1));
+        BOOST_TEST(made.counts.models[1].written == large_wrote);
+        switched += large_wrote > 0 && large_wrote < 60;
+        for (const std::size_t length : {std::size_t{1}, std::size_t{3}}) {  // a draft meanwhile changes nothing
+            const auto drafted = written(switching(small, large, policy).with({.draft_length = length}), chosen);
+            BOOST_TEST(drafted.tokens == tokens, boost::test_tools::per_element());
+            BOOST_TEST(drafted.counts.models[1].written == large_wrote);
+            BOOST_TEST(drafted.counts.models[1].passes <= made.counts.models[1].passes);
+        }
+        const auto warm = written(switching(small, large, policy).with({.keep_warm = true}), chosen);
+        BOOST_TEST(warm.tokens == tokens, boost::test_tools::per_element());
+    }
+    BOOST_TEST(switched > 30u);  // or the cases show nothing
+}
+
+BOOST_AUTO_TEST_CASE(the_ends_are_the_models_alone) {
+    const auto small = testing::hashed_model(8, 1), large = testing::hashed_model(8, 2);
+    for (const float temperature : {0.0f, 0.7f}) {
+        const auto chosen = sampling(40, temperature);
+        const auto never = written(switching(small, large, rolling_entropy({.thresholds_bits = {99}})), chosen);
+        BOOST_TEST(never.tokens == written(plain(small), chosen).tokens, boost::test_tools::per_element());
+        BOOST_TEST(never.counts.models[1].passes == 0u);
+        const auto always =
+            written(switching(small, large, rolling_entropy({.thresholds_bits = {0}})).with({.first = 1}), chosen);
+        BOOST_TEST(always.tokens == written(plain(large), chosen).tokens, boost::test_tools::per_element());
+        BOOST_TEST(always.counts.models[0].passes == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_ladder_of_three) {
+    // Entropies rise, stay and fall; each level has its model, and a jump passes the one between.
+    const auto bits = [](std::size_t before) { return before < 6 ? 0 : before < 10 ? 2 : before < 14 ? 4 : 0; };
+    const auto a = even_model(0, bits), b = even_model(0, bits), c = even_model(0, bits);
+    const auto scheme = switching(a, b, c, rolling_entropy({.thresholds_bits = {1, 3}, .window = 1, .dwell = 2}));
+    std::vector<token> prompt{1, 2};
+    decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 16},
+                                                             random::philox_chooser(0));
+    std::string models;
+    while (s.finished == finish_reason::running) {
+        models += "abc"[s.writer];
+        decode::step(scheme, s);
+    }
+    BOOST_TEST(models == "aaaaabbbbccccaaa");
+}
+
+BOOST_AUTO_TEST_CASE(a_model_catches_up_in_one_pass) {
+    const auto bits = [](std::size_t before) { return before < 8 ? 4 : 0; };
+    const testing::counting_model small(even_model(0, bits)), large(even_model(0, bits));
+    const auto policy = rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 4});
+    const auto made = written(switching(small, large, policy), sampling(9));
+    BOOST_TEST(made.counts.models[0].written == 5u);  // positions 2 to 5 and 10
+    BOOST_TEST(made.counts.models[1].written == 4u);
+    BOOST_TEST(large.counts().calls == 4u);
+    BOOST_TEST(large.counts().tokens == 6u + 3u);  // all that was there, then its own but the last
+    BOOST_TEST(small.counts().calls == 1u + 5u);   // the prompt, then five rows, of which one after catching up
+    BOOST_TEST(made.counts.models[0].passes == 6u);
+    BOOST_TEST(made.counts.models[1].passes == 4u);
+    large.reset();
+    const auto warm = written(switching(small, large, policy).with({.keep_warm = true}), sampling(9));
+    BOOST_TEST(warm.tokens == made.tokens, boost::test_tools::per_element());
+    BOOST_TEST(large.counts().rows == 4u);
+    BOOST_TEST(large.counts().calls > 4u);
+}
+
+BOOST_AUTO_TEST_CASE(the_model_before_drafts_and_not_past_the_end) {
+    const testing::counting_model small(testing::hashed_model(8, 5)), large(testing::hashed_model(8, 5));
+    const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {0}, .window = 1, .dwell = 1}))
+                            .with({.first = 1, .draft_length = 8});
+    const auto made = written(scheme, sampling(6));  // the models agree, so all stands
+    BOOST_TEST(made.counts.models[0].drafted == 5u);
+    BOOST_TEST(made.counts.stages.back().drafted == 5u);
+    BOOST_TEST(made.counts.accepted_length() == 6);
+    BOOST_TEST(large.counts().calls == 2u);  // the prompt, one verification
+    BOOST_TEST(small.counts().calls == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(after_every_round_caches_hold_committed_tokens_only) {
+    const auto small = testing::hashed_model(8, 5), large = testing::hashed_model(8, 6);
+    const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {2.2}, .window = 3, .dwell = 2}))
+                            .with({.draft_length = 3});
+    std::vector<token> prompt{1, 2, 3};
+    decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 50},
+                                                             random::philox_chooser(1));
+    while (s.finished == finish_reason::running) {
+        decode::step(scheme, s);
+        for (std::size_t i = 0; i < 2; ++i) {
+            s.with_cache(i, [&](const auto& cache) {
+                const auto held = cache.tokens();
+                BOOST_TEST(held.size() < s.committed.size());
+                BOOST_TEST(std::equal(held.begin(), held.end(), s.committed.tokens().begin()));
+                BOOST_TEST(cache.sequence().tokens.size() == held.size());
+            });
+        }
+    }
+    BOOST_TEST(s.counts.committed() == s.committed.generated().size());
+    BOOST_TEST(s.counts.models[0].written + s.counts.models[1].written == s.counts.committed());
+    BOOST_TEST(s.counts.acceptance() > 0);
+    BOOST_TEST(s.counts.models[1].written > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(stops_and_limits_cut_as_in_every_scheme) {
+    const auto small = testing::hashed_model(8, 5, 2, 12), large = testing::hashed_model(8, 6, 2, 20);
+    const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {0.1}, .window = 1, .dwell = 1}))
+                            .with({.draft_length = 4});
+    auto chosen = sampling(100);
+    const auto whole = written(scheme, chosen);
+    BOOST_TEST((whole.finish == finish_reason::context));
+    BOOST_TEST(whole.tokens.size() == 10u);  // the shortest context
+    chosen.stop.stop_tokens = {whole.tokens[6]};
+    const auto cut = written(scheme, chosen);
+    BOOST_TEST((cut.finish == finish_reason::stop_token));
+    BOOST_TEST((cut.tokens.back() == whole.tokens[6]));
+    BOOST_TEST(cut.counts.committed() == cut.tokens.size());
+    chosen.on_token = [](const commit::committed_token&) { return false; };
+    BOOST_TEST(written(scheme, chosen).tokens.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
+    const testing::function_model broken(8, 64, [](std::span<const token> before, std::span<float> row) {
+        std::fill(row.begin(), row.end(), before.size() == 5 ? std::nanf("") : 0.0f);
+    });
+    const auto sound = testing::hashed_model(8, 1);
+    const auto made = written(switching(broken, sound, rolling_entropy{}), sampling(20));
+    BOOST_TEST((made.finish == finish_reason::invalid_logits));
+    BOOST_TEST(made.tokens.size() == 3u);
+    BOOST_TEST(made.detail == "the draft's logit of token 0 at position 5 is nan");
+    const auto by_target = switching(sound, broken, rolling_entropy{}).with({.first = 1});
+    BOOST_TEST(written(by_target, sampling(20)).detail == "the target's logit of token 0 at position 5 is nan");
+    const auto other = testing::hashed_model(8, 2);
+    const rolling_entropy among_three({.thresholds_bits = {0.25, 0.5}});
+    const auto by_second = switching(sound, broken, other, among_three).with({.first = 1});
+    BOOST_TEST(written(by_second, sampling(20)).detail == "the model 2 of 3's logit of token 0 at position 5 is nan");
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {
+    const auto small = testing::hashed_model(8, 5), sound = testing::hashed_model(8, 6);
+    auto passes = std::make_shared<std::size_t>(0);
+    const testing::function_model large(8, 64, [=](std::span<const token> before, std::span<float> row) {
+        if (++*passes == 5) throw std::runtime_error("out of luck");
+        sound.fill_row(before, row);
+    });
+    const rolling_entropy policy({.thresholds_bits = {0}, .window = 1, .dwell = 1});
+    const cascade::switching_options chosen{.first = 1, .draft_length = 3};
+    const auto scheme = switching(small, large, policy).with(chosen);
+    std::vector<token> prompt{1, 2};
+    decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 20},
+                                                             random::philox_chooser(3));
+    std::size_t thrown = 0;
+    while (s.finished == finish_reason::running) {
+        try {
+            decode::step(scheme, s);
+        } catch (const std::runtime_error&) {
+            ++thrown;
+        }
+    }
+    BOOST_TEST(thrown == 1u);
+    const auto expected = written(plain(sound), sampling(20));
+    BOOST_TEST(std::equal(expected.tokens.begin(), expected.tokens.end(), s.committed.generated().begin()));
+    const auto undisturbed = written(switching(small, sound, policy).with(chosen), sampling(20));
+    for (std::size_t i = 0; i < 2; ++i) {
+        BOOST_TEST(s.counts.models[i].caught_up == undisturbed.counts.models[i].caught_up);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_parameter_ratio_of_table_1) {
+    const std::vector<model_statistics> used{{.written = 55}, {.written = 45}};
+    const std::vector<double> parameters{1e9, 3e9};
+    BOOST_TEST(cascade::parameter_ratio(used, parameters) == 0.55 / 3 + 0.45, boost::test_tools::tolerance(1e-12));
+    BOOST_CHECK_THROW(cascade::parameter_ratio(used, std::vector<double>{1.0}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
