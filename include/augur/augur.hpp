@@ -45,6 +45,8 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/model/pass.hpp"
+#include "augur/model/run.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"
