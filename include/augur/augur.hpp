@@ -84,5 +84,5 @@
 #include "augur/types/token.hpp"
 #include "augur/types/utf8.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 #include "augur/verify/device_verifier.hpp"

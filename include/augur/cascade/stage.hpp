@@ -13,12 +13,13 @@
 #include "augur/detail/stopwatch.hpp"
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/random/nested_chooser.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/statistics.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 
 namespace augur {
 
@@ -77,11 +78,16 @@ class stage {
                   augur::detail::optional_members_of_policy<Policy>::fit &&
                   augur::detail::optional_members_of_criterion<Criterion>::fit);
 
+    /// What it has learned and counted.
+    struct progress {
+        Policy policy;
+        stage_statistics counts{};
+    };
     struct state_type {
         typename Inner::state_type inner;
         model::cached_sequence<model_type> cache;
-        Policy policy;
-        stage_statistics counts{};
+        progress now;                                  ///< this round's proposal included
+        progress settled;                              ///< up to the last commit
         proposal<typename Inner::claim_type> block{};  ///< from here on storage
         accept::target_rows<transform::pipeline> rows{};
         distribution mixed{};
@@ -110,7 +116,7 @@ class stage {
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
 
     state_type make_state() const {
-        return {inner_.make_state(), model::cached_sequence<model_type>(model()), policy_};
+        return {inner_.make_state(), model::cached_sequence<model_type>(model()), {policy_}, {policy_}};
     }
 
     void prepare(state_type& state, const prefix& prompt) const {
@@ -129,31 +135,38 @@ class stage {
     static constexpr std::size_t stages = draft::stages_in<Inner> + 1;
     void report(const state_type& state, std::span<stage_statistics> counts) const {
         draft::report(inner_, state.inner, counts.first(stages - 1));
-        counts.back() = state.counts;
+        counts.back() = state.settled.counts;
     }
 
-    void propose(state_type& state, auto& context, proposal<distribution>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<distribution>& proposed) const {
         speculative_suffix speculative(context.prefix());
         observation seen{.prefix_length = context.prefix().size()};
-        for (std::size_t attempt = 0; context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
+        bool more = true;
+        for (std::size_t attempt = 0; more && context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
             if (context.prefix().size() > model().context_length()) break;
             seen.round = context.rounds_inside() * most_rounds + attempt;
-            if (!run_round(state, context, seen, proposed, speculative)) break;
+            co_await run_round(state, context, seen, proposed, speculative, more);
         }
     }
 
     void on_commit(state_type& state, const prefix& committed) const {
+        state.settled = state.now;
         state.cache.rewind(committed.tokens());
         inner_.on_commit(state.inner, committed);
+    }
+
+    void abandon(state_type& state) const {
+        state.now = state.settled;
+        draft::abandon(inner_, state.inner);
     }
 
  private:
     static constexpr std::size_t most_rounds =
         64;  ///< inside one of the stage above; bits of a round's number, level by level
 
-    /// Drafts, verifies, and adds what stands to the proposal. Whether there may be more.
-    bool run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,
-                   speculative_suffix& speculative) const {
+    /// Drafts, verifies, and adds what is accepted to the proposal; says whether there may be more.
+    flow::task run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,
+                         speculative_suffix& speculative, bool& more) const {
         prefix& before = context.prefix();
         using chooser_type = nested_chooser<std::remove_reference_t<decltype(context.chooser())>>;
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
@@ -161,19 +174,21 @@ class stage {
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
         const std::size_t room = std::min(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
-        draft::context<Policy, chooser_type> within(before, context.transform(), chooser, state.policy, seen, room,
-                                                    shown_by<Inner>);
+        draft::context<Policy, chooser_type> within(before, context.transform(), chooser, state.now.policy, seen, room,
+                                                    shown_by<Inner>, &context.frames());
         augur::detail::stopwatch watch;
-        draft::propose(inner_, state.inner, within, state.block);
+        co_await draft::proposing(inner_, state.inner, within, state.block);
         const double drafting = watch.lap();
-        const auto rows = verify::chain(state.cache, before, state.block);
+        model::pass_rows<model_type> rows;
+        co_await verify::ask(within, state.cache, before, state.block, rows);
         const double verifying = watch.lap();
-        const auto [accepted, more] = judge(state, context, chooser, seen.round, rows, proposed, speculative);
-        state.counts.add(state.block.size(), accepted);
-        policy::learn(state.policy, outcome{within.seen(), state.block.size(), accepted, drafting, verifying});
+        const auto judged = judge(state, context, chooser, seen.round, rows, proposed, speculative);
+        more = judged.more;
+        state.now.counts.add(state.block.size(), judged.accepted);
+        policy::learn(state.now.policy,
+                      outcome{within.seen(), state.block.size(), judged.accepted, drafting, verifying});
         seen.last_drafted = state.block.size();
-        seen.last_accepted = accepted;
-        return more;
+        seen.last_accepted = judged.accepted;
     }
 
     struct judged {

@@ -32,7 +32,7 @@ using token_sink = std::function<bool(const committed_token&)>;
 inline std::vector<committed_token> block_of(const ChainProposal auto& proposed, const verdict& decided,
                                              std::vector<committed_token> block = {}) {
     block.clear();
-    for (std::size_t i = 0; i < decided.accepted; ++i) block.push_back({proposed.tokens()[i], origin::accepted});
+    for (std::size_t i = 0; i < decided.accepted; ++i) block.push_back({proposed.tokens()[decided.node(i)], origin::accepted});
     if (!decided.invalid_row()) block.push_back({decided.next, decided.next_origin()});
     return block;
 }
@@ -48,7 +48,7 @@ void admit(Session& s, committed_token& t, const token_sink& sink = {}) {
 }
 
 /// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by what is
-/// kept, the target and the drafter are rewound to it, and the statistics count what was kept. Afterwards every cache
+/// kept, the target keeps the path of a tree, the target and the drafter are rewound to the prefix, and the statistics count what was kept. Afterwards every cache
 /// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept, in the storage of `last`.
 template <class Scheme, class Session>
 std::vector<committed_token> apply(const Scheme& scheme, Session& s, const ChainProposal auto& proposed,
@@ -64,6 +64,7 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
     }
     block.resize(kept);
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
+    if (!proposed.is_chain()) s.target.keep(std::span(decided.path).first(accepted));
     s.target.rewind(s.committed.tokens());
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {
         scheme.drafter().on_commit(s.drafter_state, s.committed, s.target.states(s.committed.size() - 1));

@@ -1,8 +1,10 @@
 #pragma once
 // From a prompt to a text: rounds until something ends them.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "augur/cascade/speculator.hpp"
+#include "augur/decode/batch.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/types/guarantee.hpp"
@@ -74,33 +77,71 @@ void finish(auto& made, auto& text) {
     made.counts = std::move(text.counts);
 }
 
+void add_log_probabilities(auto& made, const auto& record) {
+    made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
+                                  record.log_probabilities.end());
+}
+
+void finish_session(auto& made, auto& s) {
+    made.detail = std::move(s.fault);
+    finish(made, s);
+    made.policy = std::move(s.policy);
+}
+
 }  // namespace detail
 
-/// Decodes until something ends it, with a chooser of the caller's.
+/// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round (decode/round_view.hpp).
 /// `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises less does not compile.
 /// Throws augur::error for a prompt or settings that cannot be decoded with, before anything is computed.
-template <class Demanded = lossless, class Scheme, Chooser C>
-auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen) {
+template <class Demanded = lossless, class Scheme, Chooser C, class... Watchers>
+auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen,
+                   Watchers&&... watchers) {
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
     generation<typename Scheme::policy_type> made{.policy = s.policy, .seed = chosen.seed};
-    step_options each{chosen.on_token, chosen.log_probabilities};
-    each.timed = chosen.timed;
+    const step_options each{chosen.on_token, chosen.log_probabilities, chosen.timed};
     while (s.finished == finish_reason::running) {
-        const auto& record = step(scheme, s, each);
-        made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
-                                      record.log_probabilities.end());
+        detail::add_log_probabilities(made, step(scheme, s, each, watchers...));
     }
-    made.detail = std::move(s.fault);
-    detail::finish(made, s);
-    made.policy = std::move(s.policy);
+    detail::finish_session(made, s);
     return made;
 }
 
 /// The same with the production chooser, seeded by `chosen.seed`.
+template <class Demanded = lossless, class Scheme, class... Watchers>
+auto generate(const Scheme& scheme, std::span<const token> prompt, const options& chosen = {}, Watchers&&... watchers) {
+    return generate_with<Demanded>(random::philox_chooser(chosen.seed), scheme, prompt, chosen, watchers...);
+}
+
+/// Decodes all of them at once: passes of the same model are run together (BatchModel), round by round, and a text that ends makes
+/// room for none: the others go on. Text i has the seed `chosen.seed` + i; it is, bit for bit, what generate gives for its prompt
+/// and seed, where the models promise bitwise rows. `chosen.on_token` would not know whose token it sees, and must be empty.
+/// Throws what generate throws, before anything is decoded; and what a model throws in a pass of one text.
 template <class Demanded = lossless, class Scheme>
-auto generate(const Scheme& scheme, std::span<const token> prompt, const options& chosen = {}) {
-    return generate_with<Demanded>(random::philox_chooser(chosen.seed), scheme, prompt, chosen);
+auto generate_together(const Scheme& scheme, std::span<const std::span<const token>> prompts, const options& chosen = {}) {
+    static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
+    using session_type = session<Scheme, random::philox_chooser>;
+    if (chosen.on_token) {
+        augur::detail::fail("generate_together: ", prompts.size(), " texts, but one on_token, which would not know whose "
+                            "token it sees");
+    }
+    std::deque<session_type> sessions;
+    std::vector<generation<typename Scheme::policy_type>> made;
+    batch<Scheme, random::philox_chooser> together(scheme, {{}, chosen.log_probabilities, chosen.timed});
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        session_type& s = sessions.emplace_back(scheme, prompts[i], chosen.sampling, chosen.stop,
+                                                random::philox_chooser(chosen.seed + i));
+        made.push_back({.policy = s.policy, .seed = chosen.seed + i});
+        together.add(s);
+    }
+    together.on_round([&](const session_type& s) {
+        const auto at = std::find_if(sessions.begin(), sessions.end(), [&](const auto& each) { return &each == &s; });
+        detail::add_log_probabilities(made[static_cast<std::size_t>(at - sessions.begin())], s.last);
+    });
+    while (together.advance()) {
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) detail::finish_session(made[i], sessions[i]);
+    return made;
 }
 
 }  // namespace augur::decode

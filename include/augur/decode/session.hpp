@@ -14,6 +14,7 @@
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
+#include "augur/flow/frames.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
@@ -84,7 +85,7 @@ struct session {
     }
 
     verify::device_verifier_t<Scheme, C>
-        device_verifier;  ///< judges where the target's rows are, if it can; else they come to the host
+        device_verifier;  ///< verifies where the target's rows are, if it can; else they come to the host
     prefix committed;
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
@@ -96,10 +97,16 @@ struct session {
     finish_reason finished = finish_reason::running;
     std::string fault;                 ///< for invalid_logits: which value, where
     observation seen;                  ///< what the policy will be shown at the start of the next round
-    round_record<proposal_type> last;  ///< the round before; its storage serves the next
-    accept::target_rows<transform::pipeline> target_rows;  ///< storage
+    round_record<proposal_type> last;     ///< the round before
+    round_record<proposal_type> current;  ///< the round that is open; from here on storage
+    accept::target_rows<transform::pipeline> target_rows;
+
+    /// Of the coroutines of an open round.
+    flow::frames& frames() { return frames_; }
 
  private:
+    flow::frames frames_;
+
     static verify::device_verifier_t<Scheme, C> make_device_verifier(const Scheme& scheme,
                                                                      const transform::settings& sampling,
                                                                      const C& with) {

@@ -3,20 +3,23 @@
 
 #include <cmath>
 #include <cstddef>
+#include <exception>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/commit/apply.hpp"
+#include "augur/decode/round_view.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/context.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 #include "augur/verify/device_verifier.hpp"
 
 namespace augur::decode {
@@ -51,76 +54,152 @@ inline std::string describe_fault(logit_row row, std::size_t position, std::stri
                                   row.size(), " logits is left after the transforms");
 }
 
+/// What watchers see of the target's states, if anybody `looks`.
+template <bool Looks, class Session>
+auto states_of(const Session& s) {
+    if constexpr (Looks && HiddenStateModel<typename Session::target_type>) {
+        return s.target.states(s.committed.size() - 1);
+    } else {
+        return no_states{};
+    }
+}
+
 }  // namespace detail
 
-/// Tells the session and a learning policy what became of the round.
-template <class Session, class Rows>
-void conclude(Session& s, const auto& record, const Rows& rows, const observation& decided_on) {
-    using policy_type = decltype(s.policy);
-    if (s.finished == finish_reason::invalid_logits) {
-        s.fault = detail::describe_fault(rows[record.decided.accepted], s.committed.size());
-    }
-    policy::learn(s.policy, outcome{decided_on, record.decided.drafted, record.decided.accepted, record.seconds.draft,
-                                    record.seconds.verify});
-    s.seen = observation{.round = decided_on.round + 1,
-                         .prefix_length = s.committed.size(),
-                         .last_drafted = record.decided.drafted,
-                         .last_accepted = record.decided.accepted};
-    if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
-        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, record.decided.accepted);
-    }
-}
-
 /// What follows a verdict on `rows`, the target's: one more than drafted tokens.
-template <class Scheme, Chooser C, class Rows>
+template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
-                 const Rows& rows, augur::detail::stopwatch& watch) {
-    auto& record = s.last;
-    record.committed =
-        commit::apply(scheme, s, record.proposed, record.decided, chosen.on_token, std::move(record.committed));
+                 const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
+    using policy_type = typename Scheme::policy_type;
+    auto& record = s.current;
+    const verdict& decided = record.decided;
+    const std::size_t before = s.committed.size();
+    record.committed = commit::apply(scheme, s, record.proposed, decided, chosen.on_token, std::move(record.committed));
+    const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
     record.log_probabilities.clear();
     for (std::size_t i = 0; chosen.log_probabilities && i < record.committed.size(); ++i) {
-        record.log_probabilities.push_back(measure::log_probability(rows[i], record.committed[i].id));
+        record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], record.committed[i].id));
     }
-    conclude(s, record, rows, decided_on);
+    const std::size_t last_row = row_after(decided.accepted);
+    if (s.finished == finish_reason::invalid_logits) s.fault = detail::describe_fault(rows[last_row], s.committed.size());
+    s.seen = observation{.round = decided_on.round + 1,
+                         .prefix_length = s.committed.size(),
+                         .last_drafted = decided.drafted,
+                         .last_accepted = decided.accepted};
+    if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
+        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, last_row);
+    }
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
-    record.seconds.other = watch.lap();
-    s.counts.seconds += record.seconds;
+    std::swap(s.last, s.current);
+    const auto states =
+        detail::states_of<(sizeof...(Watchers) > 0) || augur::detail::NamesWatch<typename Scheme::policy_type>>(s);
+    const round_view view{s.committed, before,         s.last.proposed, rows,
+                          states,      s.last.decided, s.last.committed, decided_on, s.last.seconds};
+    show(s.policy, view);
+    (watchers.watch(view), ...);
+    s.last.seconds.other = watch.lap();
+    s.counts.seconds += s.last.seconds;
 }
 
-/// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
-/// row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can be repeated.
-/// Returns what the round did, which is the session's until its next step. Allocates nothing once storage has grown to what a
-/// round needs, beside text that is asked for.
-/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
-/// Where the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
-template <class Scheme, Chooser C>
-const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}) {
+/// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it needs a model.
+/// Run it by step, batch or open_round.
+template <class Scheme, Chooser C, class... Watchers>
+flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
-                           shown_by<typename Scheme::drafter_type>);
-
-    auto& record = s.last;
-    draft::propose(scheme.drafter(), s.drafter_state, context, record.proposed);
+                           shown_by<typename Scheme::drafter_type>, &s.frames());
+    auto& record = s.current;
+    co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
     if constexpr (verify::has_device_verifier<Scheme, C>) {
         if (s.device_verifier) {
-            record.decided =
-                verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round);
+            co_await flow::alone{[&] {
+                record.decided = verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed,
+                                                          s.seen.round);
+            }};
             record.seconds.verify = watch.lap();  // acceptance included
-            finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch);
-            return record;
+            finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch,
+                        watchers...);
+            co_return;
         }
     }
-    const auto rows = verify::chain(s.target, s.committed, record.proposed);
+    model::pass_rows<typename Scheme::target_type> rows;
+    co_await verify::ask(s, s.target, s.committed, record.proposed, rows);
     record.seconds.verify = watch.lap();
-    record.decided = accept::judge(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser,
-                                   s.seen.round, s.target_rows);
+    accept::walk(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
+                 s.target_rows, record.decided);
     record.seconds.accept = watch.lap();
-    finish_step(scheme, s, chosen, context.seen(), rows, watch);
-    return record;
+    finish_step(scheme, s, chosen, context.seen(), rows, watch, watchers...);
+}
+
+/// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own. Destroyed
+/// before it is done, or ended by an exception, it leaves the session as it was: the round can be repeated, with the same result.
+/// Its address must not change; scheme, session, options and watchers must outlive it.
+template <class Scheme, Chooser C, class... Watchers>
+class open_round {
+ public:
+    /// Begins, up to the first work. Refuses a session that is not running.
+    open_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers)
+        : undo_{&scheme, &s, s.seen, s.committed.size()}, run_(run_round(scheme, check(s), chosen, watchers...)) {
+        undo_.needed = run_.wanted() != nullptr;
+    }
+
+    /// What it waits for: flow::work::run() does it; model::pass_work<M>::of() says which pass it is. Null when the round is done.
+    flow::work* wanted() const { return run_.wanted(); }
+    bool done() const { return run_.wanted() == nullptr; }
+
+    /// Goes on, once that work is done. Throws what its model, or anything else in it, throws.
+    void resume() {
+        run_.resume();
+        undo_.needed = run_.wanted() != nullptr;
+    }
+    /// Does all work itself.
+    void finish() {
+        while (!done()) {
+            wanted()->run();
+            resume();
+        }
+    }
+
+ private:
+    static session<Scheme, C>& check(session<Scheme, C>& s) {
+        if (s.finished != finish_reason::running) {
+            augur::detail::fail("a round was begun in a session that has ended: ", name_of(s.finished));
+        }
+        return s;
+    }
+
+    /// Goes after the coroutine, which takes its speculative tokens back.
+    struct on_end {
+        const Scheme* scheme;
+        session<Scheme, C>* s;
+        observation seen;
+        std::size_t length;
+        bool needed = true;
+
+        ~on_end() {
+            if (!needed || s->committed.size() != length) return;
+            draft::abandon(scheme->drafter(), s->drafter_state);
+            s->seen = seen;
+        }
+    };
+
+    on_end undo_;
+    flow::runner run_;
+};
+
+/// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
+/// row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can be repeated.
+/// Watchers are shown what the round did. Returns the same, which is the session's until its next step. Allocates nothing once
+/// storage has grown to what a round needs, beside text that is asked for.
+/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
+/// Where the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
+template <class Scheme, Chooser C, class... Watchers>
+const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}, Watchers&&... watchers) {
+    open_round<Scheme, C, std::remove_reference_t<Watchers>...>(scheme, s, chosen, watchers...).finish();
+    return s.last;
 }
 
 }  // namespace augur::decode

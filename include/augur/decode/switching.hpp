@@ -19,7 +19,7 @@
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/statistics.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 
 namespace augur::decode {
 

@@ -42,6 +42,12 @@ struct name_entropy_nats {
 struct name_learn {
     int learn;
 };
+struct name_abandon {
+    int abandon;
+};
+struct name_watch {
+    int watch;
+};
 struct name_certain {
     int certain;
 };
@@ -101,6 +107,20 @@ concept NamesLearn = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::learn;
+};
+template <class T>
+concept NamesAbandon = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_abandon>::abandon;
+}
+&&!requires {
+    typename just<T>::abandon;
+};
+template <class T>
+concept NamesWatch = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_watch>::watch;
+}
+&&!requires {
+    typename just<T>::watch;
 };
 template <class T>
 concept NamesCertain = CanBeDerivedFrom<T> && !requires {

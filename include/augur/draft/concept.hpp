@@ -2,12 +2,14 @@
 // Who guesses.
 
 #include <concepts>
+#include <coroutine>
 #include <cstddef>
 #include <span>
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/named_member.hpp"
 #include "augur/draft/context.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/model/hidden_states.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/prefix.hpp"
@@ -27,13 +29,25 @@ concept MakesDraftState = std::movable<typename D::state_type> && requires(const
     { drafter.make_state() } -> std::same_as<typename D::state_type>;
 };
 
-/// `drafter.propose(state, context, out)` fills a proposal, which is empty and keeps the storage of the last one. Its type says
-/// what is claimed about its tokens: `claim_type`.
+/// `void drafter.propose(state, context, out) const` fills a proposal, which is empty and keeps the storage of the last one. Its
+/// type says what is claimed about its tokens: `claim_type`.
 template <class D>
-concept FillsProposal = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
-                                 proposal<typename D::claim_type>& out) {
+concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
+                                  proposal<typename D::claim_type>& out) {
     { drafter.propose(state, context, out) } -> std::same_as<void>;
 };
+
+/// The same as a coroutine, `flow::task propose(state, context, out) const`: it stops wherever it co_awaits a model's rows
+/// (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
+template <class D>
+concept ProposesInSteps = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
+                                   proposal<typename D::claim_type>& out) {
+    { drafter.propose(state, context, out) } -> std::same_as<flow::task>;
+};
+
+/// Either.
+template <class D>
+concept FillsProposal = ProposesAtOnce<D> || ProposesInSteps<D>;
 
 /// `drafter.on_commit(state, prefix)`: these tokens are committed; forget everything else.
 template <class D>
@@ -56,6 +70,13 @@ concept Prepares = requires(const D& drafter, typename D::state_type& state, con
     { drafter.prepare(state, prompt) } -> std::same_as<void>;
 };
 
+/// `drafter.abandon(state) const`: the round that it last proposed in does not take place. The state becomes what it was after the
+/// last on_commit, as far as proposals and reports show it. For drafters that learn while they propose.
+template <class D>
+concept Abandons = requires(const D& drafter, typename D::state_type& state) {
+    { drafter.abandon(state) } -> std::same_as<void>;
+};
+
 /// A drafter with stages inside it (cascade/stage.hpp): `static constexpr std::size_t stages`, and
 /// `drafter.report(state, counts) const`, which overwrites the counts of so many stages, innermost first.
 template <class D>
@@ -68,7 +89,7 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 /// Makes a proposal after a prefix, for as long as the context wants more.
 /// Define: state_type, claim_type, make_state(), propose(), on_commit().
 ///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
-///         follows states; prepare() (Prepares);
+///         follows states; prepare() (Prepares); abandon() (Abandons);
 ///         `check(const transform::settings&) const`, throwing where it cannot draft under these settings;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
 ///         drawing from it, which policies on the draft's entropy or confidence need;
@@ -97,6 +118,9 @@ struct optional_members_of_drafter {
     static_assert(!NamesReport<D> || ReportsStages<D>,
                   "augur: this drafter has a member report, but not static constexpr std::size_t stages and void "
                   "report(const state_type&, std::span<stage_statistics>) const, so that nobody would call it");
+    static_assert(!NamesAbandon<D> || Abandons<D>,
+                  "augur: this drafter has a member abandon that cannot be called as void abandon(state_type&) const, "
+                  "so that nobody would call it");
     static_assert(
         !NamesShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
         "augur: this drafter has a member shows_rows that is no static constexpr bool");
@@ -124,19 +148,41 @@ void check(const D& drafter, const transform::settings& chosen) {
     if constexpr (ChecksSettings<D>) drafter.check(chosen);
 }
 
-/// Replaces what the proposal holds by a new one.
+/// co_await proposing(...): replaces what the proposal holds by a new one.
+template <Drafter D>
+auto proposing(const D& drafter, typename D::state_type& state, auto& context, proposal<typename D::claim_type>& out) {
+    out.clear();
+    if constexpr (ProposesInSteps<D>) {
+        return drafter.propose(state, context, out);
+    } else {
+        drafter.propose(state, context, out);
+        return std::suspend_never();
+    }
+}
+
+/// The same at once.
 template <Drafter D>
 void propose(const D& drafter, typename D::state_type& state, auto& context, proposal<typename D::claim_type>& out) {
-    out.clear();
-    drafter.propose(state, context, out);
+    if constexpr (ProposesInSteps<D>) {
+        flow::runner(proposing(drafter, state, context, out)).finish();
+    } else {
+        proposing(drafter, state, context, out);
+    }
 }
 
 /// A new proposal.
 template <Drafter D>
 proposal<typename D::claim_type> propose(const D& drafter, typename D::state_type& state, auto& context) {
     proposal<typename D::claim_type> made;
-    drafter.propose(state, context, made);
+    propose(drafter, state, context, made);
     return made;
+}
+
+/// Tells a drafter that its round does not take place, if it wants to know.
+template <Drafter D>
+void abandon(const D& drafter, typename D::state_type& state) {
+    static_assert(augur::detail::optional_members_of_drafter<D>::fit);
+    if constexpr (Abandons<D>) drafter.abandon(state);
 }
 
 /// The stages inside a drafter.

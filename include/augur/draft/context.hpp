@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/length_query.hpp"
@@ -21,10 +22,16 @@ template <SpeculationPolicy Policy, Chooser C>
 class context {
  public:
     /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals that the
-    /// drafter will show.
+    /// drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
-            observation seen, std::size_t room, signals shown = signals::none)
-        : before_(before), transform_(transform), chooser_(chooser), policy_(policy), start_(seen), room_(room) {
+            observation seen, std::size_t room, signals shown = signals::none, flow::frames* frames = nullptr)
+        : before_(before),
+          transform_(transform),
+          chooser_(chooser),
+          policy_(policy),
+          start_(seen),
+          room_(room),
+          frames_(frames) {
         query_.begin(policy_, start_, room_, shown);
     }
 
@@ -69,6 +76,9 @@ class context {
     /// Tokens that are wanted in all, as far as can be told so far.
     std::size_t wanted() const { return query_.wanted(); }
 
+    /// For coroutines that are given this context.
+    flow::frames& frames() { return frames_ != nullptr ? *frames_ : own_frames_; }
+
     /// What the policy saw last.
     const observation& seen() const { return query_.seen(); }
 
@@ -93,6 +103,8 @@ class context {
     const Policy& policy_;
     observation start_;
     std::size_t room_;
+    flow::frames* frames_;
+    flow::frames own_frames_{};
     std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
     policy::length_query<Policy> query_;
 };

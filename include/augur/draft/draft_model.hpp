@@ -6,6 +6,7 @@
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
@@ -46,11 +47,11 @@ class draft_model {
         if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
-    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
-            const auto rows = state.score(context.prefix().tokens(), 1);
-            const logit_row row = rows[rows.size() - 1];
+            const auto rows = co_await state.ask(context.prefix().tokens(), 1);
+            const logit_row row = rows[0];
             if (!context.wants_more(proposed.size(), row)) break;
             const token picked = draw_next(drawing_, row, context, proposed, state.row);
             if (picked == no_token) break;

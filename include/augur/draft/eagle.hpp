@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"
@@ -70,14 +73,15 @@ class eagle {
         if (state.held < state.known) run(state, prompt, 0);
     }
 
-    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
-        if (!context.wants_more(0) || root == 0 || state.known != root) return;
+        if (!context.wants_more(0) || root == 0 || state.known != root) co_return;
         speculative_suffix speculative(context.prefix());
         state.held = std::min(state.held, root - 1);  // the root's row is wanted, even if it was made before
-        auto rows = run(state, context.prefix(), 1);
+        std::optional<rows_type> rows;
+        co_await flow::alone{[&] { rows.emplace(run(state, context.prefix(), 1)); }};
         while (true) {
-            const logit_row row = rows[rows.size() - 1];
+            const logit_row row = (*rows)[rows->size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
             const token picked = draw_next(drawing_, row, context, proposed, state.row);
             if (picked == no_token) break;
@@ -86,11 +90,14 @@ class eagle {
             speculative.push(picked);
             const auto made = model().hidden(std::as_const(state.sequence));
             state.own.assign(made[made.size() - 1].begin(), made[made.size() - 1].end());
-            rows = model().extend(state.sequence, std::span(&picked, 1), state.own, 1);
+            co_await flow::alone{
+                [&] { rows.emplace(model().extend(state.sequence, std::span(&picked, 1), state.own, 1)); }};
         }
     }
 
  private:
+    using rows_type = std::remove_cvref_t<decltype(std::declval<const model_type&>().extend(
+        std::declval<sequence_t<model_type>&>(), std::span<const token>(), std::span<const float>(), std::size_t()))>;
     static constexpr std::size_t most_waiting = 128;
 
     /// Makes the sequence hold every input whose state is known, and nothing else; returns the last `rows` rows.

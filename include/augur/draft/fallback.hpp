@@ -13,6 +13,7 @@
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/draft/named.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
 
@@ -111,13 +112,12 @@ class fallback<D...> {
         });
     }
 
-    void propose(state_type& state, auto& context, proposal<claim_type>& made) const {
-        std::size_t source = 0;
-        each(state, [&](const auto& drafter, auto& own) {
-            if (!made.empty()) return;
-            context.begin(source++, shown_by<std::remove_cvref_t<decltype(drafter)>>);
-            ask(drafter, own, state, context, made);
-        });
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
+        return ask_from<0>(state, context, made);
+    }
+
+    void abandon(state_type& state) const {
+        each(state, [](const auto& drafter, auto& own) { draft::abandon(drafter, own); });
     }
 
     void on_commit(state_type& state, const prefix& committed) const requires(!follows_states) {
@@ -146,13 +146,19 @@ class fallback<D...> {
         (std::index_sequence_for<D...>());
     }
 
-    template <class Asked>
-    void ask(const Asked& drafter, auto& own, state_type& state, auto& context, proposal<claim_type>& made) const {
-        if constexpr (std::same_as<typename Asked::claim_type, claim_type>) {
-            draft::propose(drafter, own, context, made);
+    /// Asks number I, and those after it where that has nothing to say.
+    template <std::size_t I>
+    flow::task ask_from(state_type& state, auto& context, proposal<claim_type>& made) const {
+        using asked = std::tuple_element_t<I, std::tuple<D...>>;
+        context.begin(I, shown_by<asked>);
+        if constexpr (std::same_as<typename asked::claim_type, claim_type>) {
+            co_await draft::proposing(std::get<I>(drafters_), std::get<I>(state.drafters), context, made);
         } else {
-            draft::propose(drafter, own, context, state.points);
+            co_await draft::proposing(std::get<I>(drafters_), std::get<I>(state.drafters), context, state.points);
             give_rows(state, context, made);
+        }
+        if constexpr (I + 1 < sizeof...(D)) {
+            if (made.empty()) co_await ask_from<I + 1>(state, context, made);
         }
     }
 

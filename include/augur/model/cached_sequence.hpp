@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "augur/flow/task.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/model/pass_work.hpp"
+#include "augur/model/run.hpp"
 
 namespace augur::model {
 
@@ -23,19 +27,50 @@ class cached_sequence {
     const sequence_t<M>& sequence() const { return sequence_; }
     std::span<const token> tokens() const { return tokens_; }
 
-    /// Makes the cache hold exactly `tokens` and returns rows that end with those of the last `rows` tokens
-    /// (1 <= rows <= tokens.size()); at least `rows` rows. Cost: one pass over what the cache lacks, at least `rows`.
-    /// If the model throws, the cache stays usable.
-    auto score(std::span<const token> tokens, std::size_t rows) {
-        return score_by(tokens, rows,
-                        [&](sequence_t<M>&, std::span<const token> missing) { return extend(missing, rows); });
+    class asked;
+    class asked_tree;
+
+    /// co_await ask(tokens, rows): the last `rows` rows (1 <= rows <= tokens.size()), as model::pass_rows; the cache then holds
+    /// exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws, or the round ends while
+    /// it waits, the cache stays usable.
+    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, tokens, rows); }
+
+    /// The same at once.
+    pass_rows<M> score(std::span<const token> tokens, std::size_t rows) {
+        const auto missing = rewind_for(tokens, rows);
+        const pass<sequence_t<M>> wanted{.sequence = &sequence_, .tokens = missing, .rows = rows};
+        pass_rows<M> made;
+        model::run<M>(*model_, {&wanted, 1}, {&made, 1});
+        hold(missing);
+        return made;
     }
 
-    /// The same by `extend(sequence, missing)`, which appends what is missing; returns what that returns.
+    /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node before it or
+    /// -1, the last token. The cache holds neither what it lacked of `tokens` nor nodes until keep(). In one pass where M is a
+    /// TreeModel; else path by path (model/run.hpp).
+    asked_tree ask_tree(std::span<const token> tokens, std::span<const token> nodes,
+                        std::span<const std::int32_t> parents) {
+        return asked_tree(*this, tokens, nodes, parents);
+    }
+    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where M is no TreeModel nothing is held more than
+    /// before, and what is lacking is computed again when it is asked for.
+    void keep(std::span<const std::size_t> path) {
+        kept_.clear();
+        if constexpr (TreeModel<M>) {
+            const std::size_t before = tokens_.size(), chain = tree_tokens_.size() - tree_size_;
+            for (std::size_t i = 0; i < chain; ++i) kept_.push_back(i);
+            for (std::size_t node : path) kept_.push_back(chain + node);
+            model_->keep(sequence_, kept_);
+            for (std::size_t place : kept_) tokens_.push_back(tree_tokens_[place]);
+            states_at_ = before;
+            states_known_ = true;
+        }
+    }
+
+    /// The same as score by `extend(sequence, missing)`, which appends what is missing; returns what that returns.
     template <class Extend>
     auto score_by(std::span<const token> tokens, std::size_t rows, const Extend& extend) {
-        rewind(tokens.first(tokens.size() - rows));
-        const auto missing = tokens.subspan(tokens_.size());
+        const auto missing = rewind_for(tokens, rows);
         auto made = extend(sequence_, missing);
         hold(missing);
         return made;
@@ -46,7 +81,7 @@ class cached_sequence {
         rewind(tokens);
         const auto missing = tokens.subspan(tokens_.size());
         if (missing.empty()) return;
-        extend(missing, 0);
+        run_once({.sequence = &sequence_, .tokens = missing, .rows = 0});
         hold(missing);
     }
 
@@ -67,11 +102,18 @@ class cached_sequence {
         }
     }
 
-    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`.
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`. None after a tree that
+    /// M computed path by path.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
-        const std::size_t first = scored_ - rows.size();
-        return hidden_states(first, std::move(rows), std::max(std::min(tokens_.size(), end), first) - first);
+        const std::size_t held = std::min(tokens_.size(), end);
+        if (!states_known_) return hidden_states(held, std::move(rows), 0);
+        if (!kept_.empty()) {
+            const std::size_t count = std::max(held, states_at_) - states_at_;
+            return hidden_states(states_at_, std::move(rows), std::min(count, kept_.size()), kept_);
+        }
+        const std::size_t first = states_at_ - rows.size();
+        return hidden_states(first, std::move(rows), std::max(held, first) - first);
     }
 
     /// Storage for so many tokens beside the model's own.
@@ -88,23 +130,85 @@ class cached_sequence {
     /// Bounds the memory that a long prompt's states take.
     static constexpr std::size_t most_states = 512;
 
-    void hold(std::span<const token> added) {
-        tokens_.insert(tokens_.end(), added.begin(), added.end());
-        scored_ = tokens_.size();
+    /// What is missing of `tokens`, the last `rows` at least.
+    std::span<const token> rewind_for(std::span<const token> tokens, std::size_t rows) {
+        rewind(tokens.first(tokens.size() - rows));
+        return tokens.subspan(tokens_.size());
     }
 
-    auto extend(std::span<const token> missing, std::size_t rows) {
-        if constexpr (ScoresLastRows<M>) {
-            return model_->extend(sequence_, missing, rows);
-        } else {
-            return model_->extend(sequence_, missing);
-        }
+    void run_once(const pass<sequence_t<M>>& wanted) {
+        pass_rows<M> made;
+        model::run<M>(*model_, {&wanted, 1}, {&made, 1});
+    }
+
+    void hold(std::span<const token> added) {
+        tokens_.insert(tokens_.end(), added.begin(), added.end());
+        kept_.clear();
+        states_at_ = tokens_.size();
+        states_known_ = true;
+    }
+
+    pass<sequence_t<M>> tree_pass(std::span<const token> tokens, std::span<const token> nodes,
+                                  std::span<const std::int32_t> parents) {
+        const auto missing = rewind_for(tokens, 1);
+        const auto chain = static_cast<std::int32_t>(missing.size());
+        tree_tokens_.assign(missing.begin(), missing.end());
+        tree_tokens_.insert(tree_tokens_.end(), nodes.begin(), nodes.end());
+        tree_size_ = nodes.size();
+        states_known_ = false;
+        tree_parents_.clear();
+        for (std::int32_t i = 0; i < chain; ++i) tree_parents_.push_back(i - 1);
+        for (std::int32_t parent : parents) tree_parents_.push_back(chain + parent);
+        return {.sequence = &sequence_, .tokens = tree_tokens_, .parents = tree_parents_, .rows = nodes.size() + 1};
     }
 
     const M* model_;
     sequence_t<M> sequence_;
     std::vector<token> tokens_;
-    std::size_t scored_ = 0;  // tokens after the last pass
+    std::size_t states_at_ = 0;  // tokens after the last pass; before it, where it was a tree's that was kept
+    bool states_known_ = false;  // of tokens that are held
+    std::vector<token> tree_tokens_;
+    std::vector<std::int32_t> tree_parents_;
+    std::size_t tree_size_ = 0;
+    std::vector<std::size_t> kept_;  // places in the last pass, if a path of it was kept
+};
+
+/// What ask() returns: awaited once, at once.
+template <Model M>
+class cached_sequence<M>::asked : public pass_work<M> {
+ public:
+    asked(cached_sequence& cache, std::span<const token> tokens, std::size_t rows)
+        : asked(cache, cache.rewind_for(tokens, rows), rows, 0) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }
+    pass_rows<M> await_resume() {
+        this->check();
+        cache_.hold(this->asked_pass().tokens);
+        return std::move(this->rows_);
+    }
+
+ private:
+    asked(cached_sequence& cache, std::span<const token> missing, std::size_t rows, int)
+        : pass_work<M>(*cache.model_, {.sequence = &cache.sequence_, .tokens = missing, .rows = rows}), cache_(cache) {}
+
+    cached_sequence& cache_;
+};
+
+/// What ask_tree() returns.
+template <Model M>
+class cached_sequence<M>::asked_tree : public pass_work<M> {
+ public:
+    asked_tree(cached_sequence& cache, std::span<const token> tokens, std::span<const token> nodes,
+               std::span<const std::int32_t> parents)
+        : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents)) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }
+    pass_rows<M> await_resume() {
+        this->check();
+        return std::move(this->rows_);
+    }
 };
 
 }  // namespace augur::model

@@ -2,6 +2,7 @@
 // What a target knows after each token, for those who draft from it.
 
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "augur/model/concepts.hpp"
@@ -13,17 +14,19 @@ namespace augur {
 template <LogitRows Rows = scores>
 class hidden_states {
  public:
-    hidden_states(std::size_t first, Rows rows, std::size_t count)
-        : first_(first), rows_(std::move(rows)), count_(count) {}
+    /// `places`: the row of each position, where they do not follow one another.
+    hidden_states(std::size_t first, Rows rows, std::size_t count, std::span<const std::size_t> places = {})
+        : first_(first), rows_(std::move(rows)), count_(count), places_(places) {}
 
     std::size_t first() const { return first_; }
     std::size_t size() const { return count_; }
-    logit_row operator[](std::size_t i) const { return rows_[i]; }
+    logit_row operator[](std::size_t i) const { return rows_[places_.empty() ? i : places_[i]]; }
 
  private:
     std::size_t first_;
     Rows rows_;
     std::size_t count_;
+    std::span<const std::size_t> places_;
 };
 
 }  // namespace augur

@@ -22,7 +22,7 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 
 namespace augur::testing {
 

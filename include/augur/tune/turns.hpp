@@ -14,7 +14,7 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 
 namespace augur::tune {
 

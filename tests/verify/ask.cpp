@@ -1,4 +1,4 @@
-#include "augur/verify/chain.hpp"
+#include "augur/verify/ask.hpp"
 
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -7,7 +7,7 @@
 
 using namespace augur;
 
-BOOST_AUTO_TEST_SUITE(verify_chain)
+BOOST_AUTO_TEST_SUITE(verify_ask)
 
 template <class M>
 void check_rows(const M& model) {

@@ -1,0 +1,177 @@
+#pragma once
+// Work that stops wherever it needs a model, and goes on with the answer: a coroutine, with its frame in storage of its own.
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "augur/flow/frames.hpp"
+#include "augur/flow/work.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::flow {
+
+/// Where the tasks that await each other have stopped, innermost.
+struct stopped {
+    work* wanted = nullptr;          ///< null where nothing is open
+    std::coroutine_handle<> inner{};  ///< goes on when it is done
+};
+
+/// One of a coroutine's arguments that has frames for it: `argument.frames()`.
+template <class A>
+concept HasFrames = requires(A& argument) {
+    { argument.frames() } -> std::same_as<frames&>;
+};
+
+/// A coroutine that returns nothing. It co_awaits work (and other tasks) and is run by flow::runner, or by the task that awaits it.
+/// One of its arguments has to have frames (draft::context, decode::session): its own frame lies there, so that nothing is
+/// allocated once that has grown. Destroying a task destroys what it has begun, innermost first.
+class [[nodiscard]] task {
+ public:
+    class promise_type;
+    using handle = std::coroutine_handle<promise_type>;
+
+    task(task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+    task& operator=(task&&) = delete;
+    ~task() {
+        if (frame_) frame_.destroy();
+    }
+
+    /// co_await task: from another task, which goes on when this one has ended; throws what it threw.
+    bool await_ready() const noexcept { return false; }
+    inline std::coroutine_handle<> await_suspend(handle by) noexcept;
+    inline void await_resume();
+
+ private:
+    friend class runner;
+
+    explicit task(handle frame) : frame_(frame) {}
+
+    handle frame_;
+};
+
+class task::promise_type {
+ public:
+    task get_return_object() { return task(handle::from_promise(*this)); }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+
+    struct to_who_awaits {
+        bool await_ready() const noexcept { return false; }
+        std::coroutine_handle<> await_suspend(handle ended) const noexcept { return ended.promise().awaited_by_; }
+        void await_resume() const noexcept {}
+    };
+    to_who_awaits final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
+
+    /// Stops all tasks that await each other here.
+    void stop(work& for_what, std::coroutine_handle<> here) noexcept { *at_ = {&for_what, here}; }
+
+    template <class... Arguments>
+    static void* operator new(std::size_t size, Arguments&... arguments) {
+        static_assert((HasFrames<Arguments> || ...),
+                      "augur::flow::task: one of the coroutine's arguments needs `flow::frames& frames()`, as the "
+                      "context of a drafter has");
+        frames* from = nullptr;
+        ((from = from != nullptr ? from : frames_of(arguments)), ...);
+        return from_frames(size, *from);
+    }
+    static void operator delete(void* memory, std::size_t size) noexcept {
+        std::byte* const whole = static_cast<std::byte*>(memory) - header;
+        frames* const from = *std::launder(reinterpret_cast<frames**>(whole));
+        from->give_back(size + header);
+    }
+
+ private:
+    friend class task;
+    friend class runner;
+    static constexpr std::size_t header = alignof(std::max_align_t);
+
+    template <class A>
+    static frames* frames_of(A& argument) {
+        if constexpr (HasFrames<A>) {
+            return &argument.frames();
+        } else {
+            return nullptr;
+        }
+    }
+    static void* from_frames(std::size_t size, frames& from) {
+        auto* const whole = static_cast<std::byte*>(from.take(size + header));
+        new (whole) frames*(&from);
+        return whole + header;
+    }
+
+    stopped* at_ = nullptr;
+    std::coroutine_handle<> awaited_by_ = std::noop_coroutine();
+    std::exception_ptr thrown_;
+};
+
+inline std::coroutine_handle<> task::await_suspend(handle by) noexcept {
+    frame_.promise().at_ = by.promise().at_;
+    frame_.promise().awaited_by_ = by;
+    return frame_;
+}
+inline void task::await_resume() {
+    if (frame_.promise().thrown_) std::rethrow_exception(frame_.promise().thrown_);
+}
+
+/// Runs a task from stop to stop. Its address must not change.
+class runner {
+ public:
+    explicit runner(task of) : task_(std::move(of)) {
+        task_.frame_.promise().at_ = &at_;
+        go(task_.frame_);
+    }
+    runner(const runner&) = delete;
+    runner& operator=(const runner&) = delete;
+
+    /// What it waits for; null when it has ended.
+    work* wanted() const { return at_.wanted; }
+    /// Once that is done. Throws what the task throws, which has then ended.
+    void resume() {
+        if (at_.wanted == nullptr) augur::detail::fail("a round was resumed that had ended before");
+        if (!at_.wanted->done()) augur::detail::fail("a round was resumed before what it waits for was done");
+        go(at_.inner);
+    }
+    /// Does all that it waits for, one after the other.
+    void finish() {
+        while (at_.wanted != nullptr) {
+            at_.wanted->run();
+            resume();
+        }
+    }
+
+ private:
+    void go(std::coroutine_handle<> from) {
+        at_ = {};
+        from.resume();
+        if (task_.frame_.done()) task_.await_resume();
+    }
+
+    stopped at_;
+    task task_;
+};
+
+/// co_await alone{[&] { ... }}: something that cannot be done together with others.
+template <class F>
+class alone : public work {
+ public:
+    explicit alone(F what) : work(this, &alone::run_each), what_(std::move(what)) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(task::handle by) noexcept { by.promise().stop(*this, by); }
+    void await_resume() const { check(); }
+
+ private:
+    static void run_each(std::span<work* const> all) {
+        for (work* each : all) static_cast<alone*>(each)->what_();
+    }
+
+    F what_;
+};
+
+}  // namespace augur::flow

@@ -1,0 +1,80 @@
+#pragma once
+// What a round waits for.
+
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/types/error.hpp"
+
+namespace augur::flow {
+
+/// Something that somebody else does for a round while the round is stopped: passes of a model, mostly (model/pass_work.hpp). It is
+/// done once: by run(), together with others of its kind by run_together(), or by whoever knows its type and answers it.
+class work {
+ public:
+    work(const work&) = delete;
+    work& operator=(const work&) = delete;
+
+    /// Whether both can be done together: the same kind of work for the same model.
+    bool goes_with(const work& other) const { return does_ == other.does_ && subject_ == other.subject_; }
+
+    bool done() const { return done_; }
+    /// Does it. What the model throws is kept, and thrown where the round goes on.
+    void run() noexcept {
+        work* const alone = this;
+        run_together({&alone, 1});
+    }
+    /// Does all of them at once, which go with each other. Where that throws each is done alone, so that none fails for another.
+    static void run_together(std::span<work* const> all) noexcept;
+
+ protected:
+    /// Does all of a kind and subject; throws, or leaves all done.
+    using function = void (*)(std::span<work* const>);
+
+    work(const void* subject, function does) : subject_(subject), does_(does) {}
+    ~work() = default;
+
+    static function kind_of(const work& of) { return of.does_; }
+    void set_done() { done_ = true; }
+    /// Where the round goes on.
+    void check() const {
+        if (!done_) augur::detail::fail("a round was resumed before what it waits for was done");
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+ private:
+    const void* subject_;
+    function does_;
+    bool done_ = false;
+    std::exception_ptr failure_;
+};
+
+inline void work::run_together(std::span<work* const> all) noexcept {
+    if (all.empty()) return;
+    try {
+        all.front()->does_(all);
+    } catch (...) {
+        if (all.size() > 1) {
+            for (work* each : all) each->run();
+            return;
+        }
+        all.front()->failure_ = std::current_exception();
+    }
+    for (work* each : all) each->done_ = true;
+}
+
+/// Does all of them, those that go with each other at once; in the order of the first of each kind.
+inline void run_all(std::span<work*> all) noexcept {
+    while (!all.empty()) {
+        const auto rest = std::stable_partition(all.begin(), all.end(),
+                                                [first = all.front()](const work* each) { return each->goes_with(*first); });
+        const auto size = static_cast<std::size_t>(rest - all.begin());
+        work::run_together(all.first(size));
+        all = all.subspan(size);
+    }
+}
+
+}  // namespace augur::flow

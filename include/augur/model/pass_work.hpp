@@ -1,0 +1,79 @@
+#pragma once
+// A pass that a round waits for.
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/flow/task.hpp"
+#include "augur/flow/work.hpp"
+#include "augur/model/run.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::model {
+
+/// One pass of a model, and its rows once it is done. A batch computes those of one model together; an event loop of one's own finds
+/// it by of(), runs asked_pass() whenever its engine likes, and answers.
+template <Model M>
+class pass_work : public flow::work {
+ public:
+    pass_work(const M& model, const pass<sequence_t<M>>& asked)
+        : work(&model, &pass_work::run_passes), model_(&model), asked_(asked), length_(model.length(*asked.sequence)) {}
+
+    /// The work, if it is a pass of this model; else null.
+    static pass_work* of(flow::work* wanted, const M& model) {
+        if (wanted == nullptr) return nullptr;
+        auto* const found = static_cast<pass_work*>(wanted);
+        return same_kind(*wanted) && found->model_ == &model ? found : nullptr;
+    }
+
+    const M& model() const { return *model_; }
+    const pass<sequence_t<M>>& asked_pass() const { return asked_; }
+
+    /// The rows that were wanted, by a pass that was run elsewhere: the sequence now holds the tokens. Throws, and changes nothing,
+    /// where it does not, or where rows are missing or as long as no row of this model.
+    void answer(made_rows_t<M> made) {
+        using augur::detail::fail;
+        const std::size_t holds = model_->length(*asked_.sequence);
+        const std::size_t expected = length_ + (asked_.parents.empty() ? asked_.tokens.size() : 0);
+        if (holds != expected) {
+            fail("a pass of ", asked_.tokens.size(), " tokens after ", length_, " was answered, but its sequence holds ",
+                 holds, " tokens, not ", expected);
+        }
+        if (made.size() != asked_.wanted()) {
+            fail("a pass that wants ", asked_.wanted(), " rows was answered with ", made.size());
+        }
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            const std::size_t width = logit_row(made[i]).size();
+            if (width == model_->vocabulary_size()) continue;
+            fail("row ", i, " of an answer has ", width, " logits, but the vocabulary has ", model_->vocabulary_size(),
+                 " tokens");
+        }
+        rows_ = pass_rows<M>(std::move(made), 0, asked_.wanted());
+        set_done();
+    }
+
+ protected:
+    ~pass_work() = default;
+    pass_rows<M> rows_;
+
+ private:
+    static bool same_kind(const flow::work& other) { return flow::work::kind_of(other) == &pass_work::run_passes; }
+
+    static void run_passes(std::span<flow::work* const> all) {
+        auto* const first = static_cast<pass_work*>(all.front());
+        if (all.size() == 1) return model::run<M>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
+        std::vector<pass<sequence_t<M>>> passes;
+        for (flow::work* each : all) passes.push_back(static_cast<pass_work*>(each)->asked_);
+        std::vector<pass_rows<M>> made(all.size());
+        model::run<M>(*first->model_, passes, made);
+        for (std::size_t i = 0; i < all.size(); ++i) static_cast<pass_work*>(all[i])->rows_ = std::move(made[i]);
+    }
+
+    const M* model_;
+    pass<sequence_t<M>> asked_;
+    std::size_t length_;  // of the sequence before it
+};
+
+}  // namespace augur::model
