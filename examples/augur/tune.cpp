@@ -208,7 +208,7 @@ class tuner {
         for (const prompt_entry& each : prompts_) {
             if (chosen_.skip_long && is_long(each)) continue;
             try {
-                decode::checked_prompt(each.ids, target_.vocabulary_size(), context);
+                checked_prompt(each.ids, target_.vocabulary_size(), context);
             } catch (const error& problem) {
                 detail::fail(chosen_.prompts, ", line ", each.line, ": ", problem.what(),
                              is_long(each) ? "; --skip-long leaves such prompts out" : "");

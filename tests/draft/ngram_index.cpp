@@ -5,7 +5,7 @@
 #include <random>
 
 using namespace augur;
-using detail::ngram_index;
+using draft::ngram_index;
 
 namespace {
 
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(copies_are_apart) {
     ngram_index index(1, 3);
     index.follow(ids{1, 2, 1});
     ngram_index copy = index;
-    copy.on_commit(ids{7});
+    copy.follow(ids{7});
     check_like_naive(index, {1, 2, 1}, 1, 3, 4);
     check_like_naive(copy, {7}, 1, 3, 4);
 }

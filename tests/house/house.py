@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What holds for the tree as a whole, whoever adds to it. One class, one ctest entry; there are no exceptions to list."""
 
+import graphlib
 import os
 import pathlib
 import re
@@ -10,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include" / "augur").rglob("*.hpp"))
-WITH_DEPENDENCIES = re.compile(r"(io|llama|backend/device)/")  # the folders of augur::llama and augur::device
+WITH_DEPENDENCIES = re.compile(r"(io|llama|(backend|decode)/device)/")  # the folders of augur::llama and augur::device
 COMPILER_OR_SYSTEM = {"cpuid.h", "immintrin.h", "sys/mman.h", "sys/syscall.h", "unistd.h"}  # what comes with the compiler and the C library, and is asked for
 
 
@@ -31,6 +32,37 @@ def lines_of(path):
 
 def name(path):
     return path.relative_to(ROOT).as_posix()
+
+
+def own_includes():
+    """By header below include/augur, which others there it includes."""
+    root = ROOT / "include" / "augur"
+    headers = [*HEADERS, *sorted(root.rglob("*.inc"))]
+    pattern = re.compile(r'^\s*#\s*include\s*[<"]augur/([^>"]+)[>"]', re.MULTILINE)
+    return {path.relative_to(root).as_posix(): pattern.findall(path.read_text(encoding="utf-8")) for path in headers}
+
+
+def cycle_of_folders(includes, folder_of):
+    """For each step of a cycle one include that makes it, or nothing where there is no cycle. Umbrellas lie in no folder."""
+    steps = {}
+    for header, others in includes.items():
+        for other in others:
+            edge = folder_of(header), folder_of(other)
+            if all(edge) and edge[0] != edge[1]:
+                steps.setdefault(edge, f"{header} includes {other}")
+    sorter = graphlib.TopologicalSorter()
+    for folder, other in steps:
+        sorter.add(folder, other)
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as found:
+        cycle = found.args[1][::-1]  # it names each folder after one that it is needed by
+        return [steps[edge] for edge in zip(cycle, cycle[1:])]
+    return []
+
+
+def top_folder(header):
+    return header.partition("/")[0] if "/" in header else ""
 
 
 class House(unittest.TestCase):
@@ -69,6 +101,35 @@ class Headers(House):
                 if not (standard or eigen or (own and not WITH_DEPENDENCIES.match(own[1]))):
                     offenders.append(f"{name(path)} includes {include[1]}")
         self.assertNothing(offenders)
+
+
+class Folders(House):
+    def test_none_includes_one_that_includes_it(self):
+        """Neither among directories nor among those right below include/augur, whatever lies in them."""
+        self.assertEqual([], cycle_of_folders(own_includes(), os.path.dirname))
+        self.assertEqual([], cycle_of_folders(own_includes(), top_folder))
+
+    def test_includes_are_read(self):
+        includes = own_includes()
+        self.assertIn("accept/judge.hpp", includes["decode/step.hpp"])
+        self.assertIn("backend/host/kernels.inc", includes["backend/host/compiled_kernels.hpp"])
+
+    def test_a_cycle_is_noticed(self):
+        straight = {"augur.hpp": ["accept/b.hpp"], "draft/a.hpp": ["draft/c.hpp", "accept/b.hpp"], "accept/b.hpp": ["types/d.hpp"]}
+        self.assertEqual([], cycle_of_folders(straight, top_folder))
+        back = straight | {"types/e.hpp": ["draft/c.hpp"]}
+        self.assertEqual(
+            ["accept/b.hpp includes types/d.hpp", "draft/a.hpp includes accept/b.hpp", "types/e.hpp includes draft/c.hpp"],
+            sorted(cycle_of_folders(back, top_folder)),
+        )
+
+    def test_a_cycle_of_rooms_inside_one_folder_is_told_from_one_of_folders(self):
+        inside = {"backend/host/a.hpp": ["backend/device/b.hpp"], "backend/device/c.hpp": ["backend/host/d.hpp"]}
+        self.assertEqual(2, len(cycle_of_folders(inside, os.path.dirname)))
+        self.assertEqual([], cycle_of_folders(inside, top_folder))
+        between = {"backend/device/a.hpp": ["decode/b.hpp"], "decode/device/c.hpp": ["backend/host/d.hpp"]}
+        self.assertEqual([], cycle_of_folders(between, os.path.dirname))
+        self.assertEqual(2, len(cycle_of_folders(between, top_folder)))
 
 
 class Mirrors(House):

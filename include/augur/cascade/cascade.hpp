@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "augur/cascade/distinct.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/cascade/stage.hpp"
+#include "augur/model/distinct.hpp"
 
 namespace augur {
 namespace cascade {

@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/cascade/distinct.hpp"
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/distinct.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/statistics.hpp"

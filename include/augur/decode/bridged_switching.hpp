@@ -12,12 +12,12 @@
 
 #include "augur/accept/coupled.hpp"
 #include "augur/cascade/bridge.hpp"
-#include "augur/cascade/distinct.hpp"
 #include "augur/cascade/switching_scheme.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/decode/switching.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/model/distinct.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"

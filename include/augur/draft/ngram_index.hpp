@@ -10,7 +10,7 @@
 
 #include "augur/types/token.hpp"
 
-namespace augur::detail {
+namespace augur::draft {
 
 /// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and backwards, and
 /// what the text was before leaves no trace.
@@ -129,4 +129,4 @@ class ngram_index {
     std::vector<std::size_t> heads_;     ///< by slot: the latest entry, a power of two of them
 };
 
-}  // namespace augur::detail
+}  // namespace augur::draft

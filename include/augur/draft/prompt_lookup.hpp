@@ -24,7 +24,7 @@ namespace augur::draft {
 class prompt_lookup {
  public:
     struct state_type {
-        augur::detail::ngram_index index;
+        ngram_index index;
         std::vector<std::size_t> places{};  ///< where the occurrences that still vote went on
     };
     using claim_type = point_mass;
@@ -42,7 +42,7 @@ class prompt_lookup {
     std::size_t min_n() const { return min_n_; }
     std::size_t max_n() const { return max_n_; }
 
-    state_type make_state() const { return {augur::detail::ngram_index(min_n_, max_n_)}; }
+    state_type make_state() const { return {ngram_index(min_n_, max_n_)}; }
 
     void prepare(state_type& state, const prefix& prompt) const {
         state.index.reserve(prompt.capacity());

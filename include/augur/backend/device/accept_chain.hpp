@@ -173,10 +173,10 @@ class chain_draws : random::philox_chooser {
         if constexpr (requires { weights.is_point(); }) {
             if (weights.is_point()) return static_cast<std::size_t>(weights.mode());
         }
-        const auto fallback = [&](const random::arrival& before, std::size_t begin, std::size_t end) {
+        const auto first_between = [&](const random::arrival& before, std::size_t begin, std::size_t end) {
             return random::first_arrival(weights, begin, end, position_, key_, before);
         };
-        return block_.template fold<random::arrival>(fallback, join_arrivals{}).index;
+        return block_.template fold<random::arrival>(first_between, join_arrivals{}).index;
     }
 
  private:

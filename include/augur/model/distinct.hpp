@@ -1,5 +1,5 @@
 #pragma once
-// Models that are composed must be different ones: each has a cache, and nobody drafts for himself.
+// Models that are composed must be distinct: each has a cache of its own.
 
 #include <cstddef>
 #include <span>

@@ -1,0 +1,105 @@
+#include "augur/policy/length_query.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(policy_length_query)
+
+/// Answers what it is told to, and writes down what it was shown.
+struct recording {
+    std::vector<observation>* shown;
+    std::size_t answer = 3;
+    std::size_t length(const observation& seen) const {
+        shown->push_back(seen);
+        return answer;
+    }
+};
+struct needs_entropy : recording {
+    static constexpr signals needs = signals::draft_entropy;
+};
+struct needs_the_first_entropy : needs_entropy {
+    static constexpr bool asked_once = true;
+};
+struct needs_confidence : recording {
+    static constexpr signals needs = signals::draft_confidence;
+};
+struct uses_matches : recording {
+    static constexpr signals uses = signals::match_length;
+};
+
+template <class Policy>
+using query = policy::length_query<Policy>;
+
+static_assert(!query<recording>::looks_at_row(0));
+static_assert(query<needs_entropy>::looks_at_row(0) && query<needs_entropy>::looks_at_row(7));
+static_assert(query<needs_the_first_entropy>::looks_at_row(0) && !query<needs_the_first_entropy>::looks_at_row(1));
+static_assert(!query<uses_matches>::looks_at_row(0));
+
+struct fixture {
+    std::vector<observation> shown;
+};
+
+BOOST_FIXTURE_TEST_CASE(without_signals_the_policy_is_asked_once_at_the_start, fixture) {
+    const recording policy{&shown};
+    query<recording> asked;
+    asked.begin(policy, observation{.round = 4}, 10, signals::draft_entropy);
+    BOOST_TEST(asked.wanted() == 3u);
+    BOOST_TEST(shown.size() == 1u);
+    BOOST_TEST(shown[0].round == 4u);
+    BOOST_TEST((shown[0].pending == signals::none));  // what the drafter shows, but nobody looks at
+}
+
+BOOST_FIXTURE_TEST_CASE(a_policy_that_needs_rows_is_asked_at_each_and_bounded_by_the_room_before, fixture) {
+    const needs_entropy policy{{&shown}};
+    query<needs_entropy> asked;
+    asked.begin(policy, {}, 10, signals::draft_entropy);
+    BOOST_TEST(shown.empty());
+    BOOST_TEST(asked.wanted() == 10u);
+    asked.see_row(policy, 0, 0.5, 0.9);
+    asked.see_row(policy, 1, 0.25, 0.9);
+    BOOST_TEST(asked.wanted() == 3u);
+    BOOST_TEST(shown.size() == 2u);
+    BOOST_TEST(shown[1].drafted == 1u);
+    BOOST_TEST(shown[1].draft_entropy_nats == 0.25);
+    BOOST_TEST(shown[1].first_draft_entropy_nats == 0.5);
+    BOOST_TEST(!(shown[1].draft_confidence == 0.9));  // not asked for, so never shown
+    BOOST_TEST((shown[0].pending == signals::none));  // the row is there
+}
+
+BOOST_FIXTURE_TEST_CASE(the_path_value_is_the_product_of_this_rounds_confidences, fixture) {
+    const needs_confidence policy{{&shown}};
+    query<needs_confidence> asked;
+    for (std::size_t round = 0; round < 2; ++round) {
+        asked.begin(policy, {}, 10, signals::draft_confidence);
+        asked.see_row(policy, 0, 0, 0.5);
+        asked.see_row(policy, 1, 0, 0.25);
+        BOOST_TEST(asked.seen().draft_confidence == 0.25);
+        BOOST_TEST(asked.seen().path_value == 0.125);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_match_that_is_used_is_pending_until_it_is_seen, fixture) {
+    const uses_matches policy{{&shown}};
+    query<uses_matches> asked;
+    asked.begin(policy, {}, 10, signals::match_length);
+    asked.see_match(policy, 6);
+    BOOST_TEST(shown.size() == 2u);
+    BOOST_TEST((shown[0].pending == signals::match_length));
+    BOOST_TEST((shown[1].pending == signals::none));
+    BOOST_TEST(shown[1].match_length == 6u);
+}
+
+BOOST_FIXTURE_TEST_CASE(no_answer_exceeds_the_room, fixture) {
+    const recording policy{&shown, 12};
+    query<recording> asked;
+    asked.begin(policy, {}, 11, signals::none);
+    BOOST_TEST(asked.wanted() == 11u);
+    asked.begin(policy, {}, 12, signals::none);
+    BOOST_TEST(asked.wanted() == 12u);
+    asked.begin(policy, {}, 0, signals::none);
+    BOOST_TEST(asked.wanted() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
