@@ -30,7 +30,8 @@ class batch {
     /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no part.
     void add(session_type& s) {
         for (const member& each : members_) {
-            if (each.s == &s) augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
+            if (each.s == &s)
+                augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
         }
         members_.emplace_back(&s);
     }
@@ -48,7 +49,8 @@ class batch {
     bool advance() {
         first_thrown_ = nullptr;
         for_each([&](member& each) {
-            if (!each.round && each.s->finished == finish_reason::running) each.round.emplace(*scheme_, *each.s, chosen_);
+            if (!each.round && each.s->finished == finish_reason::running)
+                each.round.emplace(*scheme_, *each.s, chosen_);
         });
         wanted_.clear();
         for (member& each : members_) {

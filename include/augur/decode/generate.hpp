@@ -118,11 +118,13 @@ auto generate(const Scheme& scheme, std::span<const token> prompt, const options
 /// and seed, where the models promise bitwise rows. `chosen.on_token` would not know whose token it sees, and must be empty.
 /// Throws what generate throws, before anything is decoded; and what a model throws in a pass of one text.
 template <class Demanded = lossless, class Scheme>
-auto generate_together(const Scheme& scheme, std::span<const std::span<const token>> prompts, const options& chosen = {}) {
+auto generate_together(const Scheme& scheme, std::span<const std::span<const token>> prompts,
+                       const options& chosen = {}) {
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     using session_type = session<Scheme, random::philox_chooser>;
     if (chosen.on_token) {
-        augur::detail::fail("generate_together: ", prompts.size(), " texts, but one on_token, which would not know whose "
+        augur::detail::fail("generate_together: ", prompts.size(),
+                            " texts, but one on_token, which would not know whose "
                             "token it sees");
     }
     std::deque<session_type> sessions;

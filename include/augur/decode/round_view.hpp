@@ -25,8 +25,8 @@ struct round_view {
     const augur::prefix& prefix;  ///< committed, this round included
     std::size_t length_before;    ///< committed tokens before it
     const Proposal& proposed;     ///< what was drafted, with the claims
-    const Rows& rows;             ///< the target's, untransformed: [0] follows the prefix before the round, [1 + i] node i
-    const States& states;         ///< hidden_states of the tokens that were committed but the last; or no_states
+    const Rows& rows;      ///< the target's, untransformed: [0] follows the prefix before the round, [1 + i] node i
+    const States& states;  ///< hidden_states of the tokens that were committed but the last; or no_states
     const verdict& decided;
     std::span<const commit::committed_token> committed;  ///< stop conditions have cut it
     const observation& decided_on;                       ///< what the policy saw last before the target's pass
@@ -48,9 +48,10 @@ outcome outcome_of(const View& view) {
 /// Shows a policy the round, if it learns: by watch(view), or by learn(outcome).
 template <SpeculationPolicy P, class View>
 void show(P& policy, const View& view) {
-    static_assert(!augur::detail::NamesWatch<P> || Watches<P, View>,
-                  "augur: this policy has a member watch that cannot be called as void watch(const auto& view), so that "
-                  "nobody would call it");
+    static_assert(
+        !augur::detail::NamesWatch<P> || Watches<P, View>,
+        "augur: this policy has a member watch that cannot be called as void watch(const auto& view), so that "
+        "nobody would call it");
     if constexpr (Watches<P, View>) {
         policy.watch(view);
     } else if constexpr (LearnsFromOutcomes<P>) {

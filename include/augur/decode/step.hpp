@@ -81,7 +81,8 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
         record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], record.committed[i].id));
     }
     const std::size_t last_row = row_after(decided.accepted);
-    if (s.finished == finish_reason::invalid_logits) s.fault = detail::describe_fault(rows[last_row], s.committed.size());
+    if (s.finished == finish_reason::invalid_logits)
+        s.fault = detail::describe_fault(rows[last_row], s.committed.size());
     s.seen = observation{.round = decided_on.round + 1,
                          .prefix_length = s.committed.size(),
                          .last_drafted = decided.drafted,
@@ -91,10 +92,10 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     }
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
     std::swap(s.last, s.current);
-    const auto states =
-        detail::states_of<(sizeof...(Watchers) > 0) || augur::detail::NamesWatch<typename Scheme::policy_type>>(s);
-    const round_view view{s.committed, before,         s.last.proposed, rows,
-                          states,      s.last.decided, s.last.committed, decided_on, s.last.seconds};
+    const auto states = detail::states_of < (sizeof...(Watchers) > 0) ||
+                        augur::detail::NamesWatch < typename Scheme::policy_type >> (s);
+    const round_view view{s.committed,    before,           s.last.proposed, rows,          states,
+                          s.last.decided, s.last.committed, decided_on,      s.last.seconds};
     show(s.policy, view);
     (watchers.watch(view), ...);
     s.last.seconds.other = watch.lap();
@@ -116,8 +117,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     if constexpr (verify::has_device_verifier<Scheme, C>) {
         if (s.device_verifier) {
             co_await flow::alone{[&] {
-                record.decided = verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed,
-                                                          s.seen.round);
+                record.decided =
+                    verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round);
             }};
             record.seconds.verify = watch.lap();  // acceptance included
             finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch,

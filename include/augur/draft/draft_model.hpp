@@ -6,8 +6,8 @@
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
-#include "augur/flow/task.hpp"
 #include "augur/draft/draw_next.hpp"
+#include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/drawing.hpp"

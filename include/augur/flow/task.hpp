@@ -17,7 +17,7 @@ namespace augur::flow {
 
 /// Where the tasks that await each other have stopped, innermost.
 struct stopped {
-    work* wanted = nullptr;          ///< null where nothing is open
+    work* wanted = nullptr;           ///< null where nothing is open
     std::coroutine_handle<> inner{};  ///< goes on when it is done
 };
 
@@ -25,6 +25,17 @@ struct stopped {
 template <class A>
 concept HasFrames = requires(A& argument) {
     { argument.frames() } -> std::same_as<frames&>;
+};
+
+/// Any argument of a coroutine, and its frames if it has some.
+struct task_argument {
+    frames* own = nullptr;
+
+    task_argument() = default;
+    template <class A>
+    requires(!std::same_as<A, task_argument>) task_argument(A& of) {
+        if constexpr (HasFrames<A>) own = &of.frames();
+    }
 };
 
 /// A coroutine that returns nothing. It co_awaits work (and other tasks) and is run by flow::runner, or by the task that awaits it.
@@ -71,14 +82,14 @@ class task::promise_type {
     /// Stops all tasks that await each other here.
     void stop(work& for_what, std::coroutine_handle<> here) noexcept { *at_ = {&for_what, here}; }
 
-    template <class... Arguments>
-    static void* operator new(std::size_t size, Arguments&... arguments) {
-        static_assert((HasFrames<Arguments> || ...),
-                      "augur::flow::task: one of the coroutine's arguments needs `flow::frames& frames()`, as the "
-                      "context of a drafter has");
-        frames* from = nullptr;
-        ((from = from != nullptr ? from : frames_of(arguments)), ...);
-        return from_frames(size, *from);
+    static void* operator new (std::size_t size, task_argument a, task_argument b = {}, task_argument c = {},
+                               task_argument d = {}, task_argument e = {}, task_argument f = {}, task_argument g = {},
+                               task_argument h = {}) {
+        for (const task_argument& each : {a, b, c, d, e, f, g, h}) {
+            if (each.own != nullptr) return from_frames(size, *each.own);
+        }
+        augur::detail::fail(
+            "flow::task: none of the coroutine's first 8 arguments has frames, as a drafter's context has");
     }
     static void operator delete(void* memory, std::size_t size) noexcept {
         std::byte* const whole = static_cast<std::byte*>(memory) - header;
@@ -91,14 +102,6 @@ class task::promise_type {
     friend class runner;
     static constexpr std::size_t header = alignof(std::max_align_t);
 
-    template <class A>
-    static frames* frames_of(A& argument) {
-        if constexpr (HasFrames<A>) {
-            return &argument.frames();
-        } else {
-            return nullptr;
-        }
-    }
     static void* from_frames(std::size_t size, frames& from) {
         auto* const whole = static_cast<std::byte*>(from.take(size + header));
         new (whole) frames*(&from);

@@ -69,8 +69,8 @@ inline void work::run_together(std::span<work* const> all) noexcept {
 /// Does all of them, those that go with each other at once; in the order of the first of each kind.
 inline void run_all(std::span<work*> all) noexcept {
     while (!all.empty()) {
-        const auto rest = std::stable_partition(all.begin(), all.end(),
-                                                [first = all.front()](const work* each) { return each->goes_with(*first); });
+        const auto rest = std::stable_partition(
+            all.begin(), all.end(), [first = all.front()](const work* each) { return each->goes_with(*first); });
         const auto size = static_cast<std::size_t>(rest - all.begin());
         work::run_together(all.first(size));
         all = all.subspan(size);

@@ -38,8 +38,8 @@ class pass_work : public flow::work {
         const std::size_t holds = model_->length(*asked_.sequence);
         const std::size_t expected = length_ + (asked_.parents.empty() ? asked_.tokens.size() : 0);
         if (holds != expected) {
-            fail("a pass of ", asked_.tokens.size(), " tokens after ", length_, " was answered, but its sequence holds ",
-                 holds, " tokens, not ", expected);
+            fail("a pass of ", asked_.tokens.size(), " tokens after ", length_,
+                 " was answered, but its sequence holds ", holds, " tokens, not ", expected);
         }
         if (made.size() != asked_.wanted()) {
             fail("a pass that wants ", asked_.wanted(), " rows was answered with ", made.size());
