@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/commit/apply.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/detail/stopwatch.hpp"
@@ -116,8 +116,8 @@ const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     }
     const auto rows = verify::chain(s.target, s.committed, record.proposed);
     record.seconds.verify = watch.lap();
-    record.decided = accept::judge(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser,
-                                   s.seen.round, s.target_rows);
+    accept::walk(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
+                 s.target_rows, record.decided);
     record.seconds.accept = watch.lap();
     finish_step(scheme, s, chosen, context.seen(), rows, watch);
     return record;

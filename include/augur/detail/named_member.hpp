@@ -33,6 +33,9 @@ struct name_shows_rows {
 struct name_shows_matches {
     int shows_matches;
 };
+struct name_branches {
+    int branches;
+};
 struct name_asked_once {
     int asked_once;
 };
@@ -42,8 +45,17 @@ struct name_entropy_nats {
 struct name_learn {
     int learn;
 };
+struct name_topology {
+    int topology;
+};
 struct name_certain {
     int certain;
+};
+struct name_after_rejection {
+    int after_rejection;
+};
+struct name_judge {
+    int judge;
 };
 
 template <class T>
@@ -82,6 +94,13 @@ concept NamesShowsMatches = CanBeDerivedFrom<T> && !requires {
     typename just<T>::shows_matches;
 };
 template <class T>
+concept NamesBranches = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_branches>::branches;
+}
+&&!requires {
+    typename just<T>::branches;
+};
+template <class T>
 concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_asked_once>::asked_once;
 }
@@ -103,11 +122,32 @@ concept NamesLearn = CanBeDerivedFrom<T> && !requires {
     typename just<T>::learn;
 };
 template <class T>
+concept NamesTopology = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_topology>::topology;
+}
+&&!requires {
+    typename just<T>::topology;
+};
+template <class T>
 concept NamesCertain = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_certain>::certain;
 }
 &&!requires {
     typename just<T>::certain;
+};
+template <class T>
+concept NamesAfterRejection = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_after_rejection>::after_rejection;
+}
+&&!requires {
+    typename just<T>::after_rejection;
+};
+template <class T>
+concept NamesJudge = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_judge>::judge;
+}
+&&!requires {
+    typename just<T>::judge;
 };
 
 /// A flag can be read when it is compiled.
