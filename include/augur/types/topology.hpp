@@ -89,6 +89,18 @@ class topology {
     /// Nodes on the longest path.
     std::size_t depth() const { return depth_; }
 
+    /// The nodes of this depth at most, numbered anew.
+    topology within(std::size_t depth) const {
+        std::vector<std::int32_t> numbers(size(), after_prefix), kept;
+        for (std::size_t node = 0; node < size(); ++node) {
+            if (this->depth(node) > depth) continue;
+            numbers[node] = static_cast<std::int32_t>(kept.size());
+            const std::int32_t parent = parents_[node];
+            kept.push_back(parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
+        }
+        return topology(std::move(kept));
+    }
+
     friend bool operator==(const topology&, const topology&) = default;
 
  private:
