@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 #include "augur/random/words_of.hpp"
@@ -55,10 +56,11 @@ struct asked_name {
     }
 };
 
-/// Throws augur::error: the second question has the name of the first.
+/// Throws augur::error: the second question has the name of the first, or one that the generator cannot tell from it.
 [[noreturn]] inline void refuse_second_question(const asked_name& first, const asked_name& second) {
+    const std::string other = first.key == second.key ? "" : augur::detail::message(" at ", described_key{first.key});
     augur::detail::fail("the random number of ", described_key{second.key}, " is asked for twice: first by ", first,
-                        " at ", described_key{first.key}, ", then by ", second,
+                        other, ", then by ", second,
                         "; in production both are one number, so give one of them another purpose or round, or in a "
                         "tree another node or sibling");
 }
