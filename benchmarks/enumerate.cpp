@@ -1,7 +1,7 @@
 // How many paths testing::enumerate takes in a second of processor time, on vocabularies of four tokens: `bench_enumerate`.
 
-#include <augur/accept/judge.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/walk.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <ctime>
@@ -50,9 +50,9 @@ int main() {
             for (std::size_t i = 0; i < 6; ++i) {
                 position_draws draws(chooser, i, 0);
                 const token drafted = draft::sampled{}.pick(other, draws);
-                const decision ruled =
-                    accept::rejection_sampling{}.judge(row, drafted_token<distribution>{drafted, &other}, draws);
-                kept.push_back(ruled.accepted ? drafted : ruled.replacement);
+                const drafted_token<distribution> claimed{drafted, &other};
+                const token drawn = accept::accept_or_draw(accept::rejection_sampling{}, row, claimed, draws);
+                kept.push_back(drawn == no_token ? drafted : drawn);
             }
             return kept;
         });

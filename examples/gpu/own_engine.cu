@@ -77,10 +77,9 @@ struct likely_enough {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
-                                            auto& draws) const {
-        if (target.probability(drafted.id) >= least) return augur::decision::accept();
-        return augur::decision::replace_with(draw(target, draws));
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+                                   auto& /*draws*/) const {
+        return target.probability(drafted.id) >= least;
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

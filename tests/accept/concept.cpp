@@ -1,6 +1,7 @@
 #include "augur/accept/concept.hpp"
 
 #include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
@@ -10,52 +11,52 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_concept)
 
-/// The smallest criterion that keeps a distribution: the target draws its own token, and a drafted one stands when it is
-/// the same.
+/// The smallest criterion that keeps a distribution: a drafted token is accepted as often as the target would draw it, and what
+/// is left of the target then is all but that token.
 struct matching {
     using guarantee = augur::guarantee::same_distribution;
 
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(target, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        return draws.flip(target.probability(drafted.id), purpose::accept);
     }
-    token draw(const distribution& target, auto& draws) const {
+    auto after_rejection(const auto& target, const auto& drafted) const {
+        return accept::residual(target, drafted_token<point_mass>{drafted.id});
+    }
+    token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 };
 
 static_assert(AcceptanceCriterionFor<matching, point_mass> && AcceptanceCriterionFor<matching, distribution>);
+static_assert(LeavesAfterRejection<matching, point_mass> && LeavesAfterRejection<matching, distribution>);
 static_assert(AcceptanceCriterion<matching> && Lossless<matching>);
 
-struct returns_bool {
+struct returns_int {
     using guarantee = augur::guarantee::none;
-    bool judge(const distribution&, const auto&, auto&) const { return true; }
+    int accepts(const distribution&, const auto&, auto&) const { return 1; }
     token draw(const distribution& target, auto&) const { return target.mode(); }
 };
-static_assert(StatesGuarantee<returns_bool> && DrawsToken<returns_bool>);
-static_assert(!ReturnsDecision<returns_bool, point_mass> && !AcceptanceCriterion<returns_bool>);
+static_assert(StatesGuarantee<returns_int> && DrawsToken<returns_int>);
+static_assert(!AcceptsTokens<returns_int, point_mass> && !AcceptanceCriterion<returns_int>);
 
 struct without_guarantee {
-    decision judge(const distribution&, const auto&, auto&) const { return decision::accept(); }
+    bool accepts(const distribution&, const auto&, auto&) const { return true; }
     token draw(const distribution& target, auto&) const { return target.mode(); }
 };
-static_assert(ReturnsDecision<without_guarantee, point_mass> && DrawsToken<without_guarantee>);
+static_assert(AcceptsTokens<without_guarantee, point_mass> && DrawsToken<without_guarantee>);
 static_assert(!StatesGuarantee<without_guarantee> && !AcceptanceCriterion<without_guarantee>);
 
 struct without_draw {
     using guarantee = augur::guarantee::none;
-    decision judge(const distribution&, const auto&, auto&) const { return decision::accept(); }
+    bool accepts(const distribution&, const auto&, auto&) const { return true; }
 };
-static_assert(StatesGuarantee<without_draw> && ReturnsDecision<without_draw, point_mass>);
+static_assert(StatesGuarantee<without_draw> && AcceptsTokens<without_draw, point_mass>);
 static_assert(!DrawsToken<without_draw> && !AcceptanceCriterion<without_draw>);
 
-struct remembers : matching {
-    template <class Claim>
-    decision judge(const distribution&, const drafted_token<Claim>&, auto&) {
-        ++judged;
-        return decision::accept();
-    }
+struct remembers {
+    using guarantee = augur::guarantee::none;
+    bool accepts(const distribution&, const auto&, auto&) { return ++judged > 0; }
+    token draw(const distribution& target, auto&) const { return target.mode(); }
     int judged = 0;
 };
 static_assert(!AcceptanceCriterion<remembers>);
@@ -63,11 +64,35 @@ static_assert(!AcceptanceCriterion<remembers>);
 /// Understands one kind of claim only.
 struct needs_rows {
     using guarantee = augur::guarantee::none;
-    decision judge(const distribution&, const drafted_token<distribution>&, auto&) const { return decision::accept(); }
+    bool accepts(const distribution&, const drafted_token<distribution>&, auto&) const { return true; }
     token draw(const distribution& target, auto&) const { return target.mode(); }
 };
 static_assert(AcceptanceCriterionFor<needs_rows, distribution> && !AcceptanceCriterionFor<needs_rows, point_mass>);
 static_assert(AcceptanceCriterion<needs_rows> && !Lossless<needs_rows>);
+static_assert(!LeavesAfterRejection<needs_rows, distribution>);  // which it need not
+
+/// What is left has to be judged, drawn from, and rejected again.
+struct leaves_what_it_cannot_draw_from : needs_rows {
+    int after_rejection(const distribution&, const drafted_token<distribution>&) const { return 0; }
+};
+static_assert(!LeavesAfterRejection<leaves_what_it_cannot_draw_from, distribution>);
+static_assert(!detail::heard_after_rejection<leaves_what_it_cannot_draw_from, distribution>);
+static_assert(detail::heard_after_rejection<leaves_what_it_cannot_draw_from, point_mass>);  // it accepts none
+
+/// Of another type each time, so that there is no end to what would be compiled.
+template <class Of>
+struct less_of {
+    const Of& of;
+};
+struct leaves_another_type : needs_rows {
+    bool accepts(const auto&, const drafted_token<distribution>&, auto&) const { return true; }
+    token draw(const auto&, auto&) const { return 0; }
+    template <class Of>
+    less_of<Of> after_rejection(const Of& target, const drafted_token<distribution>&) const {
+        return {target};
+    }
+};
+static_assert(AcceptanceCriterion<leaves_another_type> && !LeavesAfterRejection<leaves_another_type, distribution>);
 
 const std::vector<token> prompt{2, 0, 1};
 

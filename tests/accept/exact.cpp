@@ -24,18 +24,17 @@ BOOST_AUTO_TEST_CASE(accepts_the_targets_choice_and_nothing_else) {
     const auto target = distribution::weighted({1, 5, 2});
     random::philox_chooser chooser(1);
     position_draws draws(chooser, 0, 0);
-    BOOST_TEST(accept::exact{}.judge(target, drafted_token<point_mass>{1}, draws).accepted);
-    const decision wrong = accept::exact{}.judge(target, drafted_token<point_mass>{2}, draws);
-    BOOST_TEST(!wrong.accepted);
-    BOOST_TEST(wrong.replacement == 1);
+    BOOST_TEST(accept::exact{}.accepts(target, drafted_token<point_mass>{1}, draws));
+    BOOST_TEST(!accept::exact{}.accepts(target, drafted_token<point_mass>{2}, draws));
+    BOOST_TEST(accept::exact{}.draw(target, draws) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(ties_go_to_the_lowest_id) {
     const auto target = distribution::weighted({1, 5, 5});
     random::philox_chooser chooser(1);
     position_draws draws(chooser, 0, 0);
-    BOOST_TEST(accept::exact{}.judge(target, drafted_token<point_mass>{1}, draws).accepted);
-    BOOST_TEST(!accept::exact{}.judge(target, drafted_token<point_mass>{2}, draws).accepted);
+    BOOST_TEST(accept::exact{}.accepts(target, drafted_token<point_mass>{1}, draws));
+    BOOST_TEST(!accept::exact{}.accepts(target, drafted_token<point_mass>{2}, draws));
 }
 
 BOOST_AUTO_TEST_CASE(the_text_is_plain_greedy_decodings) {

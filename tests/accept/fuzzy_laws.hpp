@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of both fuzzy criteria share.
 
+#include <augur/accept/walk.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -59,8 +60,8 @@ std::vector<double> law_of_a_judgement(const Criterion& criterion, const distrib
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
         const drafted_token<distribution> drafted{draft::sampled{}.pick(draft_row, draws), &draft_row};
-        const decision ruled = criterion.judge(target, drafted, draws);
-        return std::vector<token>{ruled.accepted ? drafted.id : ruled.replacement};
+        const token drawn = accept::accept_or_draw(criterion, target, drafted, draws);
+        return std::vector<token>{drawn == no_token ? drafted.id : drawn};
     });
     std::vector<double> row(target.size());
     for (const auto& [tokens, probability] : law.probability) row[static_cast<std::size_t>(tokens[0])] = probability;
@@ -71,8 +72,8 @@ template <class Criterion>
 std::vector<double> law_of_a_judgement(const Criterion& criterion, const distribution& target, token certain) {
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
-        const decision ruled = criterion.judge(target, drafted_token<point_mass>{certain}, draws);
-        return std::vector<token>{ruled.accepted ? certain : ruled.replacement};
+        const token drawn = accept::accept_or_draw(criterion, target, drafted_token<point_mass>{certain}, draws);
+        return std::vector<token>{drawn == no_token ? certain : drawn};
     });
     std::vector<double> row(target.size());
     for (const auto& [tokens, probability] : law.probability) row[static_cast<std::size_t>(tokens[0])] = probability;

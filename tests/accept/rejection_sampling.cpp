@@ -1,5 +1,6 @@
 #include "augur/accept/rejection_sampling.hpp"
 
+#include <augur/accept/walk.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/law_of.hpp>
@@ -130,9 +131,8 @@ BOOST_AUTO_TEST_CASE(accepts_with_the_overlap_of_the_rows) {
     const auto accepted = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
         const token drafted = draft::sampled{}.pick(draft_row, draws);
-        const decision ruled =
-            accept::rejection_sampling{}.judge(target, drafted_token<distribution>{drafted, &draft_row}, draws);
-        return std::vector<token>{ruled.accepted ? 1 : 0};
+        const drafted_token<distribution> claimed{drafted, &draft_row};
+        return std::vector<token>{accept::rejection_sampling{}.accepts(target, claimed, draws) ? 1 : 0};
     });
     BOOST_TEST(std::abs(accepted.probability.at({1}) - 0.6) < exactly);
 }
@@ -142,10 +142,10 @@ BOOST_AUTO_TEST_CASE(a_token_the_target_excludes_is_never_accepted) {
     const auto draft_row = distribution::weighted({1, 0, 0});
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
-        const decision ruled =
-            accept::rejection_sampling{}.judge(target, drafted_token<distribution>{0, &draft_row}, draws);
-        BOOST_TEST(!ruled.accepted);
-        return std::vector<token>{ruled.replacement};
+        const drafted_token<distribution> drafted{0, &draft_row};
+        const token drawn = accept::accept_or_draw(accept::rejection_sampling{}, target, drafted, draws);
+        BOOST_TEST(drawn != no_token);
+        return std::vector<token>{drawn};
     });
     BOOST_TEST(law.probability.size() == 2u);
     BOOST_TEST(law.probability.at({1}) == 0.5);
@@ -160,8 +160,8 @@ BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_drawn_from
     BOOST_TEST(accept::residual_weights<distribution>(target, drafted).total() == 0);
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
-        const decision ruled = accept::rejection_sampling{}.judge(target, drafted, draws);
-        return std::vector<token>{ruled.accepted ? drafted.id : ruled.replacement};
+        const token drawn = accept::accept_or_draw(accept::rejection_sampling{}, target, drafted, draws);
+        return std::vector<token>{drawn == no_token ? drafted.id : drawn};
     });
     BOOST_TEST(law.probability.size() == 2u);
     BOOST_TEST(std::abs(law.probability.at({1}) + law.probability.at({2}) - 1) < exactly);

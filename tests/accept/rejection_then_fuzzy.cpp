@@ -39,7 +39,7 @@ double acceptance(const Criterion& criterion, const distribution& target, const 
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
         const drafted_token<distribution> drafted{draft::sampled{}.pick(draft_row, draws), &draft_row};
-        return std::vector<token>{criterion.judge(target, drafted, draws).accepted};
+        return std::vector<token>{criterion.accepts(target, drafted, draws)};
     });
     const auto found = law.probability.find({1});
     return found == law.probability.end() ? 0 : found->second;

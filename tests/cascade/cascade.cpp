@@ -77,16 +77,17 @@ BOOST_AUTO_TEST_CASE(a_lossless_last_link_makes_all_lossless) {
     exact(cascaded(a, model_link{one, near}, b, model_link{one, anything}, c, model_link{two, sampled}, d), 2);
 }
 
-/// What the tests call an own criterion: the target draws for itself, and a drafted token stands if it is the same.
+/// What the tests call an own criterion: a drafted token is accepted as often as the target would draw it.
 struct matching {
     using guarantee = augur::guarantee::same_distribution;
 
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(target, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        return draws.flip(target.probability(drafted.id), purpose::accept);
     }
-    token draw(const distribution& target, auto& draws) const {
+    auto after_rejection(const auto& target, const auto& drafted) const {
+        return accept::residual(target, drafted_token<point_mass>{drafted.id});
+    }
+    token draw(const auto& target, auto& draws) const {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
     const distribution& drawn_from(const distribution& target, const auto&, distribution&) const { return target; }
@@ -156,8 +157,8 @@ struct by_what_was_drafted {
 struct claims_fresh_noise {
     using guarantee = augur::guarantee::none;
     using drawing = draft::shared_noise;
-    decision judge(const distribution& target, const auto& drafted, auto& draws) const {
-        return accept::coupled{}.judge(target, drafted, draws);
+    bool accepts(const distribution& target, const auto& drafted, auto& draws) const {
+        return accept::coupled{}.accepts(target, drafted, draws);
     }
     token draw(const distribution& target, auto& draws) const { return accept::coupled{}.draw(target, draws); }
     const distribution& drawn_from(const distribution& target, const auto&, distribution&) const { return target; }

@@ -7,8 +7,8 @@
 struct needs_rows {
     using guarantee = augur::guarantee::none;
     using drawing = augur::draft::sampled;
-    augur::decision judge(const augur::distribution&, const augur::drafted_token<augur::distribution>&, auto&) const {
-        return augur::decision::accept();
+    bool accepts(const augur::distribution&, const augur::drafted_token<augur::distribution>&, auto&) const {
+        return true;
     }
     augur::token draw(const augur::distribution& target, auto&) const { return target.mode(); }
 };

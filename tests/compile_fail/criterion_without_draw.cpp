@@ -5,10 +5,7 @@
 
 struct only_judges {
     using guarantee = augur::guarantee::none;
-    template <class Claim>
-    augur::decision judge(const augur::distribution&, const augur::drafted_token<Claim>&, auto&) const {
-        return augur::decision::accept();
-    }
+    bool accepts(const augur::distribution&, const auto&, auto&) const { return true; }
 };
 
 int main() {

@@ -3,8 +3,8 @@
 #include "augur/accept/concept.hpp"
 
 struct silent {
-    augur::decision judge(const augur::distribution&, const augur::drafted_token<augur::point_mass>&, auto&) const {
-        return augur::decision::accept();
+    bool accepts(const augur::distribution&, const augur::drafted_token<augur::point_mass>&, auto&) const {
+        return true;
     }
     augur::token draw(const augur::distribution&, auto&) const { return 0; }
 };

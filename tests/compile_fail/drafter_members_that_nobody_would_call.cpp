@@ -4,6 +4,7 @@
 // expected-error {{a member report, but not static constexpr}}
 // expected-error {{a member shows_rows that is no static constexpr bool}}
 // expected-error {{a member shows_matches that is no static constexpr bool}}
+// expected-error {{a member branches that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
@@ -23,6 +24,9 @@ struct each_its_own : augur::draft::no_draft {
 struct found_out_later : augur::draft::no_draft {
     static inline bool shows_matches = true;
 };
+struct perhaps_a_tree : augur::draft::no_draft {
+    bool branches = false;
+};
 
 void composed(const auto& drafter) {
     const auto target = augur::testing::hashed_model(8, 1);
@@ -35,4 +39,5 @@ int main() {
     composed(says_not_how_many{});
     composed(each_its_own{});
     composed(found_out_later{});
+    composed(perhaps_a_tree{});
 }

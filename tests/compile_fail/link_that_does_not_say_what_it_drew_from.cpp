@@ -7,12 +7,13 @@
 
 struct own {
     using guarantee = augur::guarantee::same_distribution;
-    template <class Claim>
-    augur::decision judge(const augur::distribution& target, const augur::drafted_token<Claim>& drafted,
-                          auto& draws) const {
-        return augur::accept::rejection_sampling{}.judge(target, drafted, draws);
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        return augur::accept::rejection_sampling{}.accepts(target, drafted, draws);
     }
-    augur::token draw(const augur::distribution& target, auto& draws) const {
+    auto after_rejection(const auto& target, const auto& drafted) const {
+        return augur::accept::residual(target, drafted);
+    }
+    augur::token draw(const auto& target, auto& draws) const {
         return augur::accept::rejection_sampling{}.draw(target, draws);
     }
     const augur::distribution& drawn_from(const augur::distribution& target) const { return target; }  // a near miss

@@ -6,8 +6,8 @@
 
 struct keep_everything {
     using guarantee = augur::guarantee::none;
-    augur::decision judge(const augur::distribution&, const augur::drafted_token<augur::point_mass>&, auto&) const {
-        return augur::decision::accept();
+    bool accepts(const augur::distribution&, const augur::drafted_token<augur::point_mass>&, auto&) const {
+        return true;
     }
     augur::token draw(const augur::distribution& target, auto&) const { return target.mode(); }
 };

@@ -1,5 +1,7 @@
-// A policy decides a length.
+// A policy decides a length or a topology.
+// expected-error {{DecidesPlan}}
 // expected-error {{DecidesLength}}
+// expected-error {{DecidesTopology}}
 #include "augur/policy/concept.hpp"
 
 struct undecided {

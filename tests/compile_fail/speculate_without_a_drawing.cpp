@@ -5,8 +5,8 @@
 
 struct for_drawn_tokens {
     using guarantee = augur::guarantee::none;
-    augur::decision judge(const augur::distribution&, const augur::drafted_token<augur::distribution>&, auto&) const {
-        return augur::decision::accept();
+    bool accepts(const augur::distribution&, const augur::drafted_token<augur::distribution>&, auto&) const {
+        return true;
     }
     augur::token draw(const augur::distribution& target, auto&) const { return target.mode(); }
 };

@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(invariant_07_judging_changes_neither_row) {
                     c.judge_block(rows, proposed, draws);
                 } else {
                     auto here = draws(0);
-                    c.judge(rows[0], proposed[0], here);
+                    accept::accept_or_draw(c, rows[0], proposed[0], here);
                 }
                 auto there = draws(1);
                 c.draw(rows[1], there);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(invariant_07_judging_changes_neither_row) {
     for (const auto& settings : transforms()) {
         const transform::pipeline pipeline(settings, 3);
         each_criterion([&](const auto& criterion) {
-            accept::judge(criterion, proposed, scores(logits.data(), 3, 3), pipeline, before, chooser, 0);
+            accept::walk(criterion, proposed, scores(logits.data(), 3, 3), pipeline, before, chooser, 0);
             BOOST_TEST(logits == copy, boost::test_tools::per_element());
         });
     }
@@ -288,11 +288,9 @@ struct all_zeros {
 
 /// Accepts where u <= target / draft, without a look at zeros.
 struct accepts_at_equality : accept::rejection_sampling {
-    template <class Claim>
-    decision judge(const distribution& row, const drafted_token<Claim>& drafted, auto& draws) const {
+    bool accepts(const auto& row, const auto& drafted, auto& draws) const {
         const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), purpose::accept)) return decision::accept();
-        return accept::rejection_sampling::judge(row, drafted, draws);
+        return draws.flip(std::min(1.0, ratio), purpose::accept);
     }
 };
 
@@ -381,31 +379,31 @@ BOOST_AUTO_TEST_CASE(invariant_12_the_correction_comes_from_the_rejected_row) {
         proposal<point_mass> proposed;
         for (token t = 1; t <= 4; ++t) proposed.push(static_cast<std::size_t>(t) == wrong + 1 ? 0 : t);
         each_criterion([&](const auto& criterion) {
-            const verdict ruled = accept::judge(criterion, proposed, rows, greedily, before, chooser, 0);
+            const verdict ruled = accept::walk(criterion, proposed, rows, greedily, before, chooser, 0);
             BOOST_TEST(ruled.accepted == wrong);
             BOOST_TEST(ruled.next == static_cast<token>(wrong + 1));
         });
     }
     proposal<point_mass> one;
     one.push(0);
-    BOOST_TEST(accept::judge(accept::exact{}, one, shifted, greedily, before, chooser, 0).next != 1);
+    BOOST_TEST(accept::walk(accept::exact{}, one, shifted, greedily, before, chooser, 0).next != 1);
     check_laws(drafting, target, sampling(3));
 }
 
 /// Subtracts the i-th most probable drafted token from the i-th most probable of the target.
 struct residual_by_rank : accept::rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
-        const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), purpose::accept)) return decision::accept();
+    bool accepts(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
+        return accept::rejection_sampling::accepts(row, drafted, draws);
+    }
+    distribution after_rejection(const distribution& row, const drafted_token<distribution>& drafted) const {
         const auto wanted = ranked(row), guessed = ranked(*drafted.row);
         std::vector<float> left(row.size(), 0.0f);
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             const double more = row.probability(wanted[i]) - drafted.row->probability(guessed[i]);
             left[static_cast<std::size_t>(wanted[i])] = static_cast<float>(std::max(0.0, more));
         }
-        const auto residual = distribution::weighted(std::move(left));
-        if (residual.empty()) return decision::replace_with(draw(row, draws));
-        return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
+        auto residual = distribution::weighted(std::move(left));
+        return residual.empty() ? row : residual;
     }
 
     static std::vector<token> ranked(const distribution& row) {
@@ -446,7 +444,7 @@ BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
             if constexpr (ReturnsVerdict<std::remove_cvref_t<decltype(criterion)>, distribution>) {
                 next = criterion.judge_block(rows, proposed, [&](std::size_t) { return draws; }).next;
             } else {
-                next = criterion.judge(row, proposed[0], draws).replacement;
+                next = accept::accept_or_draw(criterion, row, proposed[0], draws);
             }
             BOOST_TEST((next == 1 || next == 2));
         }

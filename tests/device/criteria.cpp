@@ -7,9 +7,9 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
-#include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/backend/device/chooser.hpp"
 #include "augur/backend/device/divergence.hpp"
 #include "augur/backend/device/pipeline.hpp"
@@ -107,10 +107,10 @@ void check_judgement(const Criterion& criterion, const round& played, const sett
     prefix before = played.before;
     const augur::transform::pipeline transform(chosen, played.size);
     const augur::verdict expected =
-        accept::judge(criterion, host_draft, host_rows, transform, before, chooser, seed % 4);
+        accept::walk(criterion, host_draft, host_rows, transform, before, chooser, seed % 4);
     const device::pipeline device_transform(chosen, played.size);
     const augur::verdict made =
-        accept::judge(criterion, device_draft, device_rows, device_transform, before, device_chooser, seed % 4);
+        accept::walk(criterion, device_draft, device_rows, device_transform, before, device_chooser, seed % 4);
     BOOST_TEST(made.drafted == expected.drafted);
     BOOST_TEST(made.accepted == expected.accepted);
     BOOST_TEST(made.next == expected.next);

@@ -3,7 +3,7 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/backend/device/chooser.hpp"
@@ -19,7 +19,7 @@ augur::verdict judge(const Criterion& criterion, const Proposal& proposed, const
                      augur::prefix& before) {
     const device::pipeline transform(augur::transform::settings{}, 1000);
     const device::chooser chooser(1);
-    return augur::accept::judge(criterion, proposed, rows, transform, before, chooser, 0);
+    return augur::accept::walk(criterion, proposed, rows, transform, before, chooser, 0);
 }
 
 template <class Proposal>

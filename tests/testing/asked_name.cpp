@@ -19,9 +19,10 @@ std::string printed(const T& value) {
 }
 
 BOOST_AUTO_TEST_CASE(names_and_questions_print) {
-    BOOST_TEST(printed(testing::described_key{name}) == "position 7, purpose accept, round 3");
+    BOOST_TEST(printed(testing::described_key{name}) == "position 7, node 0, sibling 0, purpose accept, round 3");
     const draw_key nested{1, static_cast<purpose>(static_cast<std::uint32_t>(purpose::correction) + 8), 64};
-    BOOST_TEST(printed(testing::described_key{nested}) == "position 1, purpose correction of level 2, round 64");
+    BOOST_TEST(printed(testing::described_key{nested}) ==
+               "position 1, node 0, sibling 0, purpose correction of level 2, round 64");
     BOOST_TEST(printed(asked_name::choice(name, 5)) == "choose among 5 weights");
     BOOST_TEST(printed(asked_name::coin(name, 0.25)) == "flip(0.25)");
     BOOST_TEST(printed(asked_name::exponential_race(2, 5)) == "race among 5 weights");

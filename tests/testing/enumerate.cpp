@@ -95,8 +95,9 @@ BOOST_AUTO_TEST_CASE(a_question_without_an_answer_is_an_error) {
         chooser.choose(distribution::weighted({0, 0}), {4, purpose::draft, 2});
         return std::vector<token>{};
     };
-    BOOST_CHECK_EXCEPTION(testing::enumerate(nothing), error,
-                          says("choose among 2 weights at position 4, purpose draft, round 2 has no possible answer"));
+    BOOST_CHECK_EXCEPTION(
+        testing::enumerate(nothing), error,
+        says("choose among 2 weights at position 4, node 0, sibling 0, purpose draft, round 2 has no possible answer"));
 }
 
 /// 1 where two coins both come true that are asked for under these names.
@@ -109,9 +110,10 @@ auto two_coins(draw_key first, draw_key second) {
 
 BOOST_AUTO_TEST_CASE(a_name_that_is_asked_for_twice_is_refused_with_both_questions) {
     const draw_key name{3, purpose::accept, 2};
-    BOOST_CHECK_EXCEPTION(testing::enumerate(two_coins(name, name)), error,
-                          says("the random number of position 3, purpose accept, round 2 is asked for twice: first by "
-                               "flip(0.5), then by flip(0.25)"));
+    BOOST_CHECK_EXCEPTION(
+        testing::enumerate(two_coins(name, name)), error,
+        says("the random number of position 3, node 0, sibling 0, purpose accept, round 2 is asked for twice: first by "
+             "flip(0.5), then by flip(0.25)"));
     for (const draw_key other :
          {draw_key{4, purpose::accept, 2}, draw_key{3, purpose::correction, 2}, draw_key{3, purpose::accept, 1}}) {
         BOOST_TEST(testing::enumerate(two_coins(name, other)).probability.at({1}) == 0.125);
@@ -125,10 +127,10 @@ BOOST_AUTO_TEST_CASE(a_choice_and_a_coin_of_one_name_are_one_number) {
         inner.flip(0.5, {1, purpose::draft, 0});
         return std::vector<token>{};
     };
-    BOOST_CHECK_EXCEPTION(
-        testing::enumerate(decode), error,
-        says("position 1, purpose draft of level 1, round 0 is asked for twice: first by choose among 3 "
-             "weights, then by flip(0.5)"));
+    BOOST_CHECK_EXCEPTION(testing::enumerate(decode), error,
+                          says("position 1, node 0, sibling 0, purpose draft of level 1, round 0 is asked for twice: "
+                               "first by choose among 3 "
+                               "weights, then by flip(0.5)"));
 }
 
 BOOST_AUTO_TEST_CASE(the_noise_of_a_race_is_no_coin) {
@@ -144,7 +146,7 @@ BOOST_AUTO_TEST_CASE(the_noise_of_a_race_is_no_coin) {
         chooser.choose(row, noise);
         return std::vector<token>{};
     };
-    const std::string named = "position 4, purpose race, round 0 is asked for twice: first by ";
+    const std::string named = "position 4, node 0, sibling 0, purpose race, round 0 is asked for twice: first by ";
     BOOST_CHECK_EXCEPTION(testing::enumerate(flips_first), error, says(named + "flip(0.5), then by race among 3"));
     BOOST_CHECK_EXCEPTION(testing::enumerate(races_first), error, says(named + "race among 3 weights, then by choose"));
 }

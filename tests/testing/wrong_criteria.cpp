@@ -3,6 +3,7 @@
 #include "testing/wrong_criteria.hpp"
 
 #include <augur/accept/coupled.hpp>
+#include <augur/accept/walk.hpp>
 #include <augur/testing/explain.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/promise.hpp>
@@ -66,8 +67,8 @@ struct stale_row : accept::block {
     verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
         for (std::size_t i = 0; i < proposed.size(); ++i) {
             auto here = draws(i);
-            const decision ruled = rejection_sampling{}.judge(targets[0], proposed[i], here);
-            if (!ruled.accepted) return {proposed.size(), i, ruled.replacement};
+            const token drawn = accept::accept_or_draw(rejection_sampling{}, targets[0], proposed[i], here);
+            if (drawn != no_token) return {proposed.size(), i, drawn};
         }
         auto next = draws(proposed.size());
         return {proposed.size(), proposed.size(), draw(targets[proposed.size()], next)};
@@ -87,9 +88,14 @@ distribution untransformed(const distribution& row) {
 
 /// Judges by the draft's row as it was before the transform; the target's is after it.
 struct draft_before_transform : rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
-        const distribution before = untransformed(*drafted.row);
-        return rejection_sampling::judge(row, drafted_token<distribution>{drafted.id, &before}, draws);
+    static inline distribution before;  // what is left of the target is made of it
+
+    bool accepts(const auto& row, const drafted_token<distribution>& drafted, auto& draws) const {
+        before = untransformed(*drafted.row);
+        return rejection_sampling::accepts(row, drafted_token<distribution>{drafted.id, &before}, draws);
+    }
+    auto after_rejection(const auto& row, const drafted_token<distribution>& drafted) const {
+        return accept::residual(row, drafted_token<distribution>{drafted.id, &before});
     }
 };
 
@@ -103,13 +109,17 @@ struct not_renormalised {
     std::size_t size() const { return residual.size(); }
     double operator[](std::size_t i) const { return residual[i] + (i + 1 == size() ? 1 - residual.total() : 0); }
     double total() const { return 1; }
+    double probability(token t) const { return (*this)[static_cast<std::size_t>(t)]; }
 };
 struct residual_not_renormalised : rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
-        const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), purpose::accept)) return decision::accept();
-        const not_renormalised left{{row, drafted}};
-        return decision::replace_with(static_cast<token>(draws.choose(left, purpose::correction)));
+    not_renormalised after_rejection(const distribution& row, const drafted_token<distribution>& drafted) const {
+        return {{row, drafted}};
+    }
+    not_renormalised after_rejection(const not_renormalised& left, const drafted_token<distribution>&) const {
+        return left;
+    }
+    bool accepts(const auto& row, const drafted_token<distribution>& drafted, auto& draws) const {
+        return rejection_sampling::accepts(row, drafted, draws);
     }
 };
 
@@ -124,12 +134,10 @@ BOOST_AUTO_TEST_CASE(a_correction_from_the_target) {
 /// Compares a uniform number of four bits with the ratio: below it, or, `Inclusive`, at it too.
 template <bool Inclusive>
 struct four_bit_coin : rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
+    bool accepts(const auto& row, const drafted_token<distribution>& drafted, auto& draws) const {
         const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
         const double below = std::round(16 * ratio) / 16;  // a whole number of 16ths, if logits were not rounded
-        if (draws.flip(std::min(1.0, below + (Inclusive ? 1.0 / 16 : 0)), purpose::accept)) return decision::accept();
-        const residual_weights<distribution> residual(row, drafted);
-        return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
+        return draws.flip(std::min(1.0, below + (Inclusive ? 1.0 / 16 : 0)), purpose::accept);
     }
 };
 
@@ -147,11 +155,8 @@ BOOST_AUTO_TEST_CASE(acceptance_where_the_number_is_the_ratio) {
 
 /// Treats a drawn token as if it had been certain, but corrects for the row it came from.
 struct certain_draft : rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
-        if (draws.flip(row.probability(drafted.id), purpose::accept)) return decision::accept();
-        const residual_weights<distribution> residual(row, drafted);
-        if (!(residual.total() > 0)) return decision::replace_with(draw(row, draws));
-        return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
+    bool accepts(const auto& row, const drafted_token<distribution>& drafted, auto& draws) const {
+        return draws.flip(row.probability(drafted.id), purpose::accept);
     }
 };
 
@@ -186,11 +191,9 @@ struct claims_the_row : draft::shared_noise {
 };
 /// Draws the correction with the noise of the position.
 struct races_for_the_correction : rejection_sampling {
-    decision judge(const distribution& row, const drafted_token<distribution>& drafted, auto& draws) const {
-        const double ratio = row.probability(drafted.id) / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), purpose::accept)) return decision::accept();
-        return decision::replace_with(
-            static_cast<token>(draws.exponential_race(residual_weights<distribution>(row, drafted))));
+    using rejection_sampling::draw;
+    token draw(const residual_weights<distribution>& left, auto& draws) const {
+        return static_cast<token>(draws.exponential_race(left));
     }
 };
 

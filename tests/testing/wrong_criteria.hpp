@@ -11,43 +11,32 @@
 
 namespace wrong {
 
-using augur::decision;
 using augur::distribution;
 using augur::drafted_token;
 using augur::token;
 
 /// Forgets that the token was rejected: corrects from the target, not from the residual.
 struct no_residual : augur::accept::rejection_sampling {
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), augur::purpose::accept)) return decision::accept();
-        return decision::replace_with(draw(target, draws));
-    }
+    const auto& after_rejection(const auto& target, const auto& /*drafted*/) const { return target; }
 };
 
 /// Counts its own calls.
 struct remembers : augur::accept::rejection_sampling {
     mutable int calls = 0;
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        if (target.probability(drafted.id) > 0 && calls++ % 3 == 2) return decision::accept();
-        return rejection_sampling::judge(target, drafted, draws);
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        if (target.probability(drafted.id) > 0 && calls++ % 3 == 2) return true;
+        return rejection_sampling::accepts(target, drafted, draws);
     }
 };
 
 /// Accepts when two coins come true, each with the square root of the right probability, and asks for both under one name: in
 /// production they are one number, and a token is accepted with the square root.
 struct two_coins : augur::accept::rejection_sampling {
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
         const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);
         const double each = std::sqrt(std::min(1.0, ratio));
         const bool first = draws.flip(each, augur::purpose::accept);
-        if (draws.flip(each, augur::purpose::accept) && first) return decision::accept();
-        const augur::accept::residual_weights<Claim> residual(target, drafted);
-        if (!(residual.total() > 0)) return decision::replace_with(draw(target, draws));
-        return decision::replace_with(static_cast<token>(draws.choose(residual, augur::purpose::correction)));
+        return draws.flip(each, augur::purpose::accept) && first;
     }
 };
 
@@ -61,13 +50,14 @@ struct draws_again : augur::draft::sampled {
 
 /// Draws with noise of its own where plain sampling shares the position's: right law, another text.
 struct own_noise : augur::accept::coupled {
-    token draw(const distribution& target, auto& draws) const {
-        return static_cast<token>(draws.choose(target, augur::purpose::correction));
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        return draws.flip(target.probability(drafted.id), augur::purpose::accept);
     }
-    template <class Claim>
-    decision judge(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(target, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    auto after_rejection(const auto& target, const auto& drafted) const {
+        return augur::accept::residual(target, drafted_token<augur::point_mass>{drafted.id});
+    }
+    token draw(const auto& target, auto& draws) const {
+        return static_cast<token>(draws.choose(target, augur::purpose::correction));
     }
 };
 

@@ -26,7 +26,7 @@ tune::meter judged(const Criterion& criterion, const distribution& target, const
     tune::meter into;
     random::philox_chooser chooser(3);
     position_draws draws(chooser, 5, 0);
-    tune::metered(criterion, into).judge(target, drafted_token<distribution>{id, &draft}, draws);
+    tune::metered(criterion, into).accepts(target, drafted_token<distribution>{id, &draft}, draws);
     return into;
 }
 

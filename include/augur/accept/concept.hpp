@@ -27,14 +27,14 @@ concept StatesGuarantee = requires {
     requires Guarantee<typename C::guarantee>;
 };
 
-/// `judge(target, drafted, draws) const` returns a decision: the drafted token stands, or another takes its place.
+/// `accepts(target, drafted, draws) const -> bool`: whether the drafted token is accepted.
 template <class C, class Claim>
-concept ReturnsDecision = requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
-                                   detail::any_draws& draws) {
-    { criterion.judge(target, drafted, draws) } -> std::same_as<decision>;
+concept AcceptsTokens = requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
+                                 detail::any_draws& draws) {
+    { criterion.accepts(target, drafted, draws) } -> std::same_as<bool>;
 };
 
-/// `draw(target, draws) const` returns a token from the target's row, where nothing was drafted.
+/// `draw(target, draws) const` returns a token from the target's row, or from what is left of it.
 template <class C>
 concept DrawsToken = requires(const C& criterion, const distribution& target, detail::any_draws& draws) {
     { criterion.draw(target, draws) } -> std::convertible_to<token>;
@@ -48,24 +48,39 @@ concept ReturnsVerdict = requires(const C& criterion, std::span<const distributi
     { criterion.judge_block(targets, proposed, draws) } -> std::same_as<verdict>;
 };
 
+/// `after_rejection(target, drafted) const`: what is left of the target's row once that token is rejected, for the next sibling and
+/// for `draw`. Of what is left, too, and then of the same type, however many siblings are rejected.
+template <class C, class Claim>
+concept LeavesAfterRejection = requires(const C& criterion, const distribution& target,
+                                        const drafted_token<Claim>& drafted, detail::any_draws& draws) {
+    { criterion.draw(criterion.after_rejection(target, drafted), draws) } -> std::convertible_to<token>;
+    { criterion.accepts(criterion.after_rejection(target, drafted), drafted, draws) } -> std::same_as<bool>;
+    requires std::same_as<decltype(criterion.after_rejection(criterion.after_rejection(target, drafted), drafted)),
+                          decltype(criterion.after_rejection(target, drafted))>;
+};
+
 /// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one, too.
 template <class C>
 concept ChecksSettings = requires(const C& criterion, const transform::settings& chosen) {
     { criterion.check(chosen) } -> std::same_as<void>;
 };
 
-/// Judges one drafted token against the target's row; or, with judge_block in place of judge, a whole chain.
-/// Define: `guarantee`; judge(const distribution& target, const drafted_token<Claim>&, draws&) const -> decision, for the
-///         claims it understands (point_mass, distribution, or both); draw(const distribution& target, draws&) const -> token.
-///         Optional: `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
+/// Says which drafted tokens are accepted, and which token follows.
+/// Define: `guarantee`; for the claims that it understands (point_mass, distribution, or both)
+///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token, which is
+///         asked once a round: where nothing was drafted, or all siblings of a position were rejected.
+///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target for the
+///         next sibling and for `draw` (default: the target as it was); both then take what it returns, too, and so does it;
+///         or, in place of accepts, judge_block for whole chains;
+///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
 ///         for links inside a cascade `drawn_from` or `certain` (cascade/stage.hpp).
-/// Laws:   a token of target probability 0 is never accepted, drawn or put in a place; all randomness comes from `draws`;
-///         what it claims in `guarantee` holds exactly (testing::law_of). Neither argument is empty; both stay unchanged.
+/// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what it claims in
+///         `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and outlive what is left of them.
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.
 template <class C, class Claim>
 concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
-    (ReturnsDecision<C, Claim> || ReturnsVerdict<C, Claim>);
+    (AcceptsTokens<C, Claim> || ReturnsVerdict<C, Claim>);
 
 /// A criterion for at least one kind of claim.
 template <class C>
@@ -78,33 +93,46 @@ template <class C, class Claim>
 struct check_criterion {
     static constexpr bool judges = AcceptanceCriterionFor<C, Claim>;
     static constexpr bool complete = StatesGuarantee<C> && DrawsToken<C>;
-    static constexpr bool judge_returns = requires(const C& criterion, const distribution& target,
-                                                   const drafted_token<Claim>& drafted, any_draws& draws) {
-        criterion.judge(target, drafted, draws);
+    static constexpr bool accepts_returns = requires(const C& criterion, const distribution& target,
+                                                     const drafted_token<Claim>& drafted, any_draws& draws) {
+        criterion.accepts(target, drafted, draws);
     };
     static constexpr bool names_drawing = requires { typename C::drawing; };
     static constexpr bool lacks_drawing =
         std::same_as<Claim, point_mass> && !names_drawing && AcceptanceCriterionFor<C, distribution>;
 
+    static_assert(
+        !NamesJudge<C>,
+        "augur: this criterion has a member `judge`, which nobody calls: write in its place bool accepts(target, "
+        "drafted, draws) const, whether the drafted token is accepted; after_rejection(target, drafted) const, what "
+        "is left of the target then (may be left out: the target as it was); and token draw(target, draws) const, "
+        "which draws from either");
     static_assert(StatesGuarantee<C>,
                   "augur::speculate: this criterion has to say what it promises, as one of augur::guarantee::*; "
                   "`using guarantee = augur::guarantee::none` promises nothing");
     static_assert(DrawsToken<C> || !StatesGuarantee<C>,
                   "augur::speculate: this criterion needs `draw(target, draws) const`, which returns the token that "
-                  "follows where nothing was drafted");
-    static_assert(judges || !complete || !judge_returns,
-                  "augur::speculate: this criterion's `judge` has to return an augur::decision, decision::accept() or "
-                  "decision::replace_with(token); a bool does not say which token takes a rejected one's place");
-    static_assert(judges || !complete || judge_returns || !lacks_drawing,
+                  "follows where nothing was drafted or a drafted token was rejected");
+    static_assert(
+        judges || !complete || !accepts_returns,
+        "augur::speculate: this criterion's `accepts` has to return bool: whether the drafted token is accepted; "
+        "the token that follows a rejected one comes from `draw`");
+    static_assert(judges || !complete || accepts_returns || !lacks_drawing,
                   "augur::speculate: this criterion judges drawn tokens only, but it names no `drawing`, without which "
                   "a model drafts by arg max; add `using drawing = augur::draft::sampled` to it (this drafter claims "
                   "point_mass)");
-    static_assert(judges || !complete || judge_returns || lacks_drawing,
-                  "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or "
-                  "distribution): it has no `judge(target, drafted, draws) const` for such tokens, nor a `judge_block` "
-                  "that returns an augur::verdict");
+    static_assert(
+        judges || !complete || accepts_returns || lacks_drawing || NamesJudge<C>,
+        "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or "
+        "distribution): it has no `accepts(target, drafted, draws) const` for such tokens, nor a `judge_block` "
+        "that returns an augur::verdict");
     static constexpr bool done = true;
 };
+
+/// Whether what a criterion says of rejections will be heard, where it accepts such tokens.
+template <class C, class Claim>
+inline constexpr bool heard_after_rejection =
+    !NamesAfterRejection<C> || !AcceptsTokens<C, Claim> || LeavesAfterRejection<C, Claim>;
 
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class C>
@@ -115,6 +143,11 @@ struct optional_members_of_criterion {
     static_assert(
         !NamesCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
         "augur: this criterion has a member certain that is no static constexpr bool");
+    static_assert(
+        heard_after_rejection<C, point_mass> && heard_after_rejection<C, distribution>,
+        "augur: this criterion has a member after_rejection that cannot be called as after_rejection(target, "
+        "drafted) const for each claim that it accepts; accepts, draw and after_rejection itself have to take "
+        "what it returns in the target's place, and it has to return that type again");
     static constexpr bool fit = true;
 };
 

@@ -8,10 +8,10 @@
 namespace augur::accept {
 
 /// The target draws its token with the noise that belongs to the position (seed, position), exactly as plain sampling
-/// does, and a drafted token stands when it is that one. A draft model draws with the same noise, so that it tends to
+/// does, and a drafted token is accepted when it is that one, whichever sibling. A draft model draws with the same noise, so that it tends to
 /// agree: with probability at least (1 - d) / (1 + d) at total variation distance d between the rows.
 /// Effect: none, the text is plain sampling's with the same seed, whatever the drafter; at temperature 0, greedy's.
-/// Randomness: one race per row, keyed by position alone. Cost: O(vocabulary) per row. Accepts somewhat less than
+/// Randomness: one race per row, keyed by position alone, however many siblings. Cost: O(vocabulary) per row. Accepts somewhat less than
 /// rejection_sampling; choose it when runs must be repeatable or comparable.
 /// Source: Maddison, Tarlow, Minka 2014 (Gumbel-max); Daliri, Musco, Suresh 2025, "Coupling without communication".
 struct coupled {
@@ -21,14 +21,13 @@ struct coupled {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const token drawn = draw(target, draws);
-        return drafted.id == drawn ? decision::accept() : decision::replace_with(drawn);
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        return drafted.id == draw(target, draws);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
-        return static_cast<token>(draws.exponential_race(target));
+        return static_cast<token>(draws.exponential_race_once(target));
     }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Greedy decoding: a drafted token stands when it is the target's own choice.
+// Greedy decoding: a drafted token is accepted when it is the target's own choice.
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
@@ -27,9 +27,8 @@ struct exact {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
-        const token greedy = target.mode();
-        return drafted.id == greedy ? decision::accept() : decision::replace_with(greedy);
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+        return drafted.id == target.mode();
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

@@ -34,8 +34,8 @@ class fuzzy {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        return is_near(target, drafted) ? decision::accept() : decision::replace_with(draw(target, draws));
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+        return is_near(target, drafted);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

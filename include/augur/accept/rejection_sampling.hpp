@@ -24,7 +24,7 @@ double draft_weight(const drafted_token<Row>& drafted, std::size_t i) {
 
 /// What two weights become: the target's less the draft's, or nothing. Small, so that a loop can have a copy that nothing changes.
 struct subtraction {
-    double target_factor;
+    double target_factor = 1;
     double draft_factor = 1;
 
     AUGUR_HOST_DEVICE double operator()(double target, double draft) const {
@@ -33,20 +33,34 @@ struct subtraction {
     }
 };
 
-/// max(0, scale * target - draft) as weights: with scale 1 the residual distribution. Nothing is stored: two passes where it
-/// is used, over chunks in which the target has weight. The distributions must outlive it.
+/// Asks for a residual that is the target where rounding leaves nothing over.
+struct or_target {};
+
+/// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. Nothing is stored: two
+/// passes where it is used, over chunks in which the target has weight. In place of the target there can be a residual, of the
+/// sibling before. What it is made of must outlive it.
 template <class Claim, class Row = distribution>
 class residual_weights {
  public:
     residual_weights(const Row& target, drafted_token<Claim> drafted, double scale = 1)
         : target_(target), drafted_(drafted), left_{scale / target.total()} {
-        if constexpr (std::same_as<Claim, Row>) left_.draft_factor = 1 / drafted.row->total();
-        for (std::size_t chunk = 0; chunk < detail::chunks_in(size()); ++chunk) total_ += sums()[chunk];
+        subtract();
+    }
+    residual_weights(const Row& target, drafted_token<Claim> drafted, or_target) : residual_weights(target, drafted) {
+        if (!(total_ > 0)) restore();
+    }
+    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, or_target)
+        : target_(before.target_), drafted_(drafted), before_(&before), left_{1 / before.total()} {
+        subtract();
+        if (!(total_ > 0)) restore();
     }
 
     std::size_t size() const { return target_.size(); }
-    double operator[](std::size_t i) const { return left_(target_[i], draft_weight(drafted_, i)); }
+    double operator[](std::size_t i) const {
+        return left_(before_ == nullptr ? target_[i] : (*before_)[i], draft_weight(drafted_, i));
+    }
     double total() const { return total_; }
+    double probability(token of) const { return (*this)[static_cast<std::size_t>(of)] / total_; }
 
     /// The sum of each chunk, made when it is asked for.
     struct chunk_sums {
@@ -57,10 +71,24 @@ class residual_weights {
     chunk_sums sums() const { return {*this}; }
 
  private:
+    void subtract() {
+        if constexpr (std::same_as<Claim, Row>) left_.draft_factor = 1 / drafted_.row->total();
+        add_up();
+    }
+    void restore() {
+        left_ = {1, 0};
+        add_up();
+    }
+    void add_up() {
+        total_ = 0;
+        for (std::size_t chunk = 0; chunk < detail::chunks_in(size()); ++chunk) total_ += sums()[chunk];
+    }
+
     double sum_of(std::size_t begin) const {
         const std::size_t end = detail::end_of_chunk(begin, size());
-        if (target_.is_point() || draft_is_point(begin, end)) return detail::sum_of_chunk(*this, begin, end);
+        if (target_.is_point()) return detail::sum_of_chunk(*this, begin, end);
         if (!(target_.sums()[begin / detail::chunk_size] > 0)) return 0;
+        if (before_ != nullptr || draft_is_point(begin, end)) return detail::sum_of_chunk(*this, begin, end);
         const float* target = target_.weights().data() + begin;
         const subtraction left = left_;
         double weights[detail::chunk_size];
@@ -84,32 +112,49 @@ class residual_weights {
 
     const Row& target_;
     drafted_token<Claim> drafted_;
+    const residual_weights* before_ = nullptr;
     subtraction left_;
     double total_ = 0;
 };
 
+/// What a rejected token leaves of the target's row, or of what siblings before it have left: the residual distribution; what it
+/// is made of, where rounding leaves nothing over.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <class Claim, class Row>
+AUGUR_HOST_DEVICE residual_weights<Claim, Row> residual(const Row& target, const drafted_token<Claim>& drafted) {
+    return residual_weights<Claim, Row>(target, drafted, or_target{});
+}
+template <class Claim, class Row>
+residual_weights<Claim, Row> residual(const residual_weights<Claim, Row>& left, const drafted_token<Claim>& drafted) {
+    return residual_weights<Claim, Row>(left, drafted, or_target{});
+}
+
 /// Accepts x with probability min(1, target(x) / draft(x)); otherwise draws from the residual distribution. A point mass
-/// is accepted with probability target(x), and the residual is the target without x.
+/// is accepted with probability target(x), and the residual is the target without x. Siblings are judged in turn, each against
+/// the residual that the one before has left.
 /// Effect: none, each token has the target's distribution exactly. Randomness: one coin per drafted token, one draw per
-/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) once per round.
-/// Source: Leviathan et al. 2023, section 2.3 and appendix A.1; Chen et al. 2023, algorithm 2.
+/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) per rejection; each sibling's residual
+/// is made of all before it, so that k of them cost k^2 passes.
+/// Source: Leviathan et al. 2023, section 2.3 and appendix A.1; Chen et al. 2023, algorithm 2. Siblings: Miao et al. 2024,
+/// SpecInfer, section 4.3; drawn without replacement: Jeon et al. 2024, "Recursive speculative decoding".
 struct rejection_sampling {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
         const double target_probability = target.probability(drafted.id);
         const double draft_probability = drafted.probability(drafted.id);
-        if (target_probability > 0 &&
-            draws.flip(std::min(1.0, target_probability / draft_probability), purpose::accept)) {
-            return decision::accept();
-        }
-        const residual_weights residual(target, drafted);
-        // Rejection means target(x) < draft(x), so some other token has more; only rounding can leave nothing over.
-        if (!(residual.total() > 0)) return decision::replace_with(draw(target, draws));
-        return decision::replace_with(static_cast<token>(draws.choose(residual, purpose::correction)));
+        return target_probability > 0 &&
+               draws.flip(std::min(1.0, target_probability / draft_probability), purpose::accept);
+    }
+
+    /// Rejection means target(x) < draft(x), so some other token has more; only rounding can leave nothing over.
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim>
+    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const drafted_token<Claim>& drafted) const {
+        return residual(target, drafted);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
@@ -126,6 +171,8 @@ struct rejection_sampling {
 
 static_assert(AcceptanceCriterionFor<rejection_sampling, point_mass> &&
               AcceptanceCriterionFor<rejection_sampling, distribution>);
+static_assert(LeavesAfterRejection<rejection_sampling, point_mass> &&
+              LeavesAfterRejection<rejection_sampling, distribution>);
 static_assert(Lossless<rejection_sampling>);
 
 }  // namespace augur::accept

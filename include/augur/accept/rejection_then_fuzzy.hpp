@@ -28,9 +28,14 @@ class rejection_then_fuzzy {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE decision judge(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        const decision first = rejection_sampling{}.judge(target, drafted, draws);
-        return first.accepted || !second_.is_near(target, drafted) ? first : decision::accept();
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        return rejection_sampling{}.accepts(target, drafted, draws) || second_.is_near(target, drafted);
+    }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim>
+    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const drafted_token<Claim>& drafted) const {
+        return rejection_sampling{}.after_rejection(target, drafted);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

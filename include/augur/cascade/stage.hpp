@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
@@ -18,7 +18,9 @@
 #include "augur/model/concepts.hpp"
 #include "augur/random/nested_chooser.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/proposal.hpp"
 #include "augur/types/statistics.hpp"
+#include "augur/types/verdict.hpp"
 #include "augur/verify/ask.hpp"
 
 namespace augur {
@@ -51,6 +53,59 @@ enum class claims {
     own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
 };
 
+/// A chain whose type says that it does not branch.
+template <class Claim>
+struct unbranched {
+    using claim_type = Claim;
+    const proposal<Claim>& of;
+
+    explicit unbranched(const proposal<Claim>& chain) : of(chain) {}
+    std::size_t size() const { return of.size(); }
+    std::span<const token> tokens() const { return of.tokens(); }
+    drafted_token<Claim> operator[](std::size_t i) const { return of[i]; }
+};
+
+/// The row that the token comes from once it stands; the model's, where that is left open by nothing.
+template <class Criterion, class Claim>
+const distribution& row_of(const Criterion& criterion, const distribution& target, const drafted_token<Claim>& drafted,
+                           distribution& storage) {
+    if constexpr (LeavesNothingOpen<Criterion>) {
+        return target;
+    } else {
+        return criterion.drawn_from(target, drafted, storage);
+    }
+}
+
+/// A link's criterion, but that a row which is not the target's is drawn from as it is, by rejection sampling: what is claimed is
+/// no rounding of what the criterion does.
+template <class Criterion, class Claim>
+struct judged_by_its_row {
+    using guarantee = typename Criterion::guarantee;
+    struct rejected {
+        const distribution& target;
+        const drafted_token<Claim>& drafted;
+    };
+
+    const Criterion& criterion;
+    distribution& storage;
+    const distribution*& from;  ///< the row of the token that was judged last
+
+    bool accepts(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        from = &row_of(criterion, target, drafted, storage);
+        return from == &target ? criterion.accepts(target, drafted, draws)
+                               : accept::rejection_sampling{}.accepts(*from, drafted, draws);
+    }
+    rejected after_rejection(const distribution& target, const drafted_token<Claim>& drafted) const {
+        return {target, drafted};
+    }
+    token draw(const rejected& left, auto& draws) const {
+        if (from != &left.target)
+            return accept::rejection_sampling{}.draw(accept::residual(*from, left.drafted), draws);
+        return criterion.draw(accept::left_after(criterion, left.target, left.drafted), draws);
+    }
+    token draw(const distribution& target, auto& draws) const { return criterion.draw(target, draws); }
+};
+
 /// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the tokens that stand are as many
 /// as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that one token less
 /// is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no model is idle.
@@ -62,6 +117,7 @@ class stage {
  public:
     using model_type = typename detail::value_or_reference<Source>::type;
     using claim_type = distribution;
+    using inner_claim = typename Inner::claim_type;
     static_assert(Model<model_type>);
     static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
                   "augur: inside a cascade, this link's criterion cannot judge what its drafter claims (point_mass or "
@@ -74,6 +130,10 @@ class stage {
                   "what it made in storage; or `static constexpr bool certain = true`, if what stands is fixed by the "
                   "target's row and the noise");
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade nobody hands out hidden states");
+    static_assert(
+        !branches<Inner>,
+        "augur: inside a cascade a link judges chains, but this drafter branches (its proposals are trees); let "
+        "it draft for the last link");
     static_assert(augur::detail::optional_members_of_drafter<Inner>::fit &&
                   augur::detail::optional_members_of_policy<Policy>::fit &&
                   augur::detail::optional_members_of_criterion<Criterion>::fit);
@@ -178,93 +238,68 @@ class stage {
                                                     shown_by<Inner>, &context.frames());
         augur::detail::stopwatch watch;
         co_await draft::proposing(inner_, state.inner, within, state.block);
+        require_chain(state.block);
         const double drafting = watch.lap();
         model::pass_rows<model_type> rows;
         co_await verify::ask(within, state.cache, before, state.block, rows);
         const double verifying = watch.lap();
-        const auto judged = judge(state, context, chooser, seen.round, rows, proposed, speculative);
-        more = judged.more;
-        state.now.counts.add(state.block.size(), judged.accepted);
+        const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
+        more = !decided.invalid_row();
+        state.now.counts.add(state.block.size(), decided.accepted);
         policy::learn(state.now.policy,
-                      outcome{within.seen(), state.block.size(), judged.accepted, drafting, verifying});
+                      outcome{within.seen(), state.block.size(), decided.accepted, drafting, verifying});
         seen.last_drafted = state.block.size();
-        seen.last_accepted = judged.accepted;
+        seen.last_accepted = decided.accepted;
     }
 
-    struct judged {
-        std::size_t accepted;
-        bool more;
-    };
-    judged judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                 proposal<distribution>& proposed, speculative_suffix& speculative) const {
-        if constexpr (ReturnsVerdict<Criterion, typename Inner::claim_type>) {
-            return judge_whole(state, context, chooser, round, rows, proposed, speculative);
+    /// Judges the block and adds the tokens that stand to the proposal.
+    verdict judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
+                  proposal<distribution>& proposed, speculative_suffix& speculative) const {
+        const std::size_t first = proposed.size();
+        const distribution* from = nullptr;
+        const additions<std::remove_reference_t<decltype(context)>, std::remove_cvref_t<decltype(rows)>> added{
+            criterion_, state, context, rows, proposed, from};
+        verdict decided;
+        const auto walk = [&](const auto& criterion, const auto& block) {
+            accept::walk(criterion, block, rows, context.transform(), context.prefix(), chooser, round, state.rows,
+                         decided, added);
+        };
+        if constexpr (ReturnsVerdict<Criterion, inner_claim>) {
+            walk(criterion_, state.block);
         } else {
-            return judge_each(state, context, chooser, round, rows, proposed, speculative);
+            walk(judged_by_its_row<Criterion, inner_claim>{criterion_, state.mixed, from}, unbranched{state.block});
         }
+        for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
+        return decided;
     }
 
-    judged judge_each(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                      proposal<distribution>& proposed, speculative_suffix& speculative) const {
-        if (state.rows.empty()) state.rows.emplace_back();
-        distribution& row = state.rows.front();
-        for (std::size_t i = 0; i <= state.block.size(); ++i) {
-            if (!context.wants_more(proposed.size(), rows[i])) return {i, false};
-            context.distribution_of(rows[i], row);
-            if (row.empty()) return {i, false};
-            position_draws draws(chooser, context.prefix().size(), round);
-            if (i == state.block.size()) {
-                push(proposed, speculative, criterion_.draw(row, draws), row, row);
-                break;
+    /// Watches a walk: each token goes up with the row that it was drawn from.
+    template <class Context, class Rows>
+    struct additions {
+        const Criterion& criterion;
+        state_type& state;
+        Context& context;
+        const Rows& rows;
+        proposal<distribution>& proposed;
+        const distribution*& from;  ///< as found when the token was judged, or null
+
+        bool wants(std::size_t row) const { return context.wants_more(proposed.size(), rows[row]); }
+        void took(std::size_t row, const distribution& target, token taken) const {
+            const distribution* found = std::exchange(from, nullptr);
+            if (found == nullptr && row < state.block.size()) {
+                found = &row_of(criterion, target, state.block[row], state.mixed);
             }
-            const auto drafted = state.block[i];
-            const distribution& from = drawn_from(row, drafted, state.mixed);
-            // A row that was made is drawn from as it is, so that it is no rounding of what the criterion does.
-            const decision ruled = &from == &row ? criterion_.judge(row, drafted, draws)
-                                                 : accept::rejection_sampling{}.judge(from, drafted, draws);
-            push(proposed, speculative, ruled.accepted ? drafted.id : ruled.replacement, from, row);
-            if (!ruled.accepted) return {i, true};
+            distribution& claimed = proposed.next_row();
+            if constexpr (!claims_what_it_drew) {
+                claimed = target;
+            } else if constexpr (LeavesNothingOpen<Criterion>) {
+                claimed.become_point(taken, target.size());
+            } else {
+                claimed = found == nullptr ? target : *found;
+            }
+            proposed.complete(taken);
         }
-        return {state.block.size(), true};
-    }
-
-    judged judge_whole(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                       proposal<distribution>& proposed, speculative_suffix& speculative) const {
-        const verdict decided = accept::judge(criterion_, state.block, rows, context.transform(), context.prefix(),
-                                              chooser, round, state.rows);
-        for (std::size_t i = 0; i <= decided.accepted; ++i) {
-            const bool stands = i < decided.accepted;
-            if (!context.wants_more(proposed.size(), rows[i])) return {i, false};
-            if (!stands && decided.invalid_row()) return {i, false};
-            const distribution& row = state.rows[i];
-            const distribution& from = i < state.block.size() ? drawn_from(row, state.block[i], state.mixed) : row;
-            push(proposed, speculative, stands ? state.block.tokens()[i] : decided.next, from, row);
-        }
-        return {decided.accepted, true};
-    }
-
-    const distribution& drawn_from(const distribution& row, const auto& drafted, distribution& storage) const {
-        if constexpr (LeavesNothingOpen<Criterion>) {
-            return row;
-        } else {
-            return criterion_.drawn_from(row, drafted, storage);
-        }
-    }
-
-    /// Adds a token that was drawn from `from`, after the model's row.
-    static void push(proposal<distribution>& proposed, speculative_suffix& speculative, token drawn,
-                     const distribution& from, const distribution& row) {
-        distribution& claimed = proposed.next_row();
-        if constexpr (!claims_what_it_drew) {
-            claimed = row;
-        } else if constexpr (LeavesNothingOpen<Criterion>) {
-            claimed.become_point(drawn, row.size());
-        } else {
-            claimed = from;
-        }
-        proposed.complete(drawn);
-        speculative.push(drawn);
-    }
+    };
 
     Inner inner_;
     detail::value_or_reference<Source> model_;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/commit/apply.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/detail/stopwatch.hpp"

@@ -33,6 +33,9 @@ struct name_shows_rows {
 struct name_shows_matches {
     int shows_matches;
 };
+struct name_branches {
+    int branches;
+};
 struct name_asked_once {
     int asked_once;
 };
@@ -48,8 +51,17 @@ struct name_abandon {
 struct name_watch {
     int watch;
 };
+struct name_topology {
+    int topology;
+};
 struct name_certain {
     int certain;
+};
+struct name_after_rejection {
+    int after_rejection;
+};
+struct name_judge {
+    int judge;
 };
 
 template <class T>
@@ -88,6 +100,13 @@ concept NamesShowsMatches = CanBeDerivedFrom<T> && !requires {
     typename just<T>::shows_matches;
 };
 template <class T>
+concept NamesBranches = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_branches>::branches;
+}
+&&!requires {
+    typename just<T>::branches;
+};
+template <class T>
 concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_asked_once>::asked_once;
 }
@@ -123,11 +142,32 @@ concept NamesWatch = CanBeDerivedFrom<T> && !requires {
     typename just<T>::watch;
 };
 template <class T>
+concept NamesTopology = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_topology>::topology;
+}
+&&!requires {
+    typename just<T>::topology;
+};
+template <class T>
 concept NamesCertain = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_certain>::certain;
 }
 &&!requires {
     typename just<T>::certain;
+};
+template <class T>
+concept NamesAfterRejection = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_after_rejection>::after_rejection;
+}
+&&!requires {
+    typename just<T>::after_rejection;
+};
+template <class T>
+concept NamesJudge = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_judge>::judge;
+}
+&&!requires {
+    typename just<T>::judge;
 };
 
 /// A flag can be read when it is compiled.

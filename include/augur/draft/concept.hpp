@@ -95,8 +95,9 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         drawing from it, which policies on the draft's entropy or confidence need;
 ///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
 ///         rests on a match.
+///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains refuse.
 ///         A member of one of these names that is written otherwise does not compile.
-/// Laws:   never more tokens than are wanted, and none is no error; after propose the prefix is as before;
+/// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
 ///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
 ///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
@@ -124,6 +125,9 @@ struct optional_members_of_drafter {
     static_assert(
         !NamesShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
         "augur: this drafter has a member shows_rows that is no static constexpr bool");
+    static_assert(
+        !NamesBranches<D> || requires { flag<static_cast<bool>(D::branches)>::value; },
+        "augur: this drafter has a member branches that is no static constexpr bool");
     static_assert(
         !NamesShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
         "augur: this drafter has a member shows_matches that is no static constexpr bool");
@@ -213,6 +217,12 @@ void on_commit(const D& drafter, typename D::state_type& state, const prefix& co
 }
 
 }  // namespace draft
+
+/// A drafter whose proposals can be trees.
+template <class D>
+inline constexpr bool branches = requires {
+    requires static_cast<bool>(D::branches);
+};
 
 /// A drafter that tells the policy how long its matches are.
 template <class D>

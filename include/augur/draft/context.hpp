@@ -2,6 +2,8 @@
 // What a drafter is given for one proposal.
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
@@ -11,6 +13,8 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/prefix.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::draft {
 
@@ -31,7 +35,8 @@ class context {
           policy_(policy),
           start_(seen),
           room_(room),
-          frames_(frames) {
+          frames_(frames),
+          committed_(before.size()) {
         query_.begin(policy_, start_, room_, shown);
     }
 
@@ -46,7 +51,19 @@ class context {
     /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
-    /// Whether another token is wanted after `drafted` of them, as far as can be told without the draft's row.
+    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where the policy
+    /// decides lengths: a chain of wanted() tokens. To be asked once the first row is shown, where the policy looks at it; stays
+    /// until the policy is asked again.
+    std::span<const std::int32_t> plan() {
+        const topology* const whole = query_.plan();
+        if (whole == nullptr) return {};
+        if (whole->depth() <= room_) return whole->parents();
+        if (cut_.depth() != room_ || cut_from_ != whole) cut_ = whole->within(room_);
+        cut_from_ = whole;
+        return cut_.parents();
+    }
+
+    /// Whether another token is wanted after `drafted` of them (in a tree: on its path), as far as can be told without the draft's row.
     bool wants_more(std::size_t drafted) const { return drafted < query_.wanted(); }
 
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
@@ -68,12 +85,22 @@ class context {
     /// does not fix what the next one draws.
     position_draws<C> draws() { return {chooser_, before_.size(), start_.round + (turn_ << turn_bit)}; }
 
+    /// The same of a tree's: for child number `sibling` of the node `parent` (after_prefix: of the prefix), wherever the prefix
+    /// stands.
+    position_draws<C> draws(const auto& proposed, std::int32_t parent, std::size_t sibling) {
+        const auto parents = parents_of(proposed);
+        position_draws<C> made(chooser_, committed_ + parents::depth_of(parents, parent),
+                               start_.round + (turn_ << turn_bit), parents::aside(parents, parent));
+        made.at_sibling(sibling);
+        return made;
+    }
+
     /// For a stage inside another: what its own context is made of.
     const transform::pipeline& transform() const { return transform_; }
     C& chooser() { return chooser_; }
     /// Which rounds of a stage are inside this one: the same for no other drafter of the round.
     std::size_t rounds_inside() const { return start_.round * (most_drafters + 1) + turn_; }
-    /// Tokens that are wanted in all, as far as can be told so far.
+    /// Tokens that are wanted in all, of a tree on its longest path, as far as can be told so far.
     std::size_t wanted() const { return query_.wanted(); }
 
     /// For coroutines that are given this context.
@@ -105,6 +132,9 @@ class context {
     std::size_t room_;
     flow::frames* frames_;
     flow::frames own_frames_{};
+    std::size_t committed_;  ///< tokens before the draft
+    topology cut_;           ///< of the plan, where it is too deep
+    const topology* cut_from_ = nullptr;
     std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
     policy::length_query<Policy> query_;
 };

@@ -1,13 +1,17 @@
 #pragma once
 // Drafters that draw from rows: they pick the next token as a drawing says, which the criterion may name.
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "augur/types/distribution.hpp"
 #include "augur/types/drawing.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::draft {
 
@@ -38,26 +42,64 @@ concept Undrawn = requires {
     typename D::undrawn_type;
 };
 
+/// Where the row of the next token is made: in its place, if it is claimed.
+inline distribution& row_of_next(proposal<distribution>& proposed, distribution& /*spare*/) {
+    return proposed.next_row();
+}
+inline distribution& row_of_next(proposal<point_mass>& /*proposed*/, distribution& spare) {
+    return spare;
+}
+/// Adds it beneath a parent, or after the token before.
+inline void add_next(proposal<distribution>& proposed, token drawn, auto... parent) {
+    proposed.complete(drawn, parent...);
+}
+inline void add_next(proposal<point_mass>& proposed, token picked, auto... parent) {
+    proposed.push(picked, parent...);
+}
+
 /// Picks what follows by a row, and adds it to the proposal with what is claimed about it. Nothing, and no_token, where
 /// nothing can be drawn from the row. `spare` serves where the claim needs no row.
-template <class Drawing>
-token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<point_mass>& proposed,
-                distribution& spare) {
-    context.distribution_of(row, spare);
-    if (spare.empty()) return no_token;
+template <class Drawing, class Claim>
+token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<Claim>& proposed, distribution& spare) {
+    distribution& from = row_of_next(proposed, spare);
+    context.distribution_of(row, from);
+    if (from.empty()) return no_token;
     auto draws = context.draws();
-    proposed.push(drawing.pick(spare, draws));
+    add_next(proposed, drawing.pick(from, draws));
     return proposed.tokens().back();
 }
-template <class Drawing>
-token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<distribution>& proposed,
-                distribution& /*spare*/) {
-    distribution& drawn_from = proposed.next_row();  // made in its place
-    context.distribution_of(row, drawn_from);
-    if (drawn_from.empty()) return no_token;
-    auto draws = context.draws();
-    proposed.complete(drawing.pick(drawn_from, draws));
+
+/// The same in a tree: child number `sibling` of the node `parent`, drawn from the row after it without its siblings before
+/// (without replacement), and with what is then claimed. The prefix is the path to the parent (at_node).
+template <class Drawing, class Claim>
+token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<Claim>& proposed, distribution& spare,
+                std::int32_t parent, std::size_t sibling) {
+    distribution& from = row_of_next(proposed, spare);
+    context.distribution_of(row, from);
+    for (std::size_t node = 0; node < proposed.size(); ++node) {
+        if (proposed.parent(node) == parent && !from.empty()) from.exclude(proposed.tokens()[node]);
+    }
+    if (from.empty()) return no_token;
+    auto draws = context.draws(proposed, parent, sibling);
+    add_next(proposed, drawing.pick(from, draws), parent);
     return proposed.tokens().back();
 }
+
+/// While it lives, the prefix of a context is followed by the tokens on the path to a node, this one included; by none where
+/// the node is after_prefix.
+class at_node {
+ public:
+    at_node(auto& context, const auto& proposed, std::int32_t node) : path_(context.prefix()) { push(proposed, node); }
+
+ private:
+    void push(const auto& proposed, std::int32_t node) {
+        if (node == after_prefix) return;
+        const auto number = static_cast<std::size_t>(node);
+        push(proposed, proposed.parent(number));
+        path_.push(proposed.tokens()[number]);
+    }
+
+    speculative_suffix path_;
+};
 
 }  // namespace augur::draft

@@ -69,6 +69,10 @@ class fallback<D...> {
     };
     static constexpr bool shows_rows = (augur::shows_rows<D> && ...);
     static constexpr bool shows_matches = (augur::shows_matches<D> && ...);
+    static constexpr bool branches = (augur::branches<D> || ...);
+    static_assert(!drawn || !((augur::branches<D> && std::same_as<typename D::claim_type, point_mass>) || ...),
+                  "augur::draft::fallback: a drafter of trees of point masses cannot stand beside one that draws from "
+                  "rows; let both claim the same");
 
     /// Refuses drafters of different vocabularies.
     template <class... Named>

@@ -20,10 +20,10 @@ namespace augur {
 /// Define: `explicit operator bool`: whether it can, with the settings that it was made for (bring rows to the host otherwise);
 ///         `prepare(before, drafted)`: is told of the committed text, after which so many tokens were drafted, before each judgement;
 ///         `judge(sequence, missing, speculative, drafted, round)`: extends the sequence by what it lacks of the speculative text, and
-///         returns accept::judge's verdict on the text's last `drafted` tokens;
+///         returns accept::walk's verdict on the text's last `drafted` tokens;
 ///         `rows(sequence)`: the drafted + 1 rows that it judged, brought to the host, until the sequence is extended;
 ///         `entropy_nats(sequence, row)`: measure::entropy_nats of one of them, which is not brought.
-/// Law:    verdicts are accept::judge's on the model's own rows, with transform::pipeline and the same chooser.
+/// Law:    verdicts are accept::walk's on the model's own rows, with transform::pipeline and the same chooser.
 template <class R, class M>
 concept DeviceVerifier = std::movable<R> &&
     requires(R& device_verifier, sequence_t<M>& sequence, std::span<const token> missing, std::size_t count,

@@ -8,6 +8,7 @@
 #include "augur/measure/entropy.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/scores.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur {
 
@@ -17,8 +18,19 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
     { policy.length(seen) } -> std::convertible_to<std::size_t>;
 };
 
-/// Decides how far to guess before the next verification.
-/// Define: length(observation) const, asked once before drafting; but where the policy needs a signal of the draft's rows,
+/// `policy.topology(observation) const -> const augur::topology&`: the tree that this round should draft. The policy keeps it.
+template <class P>
+concept DecidesTopology = requires(const P& policy, const observation& seen) {
+    { policy.topology(seen) } -> std::same_as<const topology&>;
+};
+
+/// What a round should draft: a length, or a tree.
+template <class P>
+concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
+
+/// Decides how far to guess, or in what shape, before the next verification.
+/// Define: length(observation) const, or topology(observation) const in its place.
+///         A length is asked once before drafting; but where the policy needs a signal of the draft's rows,
 ///         before each token instead, with that token's row observed and its value not yet chosen. Drafting goes on while
 ///         fewer tokens than the answer are drafted.
 ///         Optional: `static constexpr signals needs` (default none), without which it does not compile;
@@ -29,14 +41,15 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
 ///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round.
-/// Laws:   equal policies and equal observations, equal lengths; 0 means plain decoding, never an error;
+///         A topology is asked as with asked_once: before drafting, or with the round's first row.
+/// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
 ///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
 ///         Suite: testing::policy_laws, which finds all of these.
 /// Cannot change the output's distribution; only acceptance can.
 /// Models: policy::fixed_length, policy::entropy_bins. Smallest: tests/policy/concept.cpp.
 template <class P>
-concept SpeculationPolicy = std::copyable<P> && DecidesLength<P>;
+concept SpeculationPolicy = std::copyable<P> && DecidesPlan<P>;
 
 /// A policy that is told what became of each round.
 template <class P>
@@ -72,7 +85,7 @@ inline constexpr signals signals_of = [] {
 
 /// Whether the policy decides on the first of a round's rows.
 template <SpeculationPolicy P>
-inline constexpr bool asked_once = requires {
+inline constexpr bool asked_once = DecidesTopology<P> || requires {
     requires static_cast<bool>(P::asked_once);
 };
 
@@ -81,6 +94,13 @@ namespace detail {
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class P>
 struct optional_members_of_policy {
+    static_assert(
+        !DecidesLength<P> || !DecidesTopology<P>,
+        "augur: this policy has both length(observation) and topology(observation), so that nobody could tell "
+        "which plan is meant; leave one of them out");
+    static_assert(!NamesTopology<P> || DecidesTopology<P>,
+                  "augur: this policy has a member topology that cannot be called as const augur::topology& "
+                  "topology(const observation&) const, so that nobody would call it");
     static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
                   "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
                   "nobody would call it");

@@ -9,7 +9,7 @@
 
 namespace augur::policy {
 
-/// One round's questions to a policy. Values alone: the policy is handed to every call.
+/// One round's questions to a policy: of one that decides topologies, the length is its tree's depth. Values alone: the policy is handed to every call.
 template <SpeculationPolicy Policy>
 class length_query {
     static constexpr signals of_rows = signals::draft_entropy | signals::draft_confidence;
@@ -58,19 +58,28 @@ class length_query {
 
     /// Tokens that are wanted in all, as far as can be told so far.
     AUGUR_HOST_DEVICE std::size_t wanted() const { return length_; }
+    /// The tree that is wanted, room or not, as far as can be told so far; null where a length is.
+    const topology* plan() const { return plan_; }
     /// What the policy saw last.
     AUGUR_HOST_DEVICE const observation& seen() const { return seen_; }
 
  private:
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_HOST_DEVICE void ask(const Policy& policy) {
-        const auto answer = static_cast<std::size_t>(policy.length(seen_));
-        length_ = answer < room_ ? answer : room_;
+        if constexpr (DecidesTopology<Policy>) {
+            plan_ = &policy.topology(seen_);
+            take(plan_->depth());
+        } else {
+            take(static_cast<std::size_t>(policy.length(seen_)));
+        }
     }
+
+    AUGUR_HOST_DEVICE void take(std::size_t answer) { length_ = answer < room_ ? answer : room_; }
 
     observation seen_;
     std::size_t room_ = 0;
     std::size_t length_ = 0;
+    const topology* plan_ = nullptr;  ///< the policy's
 };
 
 }  // namespace augur::policy

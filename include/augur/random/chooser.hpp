@@ -48,32 +48,49 @@ concept Chooser = requires(C& chooser, const detail::any_weights& weights, doubl
     { chooser.exponential_race(weights, key.position) } -> std::convertible_to<std::size_t>;
 };
 
-/// The chooser as a criterion or a drafter sees it: bound to one position and round.
+/// The chooser as a criterion or a drafter sees it: bound to one position and round, in a tree to a node's children and to one of
+/// them (types/draw_key.hpp).
 template <Chooser C>
 class position_draws {
  public:
-    position_draws(C& chooser, std::size_t position, std::size_t round)
-        : chooser_(&chooser), position_(position), round_(round) {}
+    position_draws(C& chooser, std::size_t position, std::size_t round, std::size_t node = 0)
+        : chooser_(&chooser), key_{position, purpose::exponential_race, round, node} {}
 
-    std::size_t choose(const Weights auto& weights, purpose why) {
-        return chooser_->choose(weights, draw_key{position_, why, round_});
+    /// From here on for this sibling, counted from 0.
+    void at_sibling(std::size_t sibling) { key_.sibling = sibling; }
+
+    std::size_t choose(const Weights auto& weights, purpose why) { return chooser_->choose(weights, named(why)); }
+    bool flip(double probability, purpose why) { return chooser_->flip(probability, named(why)); }
+    std::size_t exponential_race(const Weights auto& weights) {
+        return chooser_->exponential_race(weights, key_.position);
     }
-    bool flip(double probability, purpose why) { return chooser_->flip(probability, draw_key{position_, why, round_}); }
-    std::size_t exponential_race(const Weights auto& weights) { return chooser_->exponential_race(weights, position_); }
     /// Where all weight is on one index there is nothing to race.
     std::size_t exponential_race(const distribution& row) {
-        return row.is_point() ? static_cast<std::size_t>(row.mode()) : chooser_->exponential_race(row, position_);
+        return row.is_point() ? static_cast<std::size_t>(row.mode()) : chooser_->exponential_race(row, key_.position);
+    }
+    /// The winner of the first race that is run so: one pass over the position's row, however many siblings are compared to it.
+    std::size_t exponential_race_once(const auto& row) {
+        if (winner_ == not_raced) winner_ = exponential_race(row);
+        return winner_;
     }
 
  private:
+    static constexpr std::size_t not_raced = static_cast<std::size_t>(-1);
+
+    draw_key named(purpose why) const {
+        draw_key key = key_;
+        key.why = why;
+        return key;
+    }
+
     C* chooser_;
-    std::size_t position_;
-    std::size_t round_;
+    draw_key key_;
+    std::size_t winner_ = not_raced;
 };
 
 namespace random {
 
-/// The production chooser: Philox keyed by (seed, position, purpose, round). Stateless, hence independent of batch mates
+/// The production chooser: Philox keyed by (seed, position, node, sibling, purpose, round). Stateless, hence independent of batch mates
 /// and of how many numbers were drawn before.
 class philox_chooser {
  public:

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 #include "augur/random/words_of.hpp"
@@ -12,14 +13,16 @@
 
 namespace augur::testing {
 
-/// "position 3, purpose accept, round 1"; a stage inside others adds "level 2" (random/nested_chooser.hpp).
+/// "position 3, node 0, sibling 0, purpose accept, round 1"; a stage inside others adds "of level 2" to the purpose
+/// (random/nested_chooser.hpp).
 struct described_key {
     draw_key key;
 
     friend std::ostream& operator<<(std::ostream& out, const described_key& d) {
         constexpr std::string_view names[] = {"race", "draft", "accept", "correction"};
         const auto why = static_cast<std::uint32_t>(d.key.why);
-        out << "position " << d.key.position << ", purpose " << names[why % std::size(names)];
+        out << "position " << d.key.position << ", node " << d.key.node << ", sibling " << d.key.sibling;
+        out << ", purpose " << names[why % std::size(names)];
         if (why >= std::size(names)) out << " of level " << why / std::size(names);
         return out << ", round " << d.key.round;
     }
@@ -53,11 +56,13 @@ struct asked_name {
     }
 };
 
-/// Throws augur::error: the second question has the name of the first.
+/// Throws augur::error: the second question has the name of the first, or one that the generator cannot tell from it.
 [[noreturn]] inline void refuse_second_question(const asked_name& first, const asked_name& second) {
+    const std::string other = first.key == second.key ? "" : augur::detail::message(" at ", described_key{first.key});
     augur::detail::fail("the random number of ", described_key{second.key}, " is asked for twice: first by ", first,
-                        ", then by ", second,
-                        "; in production both are one number, so give one of them another purpose or round");
+                        other, ", then by ", second,
+                        "; in production both are one number, so give one of them another purpose or round, or in a "
+                        "tree another node or sibling");
 }
 
 }  // namespace augur::testing

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/chooser.hpp"
@@ -141,7 +141,7 @@ class criterion_law_cases {
         transform::settings chosen;
         if (greedy) chosen.temperature.value = 0;
         const transform::pipeline transform(chosen, rows[0].size());
-        const verdict decided = accept::judge(criterion, proposed, rows, transform, before, chooser, 0);
+        const verdict decided = accept::walk(criterion, proposed, rows, transform, before, chooser, 0);
         return {decided, std::move(proposed)};
     }
 

@@ -1,10 +1,13 @@
 #pragma once
 // How far from the target's what stands was drawn. See docs/tune/metered.md.
 
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "augur/accept/concept.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/cascade/stage.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/measure/divergence.hpp"
@@ -34,23 +37,31 @@ class metered {
     { return criterion_.promised(); }
 
     template <class Claim>
-    requires KnowsWhatItDrewFrom<Criterion, Claim> decision judge(const distribution& target,
-                                                                  const drafted_token<Claim>& drafted, auto& draws)
-    const {
-        const augur::detail::stopwatch watch;
-        distribution storage;
-        const distribution& from = criterion_.drawn_from(target, drafted, storage);
-        ++into_->judged;
-        if (&from != &target) into_->divergence += measure::divergence<D>(target, from);
-        into_->seconds += watch.seconds();
-        return criterion_.judge(target, drafted, draws);
+    requires KnowsWhatItDrewFrom<Criterion, Claim>
+    bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(target)>, distribution>) measure(target, drafted);
+        return criterion_.accepts(target, drafted, draws);
     }
 
-    token draw(const distribution& target, auto& draws) const { return criterion_.draw(target, draws); }
+    decltype(auto) after_rejection(const auto& target, const auto& drafted) const {
+        return accept::left_after(criterion_, target, drafted);
+    }
+
+    token draw(const auto& target, auto& draws) const { return criterion_.draw(target, draws); }
 
     void check(const transform::settings& chosen) const { accept::check(criterion_, chosen); }
 
  private:
+    template <class Claim>
+    void measure(const distribution& target, const drafted_token<Claim>& drafted) const {
+        const augur::detail::stopwatch watch;
+        distribution storage;
+        const distribution& from = criterion_.drawn_from(target, drafted, storage);
+        ++into_->judged;
+        if (&from != &target) into_->divergence += augur::measure::divergence<D>(target, from);
+        into_->seconds += watch.seconds();
+    }
+
     Criterion criterion_;
     meter* into_;
 };

@@ -96,6 +96,18 @@ class distribution {
             total_ += sums_[chunk];
         }
     }
+    /// Takes a token's weight away; empty where no other has one.
+    void exclude(token t) {
+        if (is_point()) {
+            if (t == point_) become_empty(size_);
+            return;
+        }
+        const std::size_t chunk = static_cast<std::size_t>(t) / detail::chunk_size;
+        weights_[static_cast<std::size_t>(t)] = 0;
+        sums_[chunk] = detail::chunk_sums<std::vector<float>>{weights_, size_}[chunk];
+        total_ = 0;
+        for (const double sum : sums_) total_ += sum;
+    }
     /// Storage for so many numbers, until the distribution becomes something; it is empty so far.
     std::span<float> lend(std::size_t size) {
         reset(size);

@@ -3,12 +3,15 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/types/distribution.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur {
 
@@ -33,57 +36,95 @@ struct drafted_token<point_mass> {
     double probability(token t) const { return t == id ? 1.0 : 0.0; }
 };
 
-/// A chain of drafted tokens. With point_mass it stores no rows; else what [] returns points into the proposal, until the
-/// next push or clear.
+namespace detail {
+
+/// The tokens of a proposal and the parents of its nodes, which are stored from the first on that does not follow the node
+/// before it: a chain has none.
+class drafted_nodes {
+ public:
+    std::size_t size() const { return tokens_.size(); }
+    bool empty() const { return tokens_.empty(); }
+    std::span<const token> tokens() const { return tokens_; }
+    /// Of every node; empty where they are a chain.
+    std::span<const std::int32_t> parents() const { return parents_; }
+    bool is_chain() const { return parents_.empty(); }
+    std::int32_t parent(std::size_t node) const { return parents::of(parents_, node); }
+    /// parents::aside: what draws for the children of `parent` are named by, beside the position.
+    std::size_t aside(std::int32_t parent) const { return parents::aside(parents_, parent); }
+    /// Storage is kept.
+    void clear() {
+        tokens_.clear();
+        parents_.clear();
+    }
+
+ protected:
+    std::int32_t last() const { return static_cast<std::int32_t>(size()) - 1; }
+
+    void add(token t, std::int32_t parent) {
+        if (!is_chain() || parent != last()) branch(parent);
+        tokens_.push_back(t);
+    }
+
+ private:
+    void branch(std::int32_t parent) {
+        parents::check(size(), parent);
+        if (is_chain()) {
+            parents_.resize(size());
+            std::iota(parents_.begin(), parents_.end(), after_prefix);
+        }
+        parents_.push_back(parent);
+    }
+
+    std::vector<token> tokens_;
+    std::vector<std::int32_t> parents_;
+};
+
+}  // namespace detail
+
+/// Drafted tokens: a chain, or a tree whose nodes are added parents first, siblings in the order in which they are to be judged.
+/// With point_mass it stores no rows; else what [] returns points into the proposal, until the next push or clear.
+/// The row of a sibling is the one that it was drawn from given the siblings before it: the same again where it was drawn with
+/// replacement, without them and scaled where not. A parent that is not yet there is refused, and nothing is added then.
 template <class Claim>
-class proposal {
+class proposal : public detail::drafted_nodes {
  public:
     using claim_type = Claim;
 
-    void push(token t, Claim drawn_from) {
+    /// After the node before, or beneath `parent` (after_prefix: after the prefix).
+    void push(token t, Claim drawn_from) { push(t, std::move(drawn_from), last()); }
+    void push(token t, Claim drawn_from, std::int32_t parent) {
         next_row() = std::move(drawn_from);
-        complete(t);
+        complete(t, parent);
     }
     /// The row of the token that comes next, to be overwritten, in the storage of one that was cleared; then complete(token).
     Claim& next_row() {
-        if (rows_.size() == tokens_.size()) rows_.emplace_back();
-        return rows_[tokens_.size()];
+        if (rows_.size() == size()) rows_.emplace_back();
+        return rows_[size()];
     }
-    void complete(token drawn) {
+    void complete(token drawn) { complete(drawn, last()); }
+    void complete(token drawn, std::int32_t parent) {
         next_row();
-        tokens_.push_back(drawn);
+        add(drawn, parent);
     }
-    /// Storage is kept.
-    void clear() { tokens_.clear(); }
 
-    std::size_t size() const { return tokens_.size(); }
-    bool empty() const { return tokens_.empty(); }
-    std::span<const token> tokens() const { return tokens_; }
-    drafted_token<Claim> operator[](std::size_t i) const { return {tokens_[i], &rows_[i]}; }
+    drafted_token<Claim> operator[](std::size_t i) const { return {tokens()[i], &rows_[i]}; }
 
  private:
-    std::vector<token> tokens_;
-    std::vector<Claim> rows_;  // at least as many
+    std::vector<Claim> rows_;  // at least as many as tokens
 };
 
 template <>
-class proposal<point_mass> {
+class proposal<point_mass> : public detail::drafted_nodes {
  public:
     using claim_type = point_mass;
 
-    void push(token t) { tokens_.push_back(t); }
-    void clear() { tokens_.clear(); }
+    void push(token t) { push(t, last()); }
+    void push(token t, std::int32_t parent) { add(t, parent); }
 
-    std::size_t size() const { return tokens_.size(); }
-    bool empty() const { return tokens_.empty(); }
-    std::span<const token> tokens() const { return tokens_; }
-    drafted_token<point_mass> operator[](std::size_t i) const { return {tokens_[i]}; }
-
- private:
-    std::vector<token> tokens_;
+    drafted_token<point_mass> operator[](std::size_t i) const { return {tokens()[i]}; }
 };
 
-/// P models a proposal of a chain.
+/// P models drafted tokens with one claim about all: a chain, unless it has `parents()` that say otherwise.
 template <class P>
 concept ChainProposal = requires(const P& proposed, std::size_t i) {
     typename P::claim_type;
@@ -92,8 +133,34 @@ concept ChainProposal = requires(const P& proposed, std::size_t i) {
     { proposed[i] } -> std::same_as<drafted_token<typename P::claim_type>>;
 };
 
-/// A chain that makes this very claim about its tokens.
+/// A proposal that makes this very claim about its tokens.
 template <class P, class Claim>
 concept ChainProposalOf = ChainProposal<P> && std::same_as<typename P::claim_type, Claim>;
+
+/// A proposal whose type admits trees: `parents()` of its nodes, empty for a chain.
+template <class P>
+concept Branches = ChainProposal<P> && requires(const P& proposed) {
+    { proposed.parents() } -> std::convertible_to<std::span<const std::int32_t>>;
+};
+
+/// The parents of a proposal's nodes; none where they are a chain.
+template <ChainProposal P>
+std::span<const std::int32_t> parents_of(const P& proposed) {
+    if constexpr (Branches<P>) {
+        return proposed.parents();
+    } else {
+        return {};
+    }
+}
+
+/// Throws where the nodes of a proposal are not a chain, for those who judge nothing else.
+void require_chain(const ChainProposal auto& proposed) {
+    const auto all = parents_of(proposed);
+    for (std::size_t node = 0; node < all.size(); ++node) {
+        if (all[node] == static_cast<std::int32_t>(node) - 1) continue;
+        detail::fail("a chain of drafted tokens is wanted here, but of ", proposed.size(), " the parent of node ", node,
+                     " is ", all[node]);
+    }
+}
 
 }  // namespace augur

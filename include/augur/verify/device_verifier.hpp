@@ -41,7 +41,7 @@ using device_verifier_t = typename device_verifier_for<Scheme, C>::type;
 template <class Scheme, class C>
 inline constexpr bool has_device_verifier = !std::same_as<device_verifier_t<Scheme, C>, no_device_verifier>;
 
-/// verify::chain and accept::judge at once. Afterwards the sequence holds the drafted tokens too, until the commit rewinds it.
+/// verify::chain and accept::walk at once. Afterwards the sequence holds the drafted tokens too, until the commit rewinds it.
 template <Model M, DeviceVerifier<M> R>
 verdict verify_on_device(R& device_verifier, model::cached_sequence<M>& target, prefix& before,
                          const ChainProposal auto& proposed, std::size_t round) {

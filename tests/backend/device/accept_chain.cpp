@@ -11,9 +11,9 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
-#include "augur/accept/judge.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
@@ -44,11 +44,21 @@ struct residual_race {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
-                                            auto& draws) const {
-        const accept::residual_weights left(target, drafted, 0.5);
-        if (!(left.total() > 0)) return augur::decision::accept();
-        return augur::decision::replace_with(static_cast<token>(draws.exponential_race(left)));
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+                                   auto& /*draws*/) const {
+        return target.probability(drafted.id) >= 0.5;
+    }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim>
+    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const augur::drafted_token<Claim>& drafted) const {
+        return accept::residual(target, drafted);
+    }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Claim, class Row>
+    AUGUR_HOST_DEVICE token draw(const accept::residual_weights<Claim, Row>& left, auto& draws) const {
+        return static_cast<token>(draws.exponential_race(left));
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
@@ -147,8 +157,8 @@ BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
         judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
         const augur::scores scores(made.target.data(), made.drawn.size() + 1, 300);
         const augur::random::philox_chooser chooser(5);
-        const augur::verdict expected = accept::judge(accept::rejection_sampling{}, made.drawn, scores, transform,
-                                                      made.before, chooser, made.number);
+        const augur::verdict expected = accept::walk(accept::rejection_sampling{}, made.drawn, scores, transform,
+                                                     made.before, chooser, made.number);
         BOOST_TEST(judge.result().accepted == expected.accepted);
         BOOST_TEST(judge.result().next == expected.next);
     }
@@ -193,7 +203,7 @@ BOOST_AUTO_TEST_CASE(what_a_kernel_cannot_do_is_refused) {
     BOOST_TEST(refusal({.mask = [](std::span<float>, const prefix&) {}}) ==
                "settings.mask edits logits on the host, but these rows lie in device memory; use "
                "device::pipeline "
-               "with accept::judge");
+               "with accept::walk");
     BOOST_TEST(
         refusal({.bias = {{{1, 2.0f}}}, .penalties = {.presence = 0.5f}, .top_k = {4}, .top_p = {0.9f}}).empty());
     BOOST_TEST(refusal({.bias = {{{5, 2.0f}}}}) == "logit bias names token 5, but the vocabulary has 5");

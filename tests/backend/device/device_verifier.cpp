@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "augur/accept/coupled.hpp"
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/testing/models.hpp"
 #include "backend/device/rows_on_device.hpp"
@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
             const augur::scores rows = device_verifier.rows(sequence);
             BOOST_TEST(rows.size() == drafted + 1);
             augur::random::philox_chooser same = by;
-            const auto expected = accept::judge(accept::coupled{}, proposed, rows,
-                                                augur::transform::pipeline(chosen, 300), before, same, round++);
+            const auto expected = accept::walk(accept::coupled{}, proposed, rows,
+                                               augur::transform::pipeline(chosen, 300), before, same, round++);
             BOOST_TEST(got.drafted == drafted);
             BOOST_TEST(got.accepted == expected.accepted);
             BOOST_TEST(got.next == expected.next);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/random/chooser.hpp"
@@ -36,10 +36,9 @@ struct likely_enough {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
-    AUGUR_HOST_DEVICE augur::decision judge(const auto& target, const augur::drafted_token<Claim>& drafted,
-                                            auto& draws) const {
-        if (target.probability(drafted.id) >= least || target.mode() == drafted.id) return augur::decision::accept();
-        return augur::decision::replace_with(draw(target, draws));
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+                                   auto& /*draws*/) const {
+        return target.probability(drafted.id) >= least || target.mode() == drafted.id;
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

@@ -1,10 +1,11 @@
 #pragma once
-// accept::judge as a kernel: one block walks a chain with a criterion of the host's own source.
+// accept::walk as a kernel: one block walks a chain with a criterion of the host's own source.
 
 #include <cstddef>
 #include <cstdint>
 
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/walk.hpp"
 #include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/system.hpp"
@@ -179,10 +180,20 @@ class chain_draws : random::philox_chooser {
         return block_.template fold<random::arrival>(first_between, join_arrivals{}).index;
     }
 
+    /// The winner of the first race that is run so.
+    template <class W>
+    AUGUR_KERNEL std::size_t exponential_race_once(const W& weights) {
+        if (winner_ == not_raced) winner_ = exponential_race(weights);
+        return winner_;
+    }
+
  private:
+    static constexpr std::size_t not_raced = static_cast<std::size_t>(-1);
+
     const walking_block<Team>& block_;
     std::size_t position_;
     std::size_t round_;
+    std::size_t winner_ = not_raced;
 };
 
 /// Found by measure::divergence: the same terms, added up by the block. O(vocabulary).
@@ -200,7 +211,7 @@ struct alignas(16) chain_verdict {
     std::uint32_t valid = 0;  ///< 0 where the row after the accepted tokens could not be drawn from
 };
 
-/// Kernel: accept::judge_each, by one block, after scan_rows and, above temperature 0, weigh_rows.
+/// Kernel: accept::walk along a chain, by one block, after scan_rows and, above temperature 0, weigh_rows.
 template <class Criterion, class Chain>
 struct accept_chain {
     static constexpr unsigned threads = 256;
@@ -257,15 +268,11 @@ struct accept_chain {
                                            ? chain_row<Team>(block, weights, sums + at * chunks, block.totals()[at])
                                            : chain_row<Team>(block, static_cast<token>(seen.first));
         chain_draws<Team> draws(block, seed, position + at, round);
-        decision ruled;
-        if (at == proposed.size) {
-            ruled = decision::replace_with(criterion.draw(target, draws));
-        } else {
-            const auto drafted = proposed.at(at, of.vocabulary_size);
-            ruled = criterion.judge(target, drafted, draws);
-        }
-        if (ruled.accepted) return true;
-        walked.next = ruled.replacement;
+        const token drawn = at == proposed.size
+                                ? criterion.draw(target, draws)
+                                : accept::accept_or_draw(criterion, target, proposed.at(at, of.vocabulary_size), draws);
+        if (drawn == no_token) return true;
+        walked.next = drawn;
         walked.valid = 1;
         return false;
     }
@@ -284,7 +291,14 @@ class residual_weights<backend::device::claimed_row, backend::device::chain_row<
     AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::claimed_row>& drafted,
                                   double scale = 1)
         : target_(target), drafted_(drafted), left_{scale / target.total(), 1 / drafted.row.total} {
-        total_ = target.block().add_up(*this, target.block().sums_of_residual());
+        add_up();
+    }
+    AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::claimed_row>& drafted,
+                                  or_target)
+        : residual_weights(target, drafted) {
+        if (total_ > 0) return;
+        left_ = {1, 0};
+        add_up();
     }
 
     AUGUR_KERNEL std::size_t size() const { return target_.size(); }
@@ -293,6 +307,8 @@ class residual_weights<backend::device::claimed_row, backend::device::chain_row<
     AUGUR_KERNEL const double* sums() const { return target_.block().sums_of_residual(); }
 
  private:
+    AUGUR_KERNEL void add_up() { total_ = target_.block().add_up(*this, target_.block().sums_of_residual()); }
+
     const row& target_;
     drafted_token<backend::device::claimed_row> drafted_;
     subtraction left_;

@@ -50,7 +50,7 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
                           !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
 
-/// accept::judge with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
+/// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
 /// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
 /// penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the

@@ -1,4 +1,4 @@
-#include "augur/accept/judge.hpp"
+#include "augur/accept/walk.hpp"
 
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
@@ -13,7 +13,7 @@
 
 using namespace augur;
 
-BOOST_AUTO_TEST_SUITE(accept_judge)
+BOOST_AUTO_TEST_SUITE(accept_walk)
 
 /// Rows that each want one token.
 struct wanted_rows {
@@ -39,7 +39,7 @@ struct fixture {
     random::philox_chooser chooser{0};
 
     verdict judged(const std::vector<token>& guess, const scores& rows) {
-        return accept::judge(accept::exact{}, drafted(guess), rows, greedy, before, chooser, 0);
+        return accept::walk(accept::exact{}, drafted(guess), rows, greedy, before, chooser, 0);
     }
 };
 
@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(rows_are_left_as_they_were, fixture) {
     greedy = transform::pipeline(settings, 5);
     const wanted_rows target(5, {3, 4, 0});
     const std::vector<float> copy = target.logits;
-    accept::judge(accept::coupled{}, drafted({3, 4}), target.rows, greedy, before, chooser, 0);
+    accept::walk(accept::coupled{}, drafted({3, 4}), target.rows, greedy, before, chooser, 0);
     BOOST_TEST(target.logits == copy, boost::test_tools::per_element());
 }
 

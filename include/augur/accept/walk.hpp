@@ -1,0 +1,183 @@
+#pragma once
+// Walks a chain or a tree of drafted tokens with a criterion: along accepted tokens, then the token that follows.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "augur/accept/concept.hpp"
+#include "augur/detail/host_device.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/topology.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::accept {
+
+/// What a rejection leaves of the target, where the criterion says so; else the target.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <class Criterion, class Target, class Drafted>
+AUGUR_HOST_DEVICE decltype(auto) left_after(const Criterion& criterion, const Target& target, const Drafted& drafted) {
+    if constexpr (requires { criterion.after_rejection(target, drafted); }) {
+        return criterion.after_rejection(target, drafted);
+    } else {
+        return target;
+    }
+}
+
+/// Judges one drafted token, the last or only one of its position: no_token where it is accepted, else the token that is drawn
+/// in its place. On the host and in kernels.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <class Criterion, class Target, class Drafted, class Draws>
+AUGUR_HOST_DEVICE token accept_or_draw(const Criterion& criterion, const Target& target, const Drafted& drafted,
+                                       Draws& draws) {
+    if (criterion.accepts(target, drafted, draws)) return no_token;
+    return criterion.draw(left_after(criterion, target, drafted), draws);
+}
+
+/// What became of the siblings of one position: one of them is accepted, and `drawn` is no_token; or none is.
+struct settlement {
+    std::size_t accepted;
+    token drawn;
+};
+
+/// Judges the siblings of one position in order, from `node` on, number `sibling` among them: each against what those before it
+/// have left of the target.
+template <class Criterion, class Target, ChainProposal Proposal, class Draws>
+settlement settle(const Criterion& criterion, const Target& target, const Proposal& proposed, std::size_t node,
+                  Draws& draws, std::size_t sibling = 0) {
+    const auto drafted = proposed[node];
+    if constexpr (!Branches<Proposal>) {
+        return {node, accept_or_draw(criterion, target, drafted, draws)};
+    } else {
+        const auto parents = proposed.parents();
+        const std::size_t next = parents::next_child(parents, proposed.size(), parents::of(parents, node), node + 1);
+        if (sibling > 0) draws.at_sibling(sibling);
+        if (next == proposed.size()) return {node, accept_or_draw(criterion, target, drafted, draws)};
+        if (criterion.accepts(target, drafted, draws)) return {node, no_token};
+        return settle(criterion, left_after(criterion, target, drafted), proposed, next, draws, sibling + 1);
+    }
+}
+
+/// Makes distributions of a model's rows, on the host (transform::pipeline with augur::scores) or on a device.
+template <class T, class Rows>
+concept TransformsRows = requires(const T& transform, const Rows& rows, const prefix& before,
+                                  typename T::distribution_type& out) {
+    transform.apply(rows[std::size_t{}], before, out);
+    { out.empty() } -> std::convertible_to<bool>;
+};
+
+/// The target's distributions of one walk; their storage is kept from round to round.
+template <class Transform>
+using target_rows = std::vector<typename Transform::distribution_type>;
+
+/// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row and the
+/// target's distribution that it follows. This one sees nothing.
+struct nobody {
+    bool wants(std::size_t /*row*/) const { return true; }
+    void took(std::size_t /*row*/, const auto& /*target*/, token /*taken*/) const {}
+};
+
+/// Position by position.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+               prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+               Watcher&& watcher) {
+    speculative_suffix speculative(before);
+    const auto parents = parents_of(proposed);
+    if (targets.empty()) targets.emplace_back();
+    auto& target = targets.front();
+    for (std::size_t row = 0; watcher.wants(row);) {
+        transform.apply(rows[row], before, target);
+        if (target.empty()) return;
+        position_draws draws(chooser, before.size(), round, row - out.accepted);  // parents::aside of the row's node
+        const std::size_t child =
+            parents::next_child(parents, proposed.size(), static_cast<std::int32_t>(row) - 1, row);
+        out.at_leaf = child == proposed.size() && !parents.empty();
+        const settlement settled = child == proposed.size() ? settlement{child, criterion.draw(target, draws)}
+                                                            : settle(criterion, target, proposed, child, draws);
+        if (settled.drawn != no_token) {
+            out.next = settled.drawn;
+            watcher.took(row, target, out.next);
+            return;
+        }
+        const token taken = proposed.tokens()[settled.accepted];
+        watcher.took(row, target, taken);
+        ++out.accepted;
+        if (!parents.empty()) out.path.push_back(settled.accepted);
+        speculative.push(taken);
+        row = settled.accepted + 1;
+    }
+}
+
+/// A chain at once, for criteria that weigh it so: every row is transformed first. Refuses a tree.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+void walk_whole(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+                prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+                Watcher&& watcher) {
+    using distribution = typename Transform::distribution_type;
+    require_chain(proposed);
+    const std::size_t first = before.size();
+    speculative_suffix speculative(before);
+    if (targets.size() <= proposed.size()) targets.resize(proposed.size() + 1);
+    std::size_t possible = 0;
+    while (possible <= proposed.size()) {
+        transform.apply(rows[possible], before, targets[possible]);
+        if (targets[possible].empty()) break;
+        if (possible < proposed.size()) speculative.push(proposed.tokens()[possible]);
+        ++possible;
+    }
+    const auto draws = [&](std::size_t i) { return position_draws(chooser, first + i, round); };
+    out = criterion.judge_block(std::span<const distribution>(targets).first(possible), proposed, draws);
+    if constexpr (std::same_as<std::remove_cvref_t<Watcher>, nobody>) return;
+    for (std::size_t i = 0; i <= out.accepted; ++i) {
+        const bool wanted = watcher.wants(i);
+        if (!wanted) out.next = no_token;
+        if (!wanted || (i == out.accepted && out.invalid_row())) {
+            out.accepted = i;
+            return;
+        }
+        watcher.took(i, targets[i], i < out.accepted ? proposed.tokens()[i] : out.next);
+    }
+}
+
+/// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path to it; there
+/// are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those accepted in this walk
+/// included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its own, but where a whole-chain
+/// criterion meets a tree: a row from which nothing can be drawn ends the walk.
+/// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of all rows
+/// for criteria of whole chains. Allocates nothing for a chain.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C,
+          class Watcher = nobody>
+requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
+void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+          prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+          Watcher&& watcher = {}) {
+    out.drafted = proposed.size();
+    out.accepted = 0;
+    out.next = no_token;
+    out.path.clear();
+    out.at_leaf = false;
+    if constexpr (ReturnsVerdict<Criterion, typename Proposal::claim_type>) {
+        walk_whole(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
+    } else {
+        walk_each(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
+    }
+}
+
+/// The same with storage of its own.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
+requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
+walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform, prefix& before,
+     C& chooser, std::size_t round) {
+    target_rows<Transform> targets;
+    verdict out;
+    walk(criterion, proposed, rows, transform, before, chooser, round, targets, out);
+    return out;
+}
+
+}  // namespace augur::accept

@@ -1,0 +1,111 @@
+#pragma once
+// The shape of a draft: which node follows which. A chain is the shape that needs no array.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/types/error.hpp"
+
+namespace augur {
+
+/// The parent of a node that follows the prefix itself.
+inline constexpr std::int32_t after_prefix = -1;
+
+/// Functions over the parents of nodes; an empty span says that they are a chain. Every parent comes before its child.
+namespace parents {
+
+/// Of node `node`, whose parent this is.
+inline void check(std::size_t node, std::int32_t parent) {
+    if (parent >= after_prefix && (parent < 0 || static_cast<std::size_t>(parent) < node)) return;
+    detail::fail("the parent of node ", node, " is ", parent, ", but it has to be an earlier node, or ", after_prefix,
+                 " after the prefix");
+}
+
+inline std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
+    return all.empty() ? static_cast<std::int32_t>(node) - 1 : all[node];
+}
+
+/// Nodes on the path to this one and with it: 1 where it follows the prefix, 0 for after_prefix. O(depth), or O(1) in a chain.
+inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
+    if (all.empty()) return static_cast<std::size_t>(node + 1);
+    std::size_t depth = 0;
+    for (; node != after_prefix; node = all[static_cast<std::size_t>(node)]) ++depth;
+    return depth;
+}
+
+/// Of the nodes up to `parent`, how many are not on the path to it: 0 in a chain, and different for two parents of one depth.
+/// With the position it names the place where the children of `parent` are drawn.
+inline std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
+    return static_cast<std::size_t>(parent + 1) - depth_of(all, parent);
+}
+
+/// The first node from `from` on that has this parent, of so many nodes; `nodes` where there is none.
+inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes, std::int32_t parent,
+                              std::size_t from) {
+    if (all.empty()) return static_cast<std::size_t>(parent + 1) >= from ? static_cast<std::size_t>(parent + 1) : nodes;
+    while (from < nodes && all[from] != parent) ++from;
+    return from;
+}
+
+inline bool are_chain(std::span<const std::int32_t> all) {
+    for (std::size_t node = 0; node < all.size(); ++node) {
+        if (all[node] != static_cast<std::int32_t>(node) - 1) return false;
+    }
+    return true;
+}
+
+}  // namespace parents
+
+/// A tree of nodes, or several, after a prefix: the parent of each node. Refuses a parent that is not before its child.
+class topology {
+ public:
+    topology() = default;
+    explicit topology(std::vector<std::int32_t> parents) : parents_(std::move(parents)) {
+        for (std::size_t node = 0; node < size(); ++node) {
+            parents::check(node, parents_[node]);
+            depth_ = std::max(depth_, depth(node));
+        }
+    }
+    topology(std::initializer_list<std::int32_t> parents) : topology(std::vector<std::int32_t>(parents)) {}
+
+    /// `nodes` of them, one after the other.
+    static topology chain(std::size_t nodes) {
+        std::vector<std::int32_t> parents(nodes);
+        std::iota(parents.begin(), parents.end(), after_prefix);
+        return topology(std::move(parents));
+    }
+
+    std::size_t size() const { return parents_.size(); }
+    std::span<const std::int32_t> parents() const { return parents_; }
+    bool is_chain() const { return parents::are_chain(parents_); }
+    /// Nodes on the path to this one and with it.
+    std::size_t depth(std::size_t node) const { return parents::depth_of(parents_, static_cast<std::int32_t>(node)); }
+    /// Nodes on the longest path.
+    std::size_t depth() const { return depth_; }
+
+    /// The nodes of this depth at most, numbered anew.
+    topology within(std::size_t depth) const {
+        std::vector<std::int32_t> numbers(size(), after_prefix), kept;
+        for (std::size_t node = 0; node < size(); ++node) {
+            if (this->depth(node) > depth) continue;
+            numbers[node] = static_cast<std::int32_t>(kept.size());
+            const std::int32_t parent = parents_[node];
+            kept.push_back(parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
+        }
+        return topology(std::move(kept));
+    }
+
+    friend bool operator==(const topology&, const topology&) = default;
+
+ private:
+    std::vector<std::int32_t> parents_;
+    std::size_t depth_ = 0;
+};
+
+}  // namespace augur

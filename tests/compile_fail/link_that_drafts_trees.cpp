@@ -1,0 +1,14 @@
+// Inside a cascade a token goes up with the row that it was drawn from, which a link knows for chains.
+// expected-error {{inside a cascade a link judges chains, but this drafter branches}}
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/cascade/stage.hpp"
+#include "augur/draft/no_draft.hpp"
+#include "augur/testing/models.hpp"
+
+struct two_guesses : augur::draft::no_draft {
+    static constexpr bool branches = true;
+};
+
+using augur::testing::function_model;
+template class augur::cascade::stage<two_guesses, function_model, augur::policy::fixed_length,
+                                     augur::accept::rejection_sampling>;
