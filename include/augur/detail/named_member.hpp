@@ -51,6 +51,15 @@ struct name_watch {
 struct name_certain {
     int certain;
 };
+struct name_run {
+    int run;
+};
+struct name_passes {
+    int passes;
+};
+struct name_keep {
+    int keep;
+};
 
 template <class T>
 concept NamesPrepare = CanBeDerivedFrom<T> && !requires {
@@ -128,6 +137,27 @@ concept NamesCertain = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::certain;
+};
+template <class T>
+concept NamesRun = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_run>::run;
+}
+&&!requires {
+    typename just<T>::run;
+};
+template <class T>
+concept NamesPasses = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_passes>::passes;
+}
+&&!requires {
+    typename just<T>::passes;
+};
+template <class T>
+concept NamesKeep = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_keep>::keep;
+}
+&&!requires {
+    typename just<T>::keep;
 };
 
 /// A flag can be read when it is compiled.
