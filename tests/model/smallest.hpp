@@ -3,6 +3,7 @@
 // tokens: the token that follows n tokens is n modulo the vocabulary.
 
 #include <algorithm>
+#include <augur/model/check_passes.hpp>
 #include <augur/model/concepts.hpp>
 #include <augur/types/error.hpp>
 #include <utility>
@@ -12,9 +13,9 @@ namespace smallest {
 
 struct sequence {
     std::vector<augur::token> tokens;
-    std::vector<float> rows;          // of the last extend
+    std::vector<float> rows;          // of the last extend or run
     std::vector<augur::token> nodes;  // of the last tree
-    std::vector<float> waiting;       // rows of tokens that the deep layers have not seen
+    std::vector<float> waiting;       // rows of tokens that the second layer has not seen
 };
 
 struct model {
@@ -40,19 +41,40 @@ struct model {
 
  protected:
     static augur::scores rows_of(const sequence_type& s) { return {s.rows.data(), s.rows.size() / 8, 8}; }
+    static augur::scores last_of(const augur::scores& rows, std::size_t count) {
+        return {rows[rows.size() - count].data(), count, 8};
+    }
+    static void forget(sequence_type& s, std::size_t rows) {
+        s.rows.erase(s.rows.begin(), s.rows.begin() + static_cast<std::ptrdiff_t>(rows * 8));
+    }
 };
 
+using passes_asked = std::span<const augur::pass<sequence>>;
+
+/// Throws unless all of a run can be done, before any of it is.
+inline void check(passes_asked asked, std::size_t context, std::size_t layers = 0) {
+    augur::model::check_passes(asked, layers);
+    for (const auto& each : asked) {
+        augur::model::check_waiting(each, each.sequence->waiting.size() / 8, 1);
+        if (each.sequence->tokens.size() + each.tokens.size() > context) throw augur::error("the context is full");
+    }
+}
+
 struct tree_model : model {
-    augur::scores extend_tree(sequence_type& s, std::span<const augur::token> tokens,
-                              std::span<const std::int32_t> parents) const {
-        std::vector<std::size_t> depths(tokens.size());
-        s.rows.assign(tokens.size() * 8, 0.0f);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            depths[i] = parents[i] < 0 ? 1 : depths[static_cast<std::size_t>(parents[i])] + 1;
-            s.rows[i * 8 + (s.tokens.size() + depths[i]) % 8] = 1;
+    static constexpr augur::pass_features passes = augur::pass_features::trees;
+
+    augur::scores run(passes_asked asked) const {
+        check(asked, context_length());
+        const auto& one = asked[0];
+        if (one.parents.empty()) return last_of(extend(*one.sequence, one.tokens), one.wanted());
+        std::vector<std::size_t> depths;
+        one.sequence->rows.assign(one.tokens.size() * 8, 0.0f);
+        for (std::size_t i = 0; i < one.tokens.size(); ++i) {
+            depths.push_back(one.parents[i] < 0 ? 1 : depths[static_cast<std::size_t>(one.parents[i])] + 1);
+            one.sequence->rows[i * 8 + (one.sequence->tokens.size() + depths[i]) % 8] = 1;
         }
-        s.nodes.assign(tokens.begin(), tokens.end());
-        return rows_of(s);
+        one.sequence->nodes.assign(one.tokens.begin(), one.tokens.end());
+        return last_of(rows_of(*one.sequence), one.wanted());
     }
     void keep(sequence_type& s, std::span<const std::size_t> path) const {
         for (std::size_t node : path) s.tokens.push_back(s.nodes[node]);
@@ -64,36 +86,58 @@ struct hidden_state_model : model {
     augur::scores hidden(const sequence_type& s) const { return rows_of(s); }
 };
 
+/// Its states are its rows, so it makes a row of each.
 struct prefilling_model : hidden_state_model {
-    augur::scores extend_states(sequence_type& s, std::span<const augur::token> tokens) const {
-        return extend(s, tokens);
+    static constexpr augur::pass_features passes = augur::pass_features::states;
+
+    augur::scores run(passes_asked asked) const {
+        check(asked, context_length());
+        const auto& one = asked[0];
+        extend(*one.sequence, one.tokens);
+        if (!one.states) forget(*one.sequence, one.tokens.size() - one.wanted());
+        return last_of(rows_of(*one.sequence), one.wanted());
     }
 };
 
-/// Its shallow layers do all; the rows wait until the deep ones are asked for.
+/// Its first layer does all; the rows wait until the second is asked for.
 struct split_model : hidden_state_model {
+    static constexpr augur::pass_features passes = augur::pass_features::layers | augur::pass_features::states;
+
     std::size_t layer_count() const { return 2; }
-    augur::scores extend_shallow(sequence_type& s, std::span<const augur::token> tokens, std::size_t) const {
-        const augur::scores rows = extend(s, tokens);
-        s.waiting.insert(s.waiting.end(), s.rows.begin(), s.rows.end());
-        return rows;
-    }
-    augur::scores extend_deep(sequence_type& s, std::size_t) const {
-        s.rows = std::exchange(s.waiting, {});
-        return rows_of(s);
+    std::size_t waiting(const sequence_type& s) const { return s.waiting.size() / 8; }
+    augur::scores run(passes_asked asked) const {
+        check(asked, context_length(), layer_count());
+        const auto& one = asked[0];
+        const std::size_t computed = one.from_layer > 0 ? waiting(*one.sequence) : one.tokens.size();
+        const std::size_t wanted = one.wanted(computed);
+        if (one.from_layer > 0) {
+            one.sequence->rows = std::exchange(one.sequence->waiting, {});
+        } else {
+            extend(*one.sequence, one.tokens);
+        }
+        if (one.to_layer != augur::all) {
+            auto& waits = one.sequence->waiting;
+            waits.insert(waits.end(), one.sequence->rows.begin(), one.sequence->rows.end());
+        } else if (!one.states) {
+            forget(*one.sequence, computed - wanted);
+        }
+        return last_of(rows_of(*one.sequence), wanted);
     }
     void truncate(sequence_type& s, std::size_t length) const {
-        const std::size_t finished = s.tokens.size() - s.waiting.size() / 8;
+        const std::size_t finished = s.tokens.size() - waiting(s);
         model::truncate(s, length);
         s.waiting.resize(std::min(s.waiting.size(), (length - std::min(length, finished)) * 8));
     }
 };
 
 struct batch_model : model {
-    std::vector<std::vector<float>> extend_batch(std::span<const augur::batch_item<sequence_type>> items) const {
+    static constexpr augur::pass_features passes = augur::pass_features::batches;
+
+    std::vector<std::vector<float>> run(passes_asked asked) const {
+        check(asked, context_length());
         std::vector<std::vector<float>> all;
-        for (const auto& item : items) {
-            const augur::scores rows = extend(*item.sequence, item.tokens);
+        for (const auto& each : asked) {
+            const auto rows = last_of(extend(*each.sequence, each.tokens), each.wanted());
             for (std::size_t i = 0; i < rows.size(); ++i) all.emplace_back(rows[i].begin(), rows[i].end());
         }
         return all;

@@ -63,6 +63,15 @@ struct name_after_rejection {
 struct name_judge {
     int judge;
 };
+struct name_run {
+    int run;
+};
+struct name_passes {
+    int passes;
+};
+struct name_keep {
+    int keep;
+};
 
 template <class T>
 concept NamesPrepare = CanBeDerivedFrom<T> && !requires {
@@ -168,6 +177,27 @@ concept NamesJudge = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::judge;
+};
+template <class T>
+concept NamesRun = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_run>::run;
+}
+&&!requires {
+    typename just<T>::run;
+};
+template <class T>
+concept NamesPasses = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_passes>::passes;
+}
+&&!requires {
+    typename just<T>::passes;
+};
+template <class T>
+concept NamesKeep = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_keep>::keep;
+}
+&&!requires {
+    typename just<T>::keep;
 };
 
 /// A flag can be read when it is compiled.

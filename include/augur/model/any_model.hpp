@@ -3,14 +3,18 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "augur/detail/value_or_reference.hpp"
+#include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
+#include "augur/model/run.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -21,24 +25,34 @@
 
 namespace augur::model {
 
-/// What any_model can hold: a model that shows its hidden states, with rows in memory that the host reads.
+/// What every engine that an erased_model may hold must have: then the erased model has it, too.
+enum class engine_traits : unsigned { none = 0, bitwise_rows = 1, hidden_states = 2, both = 3 };
+
+constexpr bool includes(engine_traits traits, engine_traits some) {
+    return (static_cast<unsigned>(some) & ~static_cast<unsigned>(traits)) == 0;
+}
+
+/// Shows hidden states in memory that the host reads, row after row.
 template <class M>
-concept Erasable = ScoresLastRows<M> && PrefillsStates<M> && std::movable<M> &&
-    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
-    { model.extend(sequence, tokens, std::size_t{}) } -> std::convertible_to<scores>;
-    { model.extend_states(sequence, tokens) } -> std::convertible_to<scores>;
+concept ShowsStatesOnHost = HiddenStateModel<M> && requires(const M& model, const sequence_t<M>& sequence) {
     { model.hidden(sequence) } -> std::convertible_to<scores>;
 };
 
-/// A model behind virtual functions, so that schemes are compiled once for several engines. Refinements
-/// beyond hidden states are lost, and with them whether rows are bitwise: `M` must promise that. An engine's device verifiers for
-/// these criteria are kept, so that its rows need not come to the host.
-/// Models: ScoresLastRows, PrefillsStates; VerifiesOnDevice for the criteria. Cost: a virtual call per pass, an allocation per
-/// sequence and per device verifier.
-template <class... Criteria>
-class basic_any_model {
+/// What an erased_model can hold.
+template <class M, engine_traits T>
+concept Erasable = Model<M> && std::movable<M> &&(!includes(T, engine_traits::hidden_states) || ShowsStatesOnHost<M>);
+
+/// A model behind virtual functions, so that schemes are compiled once for several engines. It promises of its rows what T
+/// says, and shows hidden states if T says so: engines must have both. An engine's device verifiers for these
+/// criteria are kept, so that its rows need not come to the host. Passes go through together; trees, states and batches that the
+/// engine does not run by itself are made of what it has (model::run). What an engine does with a part of its layers is lost.
+/// Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states; VerifiesOnDevice for the criteria. Cost: a
+/// virtual call per run, an allocation per sequence and per device verifier.
+template <engine_traits T, class... Criteria>
+class erased_model {
     template <class Source>
     using held_type = typename augur::detail::value_or_reference<Source>::type;
+    static constexpr bool shows_states = includes(T, engine_traits::hidden_states);
 
     struct sequence_base {
         virtual ~sequence_base() = default;
@@ -55,7 +69,9 @@ class basic_any_model {
     using any_criterion = std::variant<std::monostate, Criteria...>;
 
  public:
-    static constexpr bool bitwise_rows = true;
+    static constexpr bool bitwise_rows = includes(T, engine_traits::bitwise_rows);
+    static constexpr pass_features passes =
+        pass_features::trees | pass_features::batches | (shows_states ? pass_features::states : pass_features::none);
 
     /// Belongs to the model that made it.
     class sequence_type {
@@ -64,7 +80,7 @@ class basic_any_model {
         std::size_t memory_bytes() const { return held_->memory_bytes(); }
 
      private:
-        friend class basic_any_model;
+        friend class erased_model;
 
         explicit sequence_type(std::unique_ptr<sequence_base> held) : held_(std::move(held)) {}
 
@@ -84,7 +100,7 @@ class basic_any_model {
         double entropy_nats(const sequence_type& s, std::size_t row) { return held_->entropy_nats(*s.held_, row); }
 
      private:
-        friend class basic_any_model;
+        friend class erased_model;
 
         explicit device_verifier_type(std::unique_ptr<device_verifier_base> held) : held_(std::move(held)) {}
 
@@ -93,30 +109,37 @@ class basic_any_model {
 
     /// Owns a model that is given away; refers to one that is not.
     template <class Source>
-    requires(!std::same_as<held_type<Source>, basic_any_model> &&
-             Erasable<held_type<Source>>) explicit basic_any_model(Source&& of)
+    requires(!std::same_as<held_type<Source>, erased_model> &&
+             Erasable<held_type<Source>, T>) explicit erased_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
         static_assert(
-            has_bitwise_rows<held_type<Source>>,
-            "augur::model::any_model: this model does not promise that its rows are the same however many are "
-            "computed together; if they are, it says `static constexpr bool bitwise_rows = true`");
+            has_bitwise_rows<held_type<Source>> || !bitwise_rows,
+            "augur::model::erased_model: this model does not promise that its rows are the same however many are "
+            "computed together; if they are, it says `static constexpr bool bitwise_rows = true`; any_model holds it "
+            "as it is");
     }
 
     std::size_t vocabulary_size() const { return held_->vocabulary_size(); }
     std::size_t context_length() const { return held_->context_length(); }
-    std::size_t hidden_size() const { return held_->hidden_size(); }
+    std::size_t hidden_size() const requires shows_states { return held_->hidden_size(); }
 
     sequence_type make_sequence() const { return sequence_type(held_->make_sequence()); }
     std::size_t length(const sequence_type& s) const { return held_->length(*s.held_); }
-    scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
-        return held_->extend(*s.held_, tokens, last);
+    scattered_scores run(std::span<const pass<sequence_type>> asked) const {
+        check_passes(asked);
+        return held_->run(asked);
     }
-    scores extend(sequence_type& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
-    scores extend_states(sequence_type& s, std::span<const token> tokens) const {
-        return held_->extend_states(*s.held_, tokens);
+    scattered_scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
+        const pass<sequence_type> one{.sequence = &s, .tokens = tokens, .rows = last};
+        return run(std::span(&one, 1));
     }
+    scattered_scores extend(sequence_type& s, std::span<const token> tokens) const {
+        return extend(s, tokens, tokens.size());
+    }
+    /// On an engine without trees it extends the sequence.
+    void keep(sequence_type& s, std::span<const std::size_t> path) const { held_->keep(*s.held_, path); }
     void truncate(sequence_type& s, std::size_t length) const { held_->truncate(*s.held_, length); }
-    scores hidden(const sequence_type& s) const { return held_->hidden(*s.held_); }
+    scores hidden(const sequence_type& s) const requires shows_states { return held_->hidden(*s.held_); }
 
     /// See augur::VerifiesOnDevice.
     template <class Criterion>
@@ -133,8 +156,8 @@ class basic_any_model {
         virtual std::size_t hidden_size() const = 0;
         virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
         virtual std::size_t length(const sequence_base& s) const = 0;
-        virtual scores extend(sequence_base& s, std::span<const token> tokens, std::size_t last) const = 0;
-        virtual scores extend_states(sequence_base& s, std::span<const token> tokens) const = 0;
+        virtual scattered_scores run(std::span<const pass<sequence_type>> asked) const = 0;
+        virtual void keep(sequence_base& s, std::span<const std::size_t> path) const = 0;
         virtual void truncate(sequence_base& s, std::size_t length) const = 0;
         virtual scores hidden(const sequence_base& s) const = 0;
         virtual std::unique_ptr<device_verifier_base> make_device_verifier(const any_criterion& criterion,
@@ -146,6 +169,13 @@ class basic_any_model {
     struct held_sequence final : sequence_base {
         sequence_t<M> own;
         const M* owner;
+        pass_rows<M> rows;                       ///< of the last run
+        std::vector<token> nodes;                ///< of a tree, where the engine has none
+        std::vector<std::int32_t> parents;       ///< theirs
+        std::size_t scored_at = 0;               ///< tokens before them
+        std::vector<pass<sequence_t<M>>> asked;  ///< storage for runs that begin with this sequence
+        std::vector<pass_rows<M>> made;
+        std::vector<const float*> places;
 
         explicit held_sequence(const M& of) : own(of.make_sequence()), owner(&of) {}
         std::size_t memory_bytes() const override {
@@ -183,14 +213,62 @@ class basic_any_model {
     }
 
     template <class M>
-    static const sequence_t<M>& own_of(const sequence_base& s, const M& owner) {
+    static const held_sequence<M>& held_of(const sequence_base& s, const M& owner) {
         const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
         if (found == nullptr || found->owner != &owner) augur::detail::fail("any_model: a sequence of another model");
-        return found->own;
+        return *found;
+    }
+    template <class M>
+    static held_sequence<M>& held_of(sequence_base& s, const M& owner) {
+        return const_cast<held_sequence<M>&>(held_of(std::as_const(s), owner));
     }
     template <class M>
     static sequence_t<M>& own_of(sequence_base& s, const M& owner) {
-        return const_cast<sequence_t<M>&>(own_of(std::as_const(s), owner));
+        return held_of(s, owner).own;
+    }
+    template <class M>
+    static const sequence_t<M>& own_of(const sequence_base& s, const M& owner) {
+        return held_of(s, owner).own;
+    }
+
+    /// The rows stay with the sequences that they are of; only where they lie, with the first.
+    template <class M>
+    static scattered_scores run_on(const M& model, std::span<const pass<sequence_type>> asked) {
+        if (asked.empty()) return {};
+        held_sequence<M>& first = held_of(*asked[0].sequence->held_, model);
+        first.asked.clear();
+        for (const auto& each : asked) {
+            first.asked.push_back({&own_of(*each.sequence->held_, model), each.tokens, each.parents, each.rows,
+                                   each.from_layer, each.to_layer, each.states});
+        }
+        first.made.resize(asked.size());
+        model::run<M>(model, first.asked, first.made);
+        first.places.clear();
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            held_sequence<M>& own = held_of(*asked[i].sequence->held_, model);
+            std::swap(own.rows, first.made[i]);
+            for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
+            if constexpr (!TreeModel<M>) {
+                own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
+                own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());
+                own.scored_at = model.length(own.own);
+            }
+        }
+        return {first.places.data(), first.places.size(), model.vocabulary_size()};
+    }
+
+    template <class M>
+    static void keep_on(const M& model, held_sequence<M>& s, std::span<const std::size_t> path) {
+        if constexpr (TreeModel<M>) {
+            model.keep(s.own, path);
+        } else {
+            check_tree_end(s.scored_at, model.length(s.own));
+            check_path(path, s.parents);
+            std::vector<token> kept;
+            for (const std::size_t node : path) kept.push_back(s.nodes[node]);
+            if (!kept.empty()) model::run<M>(model, {.sequence = &s.own, .tokens = kept, .rows = 0});
+            s.parents.clear();
+        }
     }
 
     template <class Source>
@@ -201,19 +279,23 @@ class basic_any_model {
         explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
         std::size_t vocabulary_size() const override { return own().vocabulary_size(); }
         std::size_t context_length() const override { return own().context_length(); }
-        std::size_t hidden_size() const override { return own().hidden_size(); }
+        std::size_t hidden_size() const override {
+            if constexpr (shows_states) return own().hidden_size();
+            return 0;
+        }
         std::unique_ptr<sequence_base> make_sequence() const override {
             return std::make_unique<held_sequence<M>>(own());
         }
         std::size_t length(const sequence_base& s) const override { return own().length(of(s)); }
-        scores extend(sequence_base& s, std::span<const token> tokens, std::size_t last) const override {
-            return own().extend(of(s), tokens, last);
-        }
-        scores extend_states(sequence_base& s, std::span<const token> tokens) const override {
-            return own().extend_states(of(s), tokens);
+        scattered_scores run(std::span<const pass<sequence_type>> asked) const override { return run_on(own(), asked); }
+        void keep(sequence_base& s, std::span<const std::size_t> path) const override {
+            keep_on(own(), held_of(s, own()), path);
         }
         void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
-        scores hidden(const sequence_base& s) const override { return own().hidden(of(s)); }
+        scores hidden(const sequence_base& s) const override {
+            if constexpr (shows_states) return own().hidden(of(s));
+            return {};
+        }
         std::unique_ptr<device_verifier_base> make_device_verifier(const any_criterion& criterion,
                                                                    const transform::settings& chosen,
                                                                    const random::philox_chooser& by) const override {
@@ -229,8 +311,14 @@ class basic_any_model {
     std::unique_ptr<model_base> held_;
 };
 
-using any_model = basic_any_model<>;
+/// Holds any model, and promises nothing of its rows.
+using any_model = erased_model<engine_traits::none>;
+/// Holds models with bitwise rows and hidden states, as the bundled ones are.
+template <class... Criteria>
+using basic_any_model = erased_model<engine_traits::both, Criteria...>;
 
-static_assert(ScoresLastRows<any_model> && PrefillsStates<any_model>);
+static_assert(ScoresLastRows<any_model> && TreeModel<any_model> && BatchModel<any_model>);
+static_assert(!has_bitwise_rows<any_model> && !HiddenStateModel<any_model>);
+static_assert(has_bitwise_rows<basic_any_model<>> && PrefillsStates<basic_any_model<>>);
 
 }  // namespace augur::model

@@ -92,11 +92,7 @@ class cached_sequence {
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
             const auto part = tokens.subspan(tokens_.size(), std::min(tokens.size() - tokens_.size(), most_states));
-            if constexpr (PrefillsStates<M>) {
-                model_->extend_states(sequence_, part);
-            } else {
-                model_->extend(sequence_, part);
-            }
+            run_once({.sequence = &sequence_, .tokens = part, .rows = 0, .states = true});
             hold(part);
             see(states(tokens_.size()));
         }

@@ -4,11 +4,11 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
 
+#include "augur/model/pass.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -83,59 +83,79 @@ concept ScoresLastRows = Model<M> &&
     { model.extend(sequence, tokens, last) } -> LogitRows;
 };
 
-/// `model.extend_tree(sequence, tokens, parents)` scores a tree of tokens in one pass: parents[i] < i is the node that
-/// tokens[i] follows, -1 the sequence's last token. `model.keep(sequence, path)` then keeps the nodes of one root-to-node
-/// path, in order, and forgets the others.
-/// Laws: row i equals the row after running node i's path alone, bit for bit; position = length before + depth;
-///       keep(path) leaves the sequence as if the path alone had been extended.
-template <class M>
-concept TreeModel = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens,
-                                         std::span<const std::int32_t> parents, std::span<const std::size_t> path) {
-    { model.extend_tree(sequence, tokens, parents) } -> LogitRows;
-    { model.keep(sequence, path) } -> std::same_as<void>;
-};
-
-/// `model.hidden(sequence)`: the last hidden states (before the head), one row of hidden_size() per row of the last
-/// extend. Law: they follow the same rules of equality as the rows of logits.
+/// `model.hidden(sequence)`: hidden states of the last extend or run (before the head), one row of hidden_size() per row of
+/// logits; per token where the pass asked for states. Law: they follow the same rules of equality as the rows of logits.
 template <class M>
 concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t<M>& sequence) {
     { model.hidden_size() } -> std::convertible_to<std::size_t>;
     { model.hidden(sequence) } -> LogitRows;
 };
 
-/// `model.extend_states(sequence, tokens)`: as extend, but makes hidden states only, of every token, and no rows of logits.
+/// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another, which
+/// stay valid until one of these sequences is run or extended again. What it does beyond chains one at a time is
+/// said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
+/// Laws: the rows of a pass are those of extend, and do not depend on the passes beside it: bit for bit where the model
+///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that throws
+///       changes nothing; of several sequences, one may be read while another is run.
+/// Models: llama::host_model, testing::pass_mock. Smallest: tests/model/smallest.hpp.
+template <class M>
+concept RunsPasses = Model<M> && requires(const M& model, std::span<const pass<sequence_t<M>>> passes) {
+    { model.run(passes) } -> LogitRows;
+};
+
+/// `static constexpr pass_features passes`.
+template <class M>
+concept SaysPassFeatures = requires {
+    { M::passes } -> std::same_as<const pass_features&>;
+};
+
+/// What the model's run does by itself.
+template <class M>
+inline constexpr pass_features pass_features_of = pass_features::none;
+template <RunsPasses M>
+requires SaysPassFeatures<M>
+inline constexpr pass_features pass_features_of<M> = M::passes;
+
+template <class M, pass_features F>
+concept RunsPassesWith = RunsPasses<M> && includes(pass_features_of<M>, F);
+
+/// `model.keep(sequence, path)`: appends one path of the tokens that wait after a pass with parents, in order, and forgets the
+/// others.
+template <class M>
+concept KeepsPaths = requires(const M& model, sequence_t<M>& sequence, std::span<const std::size_t> path) {
+    { model.keep(sequence, path) } -> std::same_as<void>;
+};
+
+/// Runs passes with parents: a tree of tokens in one pass. Its tokens wait; length(sequence) is as before.
+/// Laws: row i equals the row after running the path to token i alone, bit for bit; position = length before + depth;
+///       keep(path) leaves the sequence as if the path alone had been extended: indices into the tokens of that pass, from one
+///       that follows -1 on, each following the one before; another path, or one after the sequence has changed, throws and
+///       changes nothing.
+template <class M>
+concept TreeModel = RunsPassesWith<M, pass_features::trees> && KeepsPaths<M>;
+
+/// Runs passes that want states: hidden(sequence) then has a row for every token. With `rows` 0 the head is left out.
 /// Laws: they equal those of extend; the sequence is afterwards as extend leaves it.
 template <class M>
-concept PrefillsStates = HiddenStateModel<M> &&
-    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
-    { model.extend_states(sequence, tokens) } -> LogitRows;
-};
+concept PrefillsStates = RunsPassesWith<M, pass_features::states> && HiddenStateModel<M>;
 
-/// `model.extend_shallow(sequence, tokens, split)` runs layers [0, split) and returns their hidden states;
-/// `model.extend_deep(sequence, split)` finishes layers [split, layer_count()) for every position that lacks them, from
-/// those very states, and returns the rows of logits. Both share one cache.
-/// Law: shallow then deep equals extend, bit for bit.
+/// `model.waiting(sequence)`: the positions at its end that lack layers.
 template <class M>
-concept SplitModel = HiddenStateModel<M> &&
-    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::size_t split) {
+concept CountsWaiting = requires(const M& model, const sequence_t<M>& sequence) {
     { model.layer_count() } -> std::convertible_to<std::size_t>;
-    { model.extend_shallow(sequence, tokens, split) } -> LogitRows;
-    { model.extend_deep(sequence, split) } -> LogitRows;
+    { model.waiting(sequence) } -> std::convertible_to<std::size_t>;
 };
 
-/// One member of a batch: a sequence and the tokens that extend it.
-template <class Sequence>
-struct batch_item {
-    Sequence* sequence = nullptr;
-    std::span<const token> tokens;
-};
-
-/// `model.extend_batch(items)`: extends several sequences in one pass; returns their rows one after another.
-/// Law: every member's rows are bitwise those it would get alone, whoever its batch mates are.
+/// Runs passes through layers [0, to_layer), after which the new positions wait and hidden(sequence) shows their states;
+/// and through layers [from_layer, ...) of all positions that wait, from those very states. Both share one cache.
+/// Laws: shallow then deep equals extend, bit for bit; what waits counts in length(sequence) and is truncated like the rest;
+///       while positions wait, only passes that end at their layer append others.
 template <class M>
-concept BatchModel = Model<M> && requires(const M& model, std::span<const batch_item<sequence_t<M>>> items) {
-    { model.extend_batch(items) } -> LogitRows;
-};
+concept SplitModel = RunsPassesWith<M, pass_features::layers> && HiddenStateModel<M> && CountsWaiting<M>;
+
+/// Runs several passes in one go over the weights. Law: every pass's rows are bitwise those it would get alone.
+template <class M>
+concept BatchModel = RunsPassesWith<M, pass_features::batches>;
 
 /// A model whose inputs are tokens that each come with a hidden state, as layers that draft on a target's states have them.
 /// `model.extend(sequence, tokens, states, last)`: as extend with the last rows only; states are tokens.size() times

@@ -1,26 +1,23 @@
 #pragma once
 // Any model as one that runs passes.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/pass.hpp"
+#include "augur/model/pass_members.hpp"
 #include "augur/types/error.hpp"
 
-namespace augur {
-
-/// `model.run(passes)`: all of them, together where it can; returns their rows one after another, which stay valid until one of
-/// these sequences is run again.
-template <class M>
-concept RunsPasses = Model<M> && requires(const M& model, std::span<const pass<sequence_t<M>>> passes) {
-    { model.run(passes) } -> LogitRows;
-};
-
-namespace model {
+namespace augur::model {
 
 /// What `M` returns rows as.
 template <Model M>
@@ -39,45 +36,253 @@ struct made_rows<M> {
 template <Model M>
 using made_rows_t = std::remove_cvref_t<typename made_rows<M>::type>;
 
-/// The rows of one pass: those that it wanted.
+/// The rows of one pass: those that it wanted. They stay valid until its sequence is run or extended again.
 template <Model M>
 class pass_rows {
+    /// Views are copied; rows that own their numbers are shared by the passes of a run.
+    static constexpr bool are_view = std::is_trivially_copyable_v<made_rows_t<M>>;
+
  public:
+    using held_type =
+        std::conditional_t<are_view, std::optional<made_rows_t<M>>, std::shared_ptr<const made_rows_t<M>>>;
+
     pass_rows() = default;
-    pass_rows(made_rows_t<M> made, std::size_t first, std::size_t count)
-        : made_(std::move(made)), first_(first), count_(count) {}
+    pass_rows(made_rows_t<M> made, std::size_t first, std::size_t count) { refer(held(std::move(made)), first, count); }
 
     std::size_t size() const { return count_; }
-    logit_row operator[](std::size_t i) const { return (*made_)[first_ + i]; }
+    logit_row operator[](std::size_t i) const {
+        if (made_) return (*made_)[first_ + i];
+        return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_};
+    }
+
+    static held_type held(made_rows_t<M> made) {
+        if constexpr (are_view) {
+            return made;
+        } else {
+            return std::make_shared<const made_rows_t<M>>(std::move(made));
+        }
+    }
+    /// Becomes `count` rows of these from `first` on. Where they are a view of numbers that lie together, only the numbers have to
+    /// stay: what tells where the rows of a whole run lie may be of another pass.
+    void refer(const held_type& made, std::size_t first, std::size_t count) {
+        first_ = first;
+        count_ = count;
+        if (are_view && count > 0 && lie_together(*made)) {
+            const logit_row row = (*made)[first];
+            made_.reset();
+            lent_ = row.data();
+            width_ = row.size();
+        } else {
+            made_ = made;
+            lent_ = nullptr;
+        }
+    }
+    /// Forgets the first so many.
+    void drop(std::size_t rows) {
+        if (lent_ != nullptr) lent_ += rows * width_;
+        first_ += rows;
+        count_ -= rows;
+    }
+    /// Becomes `count` rows of `width` numbers of its own; returns where they are.
+    std::span<float> own(std::size_t count, std::size_t width) {
+        copies_.resize(count * width);
+        made_.reset();
+        lent_ = nullptr;
+        count_ = count;
+        width_ = width;
+        return copies_;
+    }
+
+    std::size_t expected = 0;  ///< rows of the run that is under way
 
  private:
-    std::optional<made_rows_t<M>> made_;
-    std::size_t first_ = 0;
-    std::size_t count_ = 0;
+    bool lie_together(const made_rows_t<M>& made) const {
+        const logit_row row = made[first_];
+        for (std::size_t i = 1; i < count_; ++i) {
+            if (logit_row(made[first_ + i]).data() != row.data() + i * row.size()) return false;
+        }
+        return true;
+    }
+
+    held_type made_{};
+    const float* lent_ = nullptr;
+    std::size_t first_ = 0, count_ = 0, width_ = 0;
+    std::vector<float> copies_;
 };
 
-/// Runs passes of one model, together where it can; made[i] becomes the rows of passes[i].
+/// Rows of logits that `asked` makes.
 template <Model M>
-void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
+std::size_t rows_of(const M& model, const pass<sequence_t<M>>& asked) {
+    if constexpr (SplitModel<M>) {
+        if (asked.from_layer > 0) return asked.wanted(model.waiting(*asked.sequence));
+    }
+    return asked.wanted();
+}
+
+/// Appends tokens; `made` becomes the rows of the last `rows` of them.
+template <Model M>
+void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t rows, pass_rows<M>& made) {
     if constexpr (RunsPasses<M>) {
-        const auto rows = model.run(passes);
-        std::size_t first = 0;
-        for (std::size_t i = 0; i < passes.size(); ++i) {
-            made[i] = pass_rows<M>(rows, first, passes[i].wanted());
-            first += passes[i].wanted();
-        }
+        const pass<sequence_t<M>> chain{.sequence = asked.sequence, .tokens = asked.tokens, .rows = rows};
+        made.refer(made.held(model.run(std::span(&chain, 1))), 0, rows);
+    } else if constexpr (ScoresLastRows<M>) {
+        made.refer(made.held(model.extend(*asked.sequence, asked.tokens, rows)), 0, rows);
     } else {
-        for (std::size_t i = 0; i < passes.size(); ++i) {
-            const auto& asked = passes[i];
-            if constexpr (ScoresLastRows<M>) {
-                made[i] = pass_rows<M>(model.extend(*asked.sequence, asked.tokens, asked.wanted()), 0, asked.wanted());
-            } else {
-                made[i] = pass_rows<M>(model.extend(*asked.sequence, asked.tokens),
-                                       asked.tokens.size() - asked.wanted(), asked.wanted());
-            }
-        }
+        made.refer(made.held(model.extend(*asked.sequence, asked.tokens)), asked.tokens.size() - rows, rows);
     }
 }
 
-}  // namespace model
-}  // namespace augur
+/// The first child of `node` that has not been visited, or -1.
+inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32_t node,
+                               const std::vector<bool>& visited) {
+    for (auto i = static_cast<std::size_t>(node + 1); i < parents.size(); ++i) {
+        if (parents[i] == node && !visited[i]) return static_cast<std::int32_t>(i);
+    }
+    return -1;
+}
+
+/// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as before.
+template <Model M>
+void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
+    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted(), width = model.vocabulary_size();
+    const std::size_t length = model.length(*asked.sequence);
+    const std::span<float> out = made.own(wanted, width);
+    std::vector<bool> visited(nodes);
+    std::vector<std::int32_t> path;
+    std::vector<token> tokens;
+    pass_rows<M> rows;
+    const auto rewind = [&](std::size_t to) {
+        if (model.length(*asked.sequence) != to) model.truncate(*asked.sequence, to);
+    };
+    const auto end = [&] { return path.empty() ? -1 : path.back(); };
+    try {
+        for (std::size_t done = 0; done < nodes;) {
+            while (next_child(asked.parents, end(), visited) < 0) path.pop_back();
+            rewind(length + path.size());
+            const std::size_t fork = path.size();
+            tokens.clear();
+            for (auto node = next_child(asked.parents, end(), visited); node >= 0;
+                 node = next_child(asked.parents, node, visited)) {
+                visited[static_cast<std::size_t>(node)] = true;
+                path.push_back(node);
+                tokens.push_back(asked.tokens[static_cast<std::size_t>(node)]);
+            }
+            done += tokens.size();
+            const auto is_wanted = [&](std::int32_t node) { return static_cast<std::size_t>(node) >= nodes - wanted; };
+            const auto first = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(fork), path.end(), is_wanted);
+            const auto count = static_cast<std::size_t>(path.end() - first);
+            run_chain<M>(model, {.sequence = asked.sequence, .tokens = tokens}, count, rows);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t row =
+                    static_cast<std::size_t>(first[static_cast<std::ptrdiff_t>(i)]) - (nodes - wanted);
+                std::copy_n(rows[i].begin(), width, out.begin() + static_cast<std::ptrdiff_t>(row * width));
+            }
+        }
+    } catch (...) {
+        rewind(length);
+        throw;
+    }
+    rewind(length);
+}
+
+/// Throws unless the model, or what is made of its passes here, can do it.
+template <Model M>
+void check_features(const pass<sequence_t<M>>& asked) {
+    const pass_features needs = asked.needs();
+    if (includes(pass_features_of<M>, needs)) return;
+    if (!includes(pass_features_of<M>, pass_features::layers) && includes(needs, pass_features::layers)) {
+        augur::detail::fail("run: a part of the layers (from ", asked.from_layer,
+                            ") was asked of a model that runs all of ", "them only: pass_features::layers");
+    }
+    if (!HiddenStateModel<M> && asked.states) {
+        augur::detail::fail("run: the hidden states of ", asked.tokens.size(),
+                            " tokens were asked of a model that has no ", "hidden(sequence)");
+    }
+    if (asked.states && !asked.parents.empty()) {
+        augur::detail::fail("run: the hidden states of a tree of ", asked.tokens.size(),
+                            " tokens were asked of a model that ",
+                            "has not both pass_features::trees and pass_features::states");
+    }
+}
+
+/// One pass, by the model's run or by what it has.
+template <Model M>
+void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
+    if constexpr (RunsPasses<M>) {
+        if (includes(pass_features_of<M>, asked.needs())) {
+            const std::size_t count = rows_of(model, asked);
+            return made.refer(made.held(model.run(std::span(&asked, 1))), 0, count);
+        }
+    }
+    if (!asked.parents.empty()) return run_paths(model, asked, made);
+    // A model shows the states of the rows it makes.
+    const std::size_t wanted = asked.wanted(), computed = asked.states ? asked.tokens.size() : wanted;
+    run_chain(model, asked, computed, made);
+    made.drop(computed - wanted);
+}
+
+/// Runs passes of one model, together where it can, else one after another; made[i] becomes the rows of passes[i], which stay
+/// valid until the sequence of that pass is run or extended again. If it throws, the sequences are as before, but for
+/// positions that have been finished one pass at a time.
+/// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing to keep
+/// afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each state.
+/// Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for each leaf, a copy of
+/// each row, and the kept path once more.
+template <Model M>
+void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
+    static_assert(sound_pass_members<M>);
+    if (made.size() != passes.size()) {
+        augur::detail::fail("run: ", passes.size(), " passes, but places for the rows of ", made.size());
+    }
+    for (const auto& asked : passes) check_features<M>(asked);
+    if constexpr (SplitModel<M>) {
+        check_passes(passes, model.layer_count());
+    } else {
+        check_passes(passes);
+    }
+    if constexpr (BatchModel<M>) {
+        const auto is_own = [](const auto& asked) { return includes(pass_features_of<M>, asked.needs()); };
+        if (std::all_of(passes.begin(), passes.end(), is_own)) {
+            for (std::size_t i = 0; i < passes.size(); ++i) made[i].expected = rows_of(model, passes[i]);
+            const auto rows = pass_rows<M>::held(model.run(passes));
+            std::size_t first = 0;
+            for (pass_rows<M>& each : made) {
+                each.refer(rows, first, each.expected);
+                first += each.expected;
+            }
+            return;
+        }
+    }
+    std::size_t done = 0;
+    try {
+        for (; done < passes.size(); ++done) run_one(model, passes[done], made[done]);
+    } catch (...) {
+        for (const auto& before : passes.first(done)) {
+            if (!before.parents.empty() || before.tokens.empty()) continue;
+            model.truncate(*before.sequence, model.length(*before.sequence) - before.tokens.size());
+        }
+        throw;
+    }
+}
+
+/// One pass.
+template <Model M>
+pass_rows<M> run(const M& model, const pass<sequence_t<M>>& asked) {
+    pass_rows<M> made;
+    run<M>(model, std::span(&asked, 1), std::span(&made, 1));
+    return made;
+}
+
+/// After a pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence holds now: all,
+/// or none on a model without trees, which has to be extended by them.
+template <Model M>
+std::size_t keep(const M& model, sequence_t<M>& sequence, std::span<const std::size_t> path) {
+    if constexpr (TreeModel<M>) {
+        model.keep(sequence, path);
+        return path.size();
+    } else {
+        return 0;
+    }
+}
+
+}  // namespace augur::model

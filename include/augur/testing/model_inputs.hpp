@@ -51,6 +51,12 @@ class model_inputs {
             for (std::size_t i : path_to(static_cast<std::int32_t>(node))) text.push_back(nodes[i]);
             return text;
         }
+        bool is_chain() const {
+            for (std::size_t i = 0; i < parents.size(); ++i) {
+                if (parents[i] != static_cast<std::int32_t>(i) - 1) return false;
+            }
+            return true;
+        }
         std::string described() const {
             return "after " + describe(before) + " a tree of " + describe(nodes) + " with parents " + describe(parents);
         }
@@ -75,6 +81,11 @@ class model_inputs {
         const std::size_t many = std::max(std::min(wanted.many, room), wanted.few);
         const std::size_t kind = from.below(8);
         return from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
+    }
+
+    static std::vector<token> joined(std::vector<token> text, std::span<const token> more) {
+        text.insert(text.end(), more.begin(), more.end());
+        return text;
     }
 
     row_copies fresh(std::span<const token> tokens) const {

@@ -145,7 +145,8 @@ class model_law_cases : public model_inputs<M> {
 /// Goes on beyond its least number of cases for a tenth of a second in all.
 inline constexpr effort a_tenth_of_a_second{.seconds = 0.1};
 
-/// Checks every law that `model` states by the concepts it models. Rows are compared bit for bit, or, where the model says
+/// Checks every law that `model` states by the concepts it models, and that model::run makes passes of it: by its own run, or of what
+/// it has. Rows are compared bit for bit, or, where the model says
 /// that its rows are not bitwise, to `tolerance` times 1 + the logit. Needs a context of at least 16 tokens; texts are up to 40
 /// and passes up to 64 tokens long where it allows that.
 /// By default each law is checked on 50 inputs, and on further ones of the same sequence until its share of a tenth of a second has
@@ -160,8 +161,7 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     const c cases(model, allowed);
     const refined more(model, allowed);
     effort each = tries;
-    each.seconds /= static_cast<double>(7 + ScoresLastRows<M> + 2 * TreeModel<M> + HiddenStateModel<M> +
-                                        PrefillsStates<M> + SplitModel<M> + BatchModel<M>);
+    each.seconds /= static_cast<double>(12 + ScoresLastRows<M> + 2 * HiddenStateModel<M> + SplitModel<M>);
     const auto law = [&](const char* name, const auto& of, auto member) {
         check(r, name, each, [&](choices& from) { return (of.*member)(from); });
     };
@@ -179,17 +179,16 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     if constexpr (ScoresLastRows<M>) {
         law("the last rows equal those of the full extend", more, &refined::last_rows_equal_those_of_all);
     }
-    if constexpr (TreeModel<M>) {
-        law("a row of a tree equals its path's alone", more, &refined::tree_rows_equal_their_paths);
-        law("keep leaves the sequence as if the path had been extended", more, &refined::keep_leaves_the_path);
-    }
-    if constexpr (HiddenStateModel<M>)
+    law("a pass equals extend", more, &refined::a_pass_equals_extend);
+    law("a row of a tree equals its path's alone", more, &refined::tree_rows_equal_their_paths);
+    law("keep leaves the sequence as if the path had been extended", more, &refined::keep_leaves_the_path);
+    law("passes run together equal each alone", more, &refined::passes_together_equal_each_alone);
+    law("a run with a wrong pass throws and changes nothing", more, &refined::wrong_passes_are_refused);
+    if constexpr (HiddenStateModel<M>) {
         law("hidden rows equal recomputation", more, &refined::hidden_rows_equal_recomputation);
-    if constexpr (PrefillsStates<M>) {
-        law("states made without rows equal those with", more, &refined::states_without_rows_equal_those_with);
+        law("states of a pass equal those of extend", more, &refined::states_of_a_pass_equal_those_of_extend);
     }
     if constexpr (SplitModel<M>) law("shallow then deep equals extend", more, &refined::split_equals_whole);
-    if constexpr (BatchModel<M>) law("batch mates do not matter", more, &refined::batch_mates_do_not_matter);
     return r;
 }
 

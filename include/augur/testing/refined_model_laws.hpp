@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/pass.hpp"
+#include "augur/model/run.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/model_inputs.hpp"
@@ -33,33 +36,130 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(last_of(fresh(tokens), last), got, "the last ", last, " of ", describe(tokens));
     }
 
-    std::string tree_rows_equal_their_paths(choices& from) const {
-        const tree drawn = some_tree(from);
+    std::string a_pass_equals_extend(choices& from) const {
+        const auto before = some_tokens(from, {1, 3, long_text}, 6);
+        const auto tokens = some_tokens(from, {1, 6, wide_pass}, before.size());
+        const std::size_t rows = from.below(tokens.size() + 1);
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, drawn.before);
-        const auto got = copy_of(model_.extend_tree(sequence, drawn.nodes, drawn.parents));
-        row_copies expected;
-        for (std::size_t i = 0; i < drawn.nodes.size(); ++i) append(expected, last_of(fresh(drawn.text_of(i)), 1));
-        return wrong(expected, got, drawn.described());
+        model_.extend(sequence, before);
+        const auto got = copy_of(model::run<M>(model_, {.sequence = &sequence, .tokens = tokens, .rows = rows}));
+        const auto text = joined(before, tokens);
+        const std::string where =
+            augur::detail::message(describe(before), ", then a pass of ", describe(tokens), " with ", rows, " rows");
+        if (model_.length(sequence) != text.size())
+            return where + ": length is " + std::to_string(model_.length(sequence));
+        return wrong(last_of(fresh(text), rows), got, where);
     }
 
+    std::string tree_rows_equal_their_paths(choices& from) const {
+        const tree drawn = some_tree(from);
+        const std::size_t nodes = drawn.nodes.size(), rows = from.one_of({nodes, from.below(nodes + 1)});
+        auto sequence = model_.make_sequence();
+        model_.extend(sequence, drawn.before);
+        const auto got = copy_of(model::run<M>(
+            model_, {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows}));
+        if (model_.length(sequence) != drawn.before.size()) {
+            return drawn.described() + ": length is " + std::to_string(model_.length(sequence));
+        }
+        row_copies expected;
+        for (std::size_t i = nodes - rows; i < nodes; ++i) append(expected, last_of(fresh(drawn.text_of(i)), 1));
+        return wrong(expected, got, drawn.described(), ", rows of the last ", rows);
+    }
+
+    /// By what the model keeps, and by extending by the rest.
     std::string keep_leaves_the_path(choices& from) const {
         const tree drawn = some_tree(from);
         const auto path = drawn.path_to(static_cast<std::int32_t>(from.below(drawn.nodes.size() + 1)) - 1);
         auto sequence = model_.make_sequence();
         model_.extend(sequence, drawn.before);
-        model_.extend_tree(sequence, drawn.nodes, drawn.parents);
-        model_.keep(sequence, path);
+        model::run<M>(model_, {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = 0});
+        const std::size_t kept = model::keep(model_, sequence, path);
         const auto more = some_tokens(from, {1, 2});
-        std::vector<token> text = drawn.before;
-        for (std::size_t node : path) text.push_back(drawn.nodes[node]);
         const std::string where = drawn.described() + ", keeping " + describe(path);
-        if (model_.length(sequence) != text.size()) {
+        if (model_.length(sequence) != drawn.before.size() + kept) {
             return where + ": length is " + std::to_string(model_.length(sequence));
         }
-        text.insert(text.end(), more.begin(), more.end());
-        return wrong(last_of(fresh(text), more.size()), copy_of(model_.extend(sequence, more)), where, ", then ",
-                     describe(more));
+        std::vector<token> rest;
+        for (const std::size_t node : std::span(path).subspan(kept)) rest.push_back(drawn.nodes[node]);
+        rest.insert(rest.end(), more.begin(), more.end());
+        std::vector<token> text = drawn.before;
+        for (const std::size_t node : path) text.push_back(drawn.nodes[node]);
+        const auto got = last_of(copy_of(model_.extend(sequence, rest)), more.size());
+        return wrong(last_of(fresh(joined(text, more)), more.size()), got, where, ", then ", describe(more));
+    }
+
+    /// Chains and trees of several sequences, some rows of each.
+    std::string passes_together_equal_each_alone(choices& from) const {
+        const std::size_t members = from.between(1, 4);
+        std::vector<tree> drawn;
+        std::vector<sequence_t<M>> sequences;
+        std::vector<pass<sequence_t<M>>> passes;
+        row_copies expected, got;
+        std::string where = "run together";
+        for (std::size_t i = 0; i < members; ++i) {
+            drawn.push_back(some_tree(from));
+            sequences.push_back(model_.make_sequence());
+            model_.extend(sequences[i], drawn[i].before);
+            if (from.below(2) == 0) std::iota(drawn[i].parents.begin(), drawn[i].parents.end(), -1);
+        }
+        std::vector<bool> chains;
+        for (std::size_t i = 0; i < members; ++i) {
+            const tree& own = drawn[i];
+            chains.push_back(from.below(2) == 0 && own.is_chain());
+            const std::size_t nodes = own.nodes.size(), rows = from.below(nodes + 1);
+            passes.push_back({.sequence = &sequences[i], .tokens = own.nodes, .rows = rows});
+            if (!chains[i]) passes[i].parents = own.parents;
+            for (std::size_t node = nodes - rows; node < nodes; ++node)
+                append(expected, last_of(fresh(own.text_of(node)), 1));
+            where += (i == 0 ? ": " : "; ") + own.described() + augur::detail::message(", ", rows, " rows");
+        }
+        std::vector<model::pass_rows<M>> made(members);
+        model::run<M>(model_, passes, made);
+        for (const auto& rows : made) append(got, copy_of(rows));
+        for (std::size_t i = 0; i < members; ++i) {
+            const std::size_t length = drawn[i].before.size() + (chains[i] ? drawn[i].nodes.size() : 0);
+            if (model_.length(sequences[i]) == length) continue;
+            return augur::detail::message(where, ": length ", i, " is ", model_.length(sequences[i]), ", not ", length);
+        }
+        return wrong(expected, got, where);
+    }
+
+    /// Nothing of a run is done when one of its passes is wrong.
+    std::string wrong_passes_are_refused(choices& from) const {
+        const auto tokens = some_tokens(from, {2, 4});
+        const std::vector<std::int32_t> forward{-1, 1}, backward{-2, 0}, few{-1};
+        const std::vector<token> two(2);
+        auto apart = model_.make_sequence(), any = model_.make_sequence();
+        using asked = pass<sequence_t<M>>;
+        struct wrong_pass {
+            const char* what;
+            asked second;
+        };
+        std::vector<wrong_pass> wrong_passes{
+            {"a pass with a token that follows itself", {.sequence = &any, .tokens = two, .parents = forward}},
+            {"a pass with a token that follows the one before the last",
+             {.sequence = &any, .tokens = two, .parents = backward}},
+            {"a pass with one parent of two", {.sequence = &any, .tokens = two, .parents = few}},
+            {"a pass for three rows of two", {.sequence = &any, .tokens = two, .rows = 3}},
+            {"a pass through layers beyond the last", {.sequence = &any, .tokens = two, .to_layer = 1u << 20}},
+            {"a pass on the sequence of another", {.sequence = &apart, .tokens = two}},
+            {"a pass without a sequence", {.sequence = nullptr, .tokens = two}}};
+        const std::vector<token> over(std::min<std::size_t>(model_.context_length(), 1u << 20) + 1);
+        if (over.size() > model_.context_length()) {
+            wrong_passes.push_back({"a pass past the context", {.sequence = &any, .tokens = over}});
+        }
+        for (const wrong_pass& each : wrong_passes) {
+            std::string found = refused(tokens, each.what, [&](sequence_t<M>& sequence) {
+                std::vector<asked> passes{{.sequence = &apart, .tokens = two}, each.second};
+                if (passes[1].sequence == &any) passes[1].sequence = &sequence;
+                std::vector<model::pass_rows<M>> made(2);
+                model::run<M>(model_, passes, made);
+            });
+            if (!found.empty()) return found;
+            if (model_.length(apart) == 0) continue;
+            return said(tokens, each.what, ", refused, left its neighbour with a length of ", model_.length(apart));
+        }
+        return "";
     }
 
     /// The hidden states of these tokens, extended at once.
@@ -83,15 +183,22 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(expected, got, "hidden rows of ", describe(tokens), " in parts of ", first, " and the rest");
     }
 
-    std::string states_without_rows_equal_those_with(choices& from) const {
+    std::string states_of_a_pass_equal_those_of_extend(choices& from) const {
         const auto tokens = some_tokens(from, {2, 6, wide_pass});
-        const std::size_t first = from.between(1, tokens.size() - 1);
+        const std::size_t first = from.between(1, tokens.size() - 1), rows = from.below(first + 1);
         const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
-        row_copies got = copy_of(model_.extend_states(parts, std::span(tokens).first(first)));
+        const auto part = std::span(tokens).first(first);
+        const auto made =
+            copy_of(model::run<M>(model_, {.sequence = &parts, .tokens = part, .rows = rows, .states = true}));
+        row_copies got = copy_of(model_.hidden(parts));
+        const std::string where = augur::detail::message("states of ", describe(tokens), " in a pass of the first ",
+                                                         first, " with ", rows, " rows");
+        std::string found = wrong(last_of(fresh(part), rows), made, where, ", its rows");
+        if (!found.empty()) return found;
         model_.extend(parts, std::span(tokens).subspan(first));
         append(got, copy_of(model_.hidden(parts)));
-        return wrong(expected, got, "states of ", describe(tokens), " without rows for the first ", first);
+        return wrong(expected, got, where);
     }
 
     std::string split_equals_whole(choices& from) const {
@@ -99,43 +206,33 @@ class refined_model_law_cases : public model_inputs<M> {
         const auto a = some_tokens(from, {1, 3, wide_pass}, before.size() + 3);
         const auto b = some_tokens(from, {0, 3, wide_pass}, before.size() + a.size());
         const std::size_t split = from.between(1, std::max<std::size_t>(model_.layer_count(), 2) - 1);
+        const std::size_t waiting = a.size() + b.size(), rows = from.one_of({waiting, from.below(waiting + 1)});
         auto sequence = model_.make_sequence();
         model_.extend(sequence, before);
-        model_.extend_shallow(sequence, a, split);
-        if (!b.empty()) model_.extend_shallow(sequence, b, split);
-        const auto got = copy_of(model_.extend_deep(sequence, split));
-        std::vector<token> text = before;
-        text.insert(text.end(), a.begin(), a.end());
-        text.insert(text.end(), b.begin(), b.end());
-        return wrong(last_of(fresh(text), a.size() + b.size()), got, describe(before), ", then ", describe(a), " and ",
-                     describe(b), " split after layer ", split);
-    }
-
-    std::string batch_mates_do_not_matter(choices& from) const {
-        const std::size_t members = from.between(1, 4);
-        std::vector<sequence_t<M>> sequences;
-        std::vector<std::vector<token>> texts;
-        std::vector<std::vector<token>> mores;
-        row_copies expected;
-        for (std::size_t i = 0; i < members; ++i) {
-            sequences.push_back(model_.make_sequence());
-            texts.push_back(some_tokens(from, {1, 3, long_text}, 3));
-            model_.extend(sequences.back(), texts.back());
-            mores.push_back(some_tokens(from, {1, 3, wide_pass}, texts.back().size()));
-            texts.back().insert(texts.back().end(), mores.back().begin(), mores.back().end());
-            append(expected, last_of(fresh(texts.back()), mores.back().size()));
+        for (const auto& part : {a, b}) {
+            if (part.empty()) continue;
+            model::run<M>(model_, {.sequence = &sequence, .tokens = part, .to_layer = split});
         }
-        std::vector<batch_item<sequence_t<M>>> items;
-        for (std::size_t i = 0; i < members; ++i) items.push_back({&sequences[i], mores[i]});
-        const auto got = copy_of(model_.extend_batch(items));
-        std::string where;
-        for (const auto& text : texts) where += (where.empty() ? "batch of " : ", ") + describe(text);
-        return wrong(expected, got, where);
+        const auto text = joined(joined(before, a), b);
+        const std::string where = augur::detail::message(describe(before), ", then ", describe(a), " and ", describe(b),
+                                                         " split after layer ", split, ", rows of the last ", rows);
+        if (model_.waiting(sequence) != waiting || model_.length(sequence) != text.size()) {
+            return augur::detail::message(where, ": ", model_.waiting(sequence), " positions wait of ",
+                                          model_.length(sequence));
+        }
+        const auto got =
+            copy_of(model::run<M>(model_, {.sequence = &sequence, .rows = rows, .from_layer = split, .states = true}));
+        if (model_.waiting(sequence) != 0) return where + ": positions still wait";
+        const std::string found = wrong(last_of(fresh(text), rows), got, where);
+        if (!found.empty()) return found;
+        return wrong(last_of(hidden_of(text), waiting), copy_of(model_.hidden(sequence)), where, ", states");
     }
 
  private:
     using model_inputs<M>::fresh;
+    using model_inputs<M>::joined;
     using model_inputs<M>::model_;
+    using model_inputs<M>::refused;
     using model_inputs<M>::said;
     using model_inputs<M>::some_tokens;
     using model_inputs<M>::some_tree;

@@ -1,5 +1,5 @@
 #pragma once
-// A mock for every refinement of the concept Model, over any function_model.
+// Mocks of what a model may offer beyond the concept Model, over any function_model.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,96 +8,183 @@
 #include <utility>
 #include <vector>
 
+#include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/testing/models.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::testing {
 
-/// Models TreeModel. Nodes that were scored wait in the sequence for keep; length counts kept tokens only.
-class tree_mock : public function_model {
+/// Runs passes with these features. Hidden states are the logits, the head is the identity. A layer rotates the state by one place to
+/// the left; what enters the first layer is the row of logits rotated to the right by all of them, so that the last layer leaves the
+/// row itself, bit for bit. Models TreeModel, SplitModel, PrefillsStates and BatchModel, as F says.
+template <pass_features F>
+class pass_mock : public function_model {
  public:
+    static constexpr pass_features passes = F;
+
     struct sequence_type : mock_sequence {
-        std::vector<token> nodes;
-        std::vector<std::int32_t> parents;
-        std::size_t scored_at = 0;  ///< tokens before the nodes
+        std::vector<float> states;          ///< of the last run
+        std::vector<token> nodes;           ///< tokens of a tree, which wait for keep
+        std::vector<std::int32_t> parents;  ///< theirs
+        std::size_t scored_at = 0;          ///< tokens before the nodes
+        std::vector<float> waiting;         ///< states of the last positions, which lack layers
+        std::size_t split = 0;              ///< layers that these have been through
+        std::vector<const float*> places;   ///< of all rows of a run that began with this sequence
     };
+    using pass_type = pass<sequence_type>;
 
-    explicit tree_mock(function_model model) : function_model(std::move(model)) {}
+    explicit pass_mock(function_model model, std::size_t layer_count = 4)
+        : function_model(std::move(model)), layer_count_(layer_count) {}
+
     sequence_type make_sequence() const { return {}; }
+    std::size_t layer_count() const { return layer_count_; }
 
-    scores extend_tree(sequence_type& sequence, std::span<const token> tokens,
-                       std::span<const std::int32_t> parents) const {
-        check_tree(sequence, tokens.size(), parents);
-        sequence.nodes.assign(tokens.begin(), tokens.end());
-        sequence.parents.assign(parents.begin(), parents.end());
-        sequence.scored_at = sequence.tokens.size();
-        sequence.rows.assign(tokens.size() * vocabulary_size(), 0.0f);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            std::vector<token> path;
-            for (auto node = static_cast<std::int32_t>(i); node >= 0; node = parents[static_cast<std::size_t>(node)]) {
-                path.push_back(tokens[static_cast<std::size_t>(node)]);
-            }
-            std::vector<token> before = sequence.tokens;
-            before.insert(before.end(), path.rbegin(), path.rend());
-            fill_row(before, std::span(sequence.rows).subspan(i * vocabulary_size(), vocabulary_size()));
-        }
-        return {sequence.rows.data(), tokens.size(), vocabulary_size()};
+    std::size_t hidden_size() const requires(includes(F, pass_features::states) || includes(F, pass_features::layers)) {
+        return vocabulary_size();
+    }
+    scores hidden(const sequence_type& sequence) const
+        requires(includes(F, pass_features::states) || includes(F, pass_features::layers)) {
+        return {sequence.states.data(), sequence.states.size() / vocabulary_size(), vocabulary_size()};
+    }
+    std::size_t waiting(const sequence_type& sequence) const { return sequence.waiting.size() / vocabulary_size(); }
+
+    scores extend(sequence_type& sequence, std::span<const token> tokens, std::size_t last) const {
+        const pass_type one{.sequence = &sequence, .tokens = tokens, .rows = last};
+        pass_mock::run(std::span(&one, 1));
+        return {sequence.rows.data(), last, vocabulary_size()};
+    }
+    scores extend(sequence_type& sequence, std::span<const token> tokens) const {
+        return pass_mock::extend(sequence, tokens, tokens.size());
     }
 
-    /// Throws, changing nothing, unless the nodes are a path of the tree scored last from where the sequence still is.
+    scattered_scores run(std::span<const pass_type> asked) const {
+        check(asked);
+        std::vector<results> made;
+        for (const pass_type& each : asked) made.push_back(results_of(each));
+        std::vector<const float*> places;
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            commit(asked[i], std::move(made[i]));
+            const std::vector<float>& rows = asked[i].sequence->rows;
+            for (std::size_t at = 0; at < rows.size(); at += vocabulary_size()) places.push_back(rows.data() + at);
+        }
+        if (asked.empty()) return {};
+        std::vector<const float*>& kept = asked[0].sequence->places = std::move(places);
+        return {kept.data(), kept.size(), vocabulary_size()};
+    }
+
+    /// Throws, changing nothing, unless it is a path of the tree scored last from where the sequence still is.
     void keep(sequence_type& sequence, std::span<const std::size_t> path) const {
-        if (sequence.scored_at != sequence.tokens.size()) {
-            augur::detail::fail("keep: the tree was scored after ", sequence.scored_at,
-                                " tokens, but the sequence has ", sequence.tokens.size());
-        }
-        std::int32_t parent = -1;
-        for (std::size_t node : path) {
-            if (node >= sequence.nodes.size()) {
-                augur::detail::fail("keep: node ", node, " of a tree of ", sequence.nodes.size());
-            }
-            if (sequence.parents[node] != parent) {
-                augur::detail::fail("keep: node ", node, " follows node ", sequence.parents[node], ", not ", parent);
-            }
-            parent = static_cast<std::int32_t>(node);
-        }
-        for (std::size_t node : path) sequence.tokens.push_back(sequence.nodes[node]);
+        model::check_tree_end(sequence.scored_at, sequence.tokens.size());
+        model::check_path(path, sequence.parents);
+        for (const std::size_t node : path) sequence.tokens.push_back(sequence.nodes[node]);
         sequence.nodes.clear();
+        sequence.parents.clear();
+    }
+
+    void truncate(sequence_type& sequence, std::size_t length) const {
+        const std::size_t finished = sequence.tokens.size() - waiting(sequence);
+        function_model::truncate(sequence, length);
+        const std::size_t left = length - std::min(length, finished);
+        sequence.waiting.resize(std::min(sequence.waiting.size(), left * vocabulary_size()));
     }
 
  private:
-    void check_tree(const sequence_type& sequence, std::size_t nodes, std::span<const std::int32_t> parents) const {
-        if (parents.size() != nodes)
-            augur::detail::fail("extend_tree: ", nodes, " tokens, but ", parents.size(), " parents");
-        for (std::size_t i = 0; i < nodes; ++i) {
-            if (parents[i] < -1 || parents[i] >= static_cast<std::int32_t>(i)) {
-                augur::detail::fail("extend_tree: node ", i, " follows node ", parents[i],
-                                    "; it must follow an earlier one or -1");
+    struct results {
+        std::vector<float> rows, states, waiting;
+    };
+
+    void check(std::span<const pass_type> asked) const {
+        model::check_passes(asked, layer_count_);
+        if (asked.size() > 1 && !includes(F, pass_features::batches)) {
+            augur::detail::fail("run: ", asked.size(), " passes for a mock that runs one");
+        }
+        for (const pass_type& each : asked) {
+            if (!includes(F, each.needs())) augur::detail::fail("run: a pass that this mock does not run");
+            const sequence_type& sequence = *each.sequence;
+            model::check_waiting(each, waiting(sequence), sequence.split);
+            if (sequence.tokens.size() + each.tokens.size() > context_length()) {
+                augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ",
+                                    each.tokens.size(), " in a context of ", context_length());
             }
         }
-        if (sequence.tokens.size() + nodes > context_length()) {
-            augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by a tree of ", nodes,
-                                " in a context of ", context_length());
+    }
+
+    results results_of(const pass_type& asked) const {
+        const std::size_t size = vocabulary_size(), to = asked.to_layer == all ? layer_count_ : asked.to_layer;
+        results made;
+        if (asked.from_layer > 0) {
+            made.states = asked.sequence->waiting;
+            run_layers(made.states, to - asked.from_layer);
+        } else {
+            const bool every = asked.states || asked.to_layer != all;
+            made.states = rows_after(asked, every ? asked.tokens.size() : asked.wanted());
+            run_layers(made.states, layer_count_ * (size - 1) + to);
+        }
+        if (asked.to_layer != all) {
+            if (asked.from_layer == 0) made.waiting = asked.sequence->waiting;
+            made.waiting.insert(made.waiting.end(), made.states.begin(), made.states.end());
+            return made;
+        }
+        const auto wanted = static_cast<std::ptrdiff_t>(asked.wanted(made.states.size() / size) * size);
+        made.rows.assign(made.states.end() - wanted, made.states.end());
+        if (!asked.states) made.states = made.rows;
+        return made;
+    }
+
+    /// Of the last `count` tokens.
+    std::vector<float> rows_after(const pass_type& asked, std::size_t count) const {
+        std::vector<float> rows(count * vocabulary_size());
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto last = static_cast<std::int32_t>(asked.tokens.size() - count + i);
+            std::vector<token> path;
+            for (std::int32_t node = last; node >= 0; node = parent_of(asked, node)) {
+                path.push_back(asked.tokens[static_cast<std::size_t>(node)]);
+            }
+            std::vector<token> before = asked.sequence->tokens;
+            before.insert(before.end(), path.rbegin(), path.rend());
+            fill_row(before, std::span(rows).subspan(i * vocabulary_size(), vocabulary_size()));
+        }
+        return rows;
+    }
+    static std::int32_t parent_of(const pass_type& asked, std::int32_t node) {
+        return asked.parents.empty() ? node - 1 : asked.parents[static_cast<std::size_t>(node)];
+    }
+
+    static void commit(const pass_type& asked, results made) {
+        sequence_type& sequence = *asked.sequence;
+        sequence.rows = std::move(made.rows);
+        sequence.states = std::move(made.states);
+        sequence.waiting = std::move(made.waiting);
+        if (asked.to_layer != all) sequence.split = asked.to_layer;
+        sequence.nodes.clear();
+        sequence.parents.assign(asked.parents.begin(), asked.parents.end());
+        sequence.scored_at = sequence.tokens.size();
+        std::vector<token>& to = asked.parents.empty() ? sequence.tokens : sequence.nodes;
+        to.insert(to.end(), asked.tokens.begin(), asked.tokens.end());
+    }
+
+    void run_layers(std::vector<float>& states, std::size_t layers) const {
+        const auto by = static_cast<std::ptrdiff_t>(layers % vocabulary_size());
+        const auto size = static_cast<std::ptrdiff_t>(vocabulary_size());
+        for (auto state = states.begin(); state != states.end(); state += size) {
+            std::rotate(state, state + by, state + size);
         }
     }
+
+    std::size_t layer_count_;
 };
 
-static_assert(TreeModel<tree_mock>);
+using tree_mock = pass_mock<pass_features::trees>;
+using hidden_state_mock = pass_mock<pass_features::states>;
+using split_mock = pass_mock<pass_features::layers>;
+using batch_mock = pass_mock<pass_features::batches>;
+/// All of it.
+using full_mock = pass_mock<every_pass_feature>;
 
-/// Models HiddenStateModel and PrefillsStates: the hidden states are the logits, the head is the identity.
-class hidden_state_mock : public function_model {
- public:
-    explicit hidden_state_mock(function_model model) : function_model(std::move(model)) {}
-    std::size_t hidden_size() const { return vocabulary_size(); }
-    scores hidden(const mock_sequence& sequence) const {
-        return {sequence.rows.data(), sequence.rows.size() / vocabulary_size(), vocabulary_size()};
-    }
-    scores extend_states(mock_sequence& sequence, std::span<const token> tokens) const {
-        return extend(sequence, tokens);
-    }
-};
-
-static_assert(PrefillsStates<hidden_state_mock>);
+static_assert(TreeModel<tree_mock> && PrefillsStates<hidden_state_mock> && SplitModel<split_mock>);
+static_assert(BatchModel<batch_mock> && !HiddenStateModel<batch_mock> && !TreeModel<batch_mock>);
+static_assert(TreeModel<full_mock> && PrefillsStates<full_mock> && SplitModel<full_mock> && BatchModel<full_mock>);
 
 /// Models FusedModel: a row depends on all tokens, as the row of `model`, and on every number of the states with them. Its
 /// hidden states are the first numbers of its rows.
@@ -167,105 +254,5 @@ class fused_mock {
 };
 
 static_assert(FusedModel<fused_mock>);
-
-/// Models SplitModel. A layer rotates the state by one place to the left; what enters the first layer is the row of logits
-/// rotated to the right by all of them, so that the last layer leaves the row itself, bit for bit.
-class split_mock : public function_model {
- public:
-    struct sequence_type : mock_sequence {
-        std::vector<float> waiting;  ///< states of the last positions, which lack the deep layers
-        std::size_t split = 0;       ///< layers that these have been through
-    };
-
-    split_mock(function_model model, std::size_t layer_count)
-        : function_model(std::move(model)), layer_count_(layer_count) {}
-
-    sequence_type make_sequence() const { return {}; }
-    std::size_t layer_count() const { return layer_count_; }
-    std::size_t hidden_size() const { return vocabulary_size(); }
-    scores hidden(const sequence_type& sequence) const { return rows(sequence.rows); }
-
-    scores extend(sequence_type& sequence, std::span<const token> tokens) const {
-        if (!sequence.waiting.empty()) {
-            augur::detail::fail("extend: ", sequence.waiting.size() / vocabulary_size(),
-                                " positions wait for their layers from ", sequence.split, " on");
-        }
-        return function_model::extend(sequence, tokens);
-    }
-
-    scores extend_shallow(sequence_type& sequence, std::span<const token> tokens, std::size_t split) const {
-        check_split(sequence, split);
-        function_model::extend(sequence, tokens);
-        sequence.split = split;
-        run_layers(sequence.rows, layer_count_ * (vocabulary_size() - 1) + split);
-        sequence.waiting.insert(sequence.waiting.end(), sequence.rows.begin(), sequence.rows.end());
-        return rows(sequence.rows);
-    }
-    scores extend_deep(sequence_type& sequence, std::size_t split) const {
-        check_split(sequence, split);
-        sequence.rows = std::exchange(sequence.waiting, {});
-        run_layers(sequence.rows, layer_count_ - split);
-        return rows(sequence.rows);
-    }
-
-    void truncate(sequence_type& sequence, std::size_t length) const {
-        const std::size_t finished = sequence.tokens.size() - sequence.waiting.size() / vocabulary_size();
-        function_model::truncate(sequence, length);
-        const std::size_t left = length - std::min(length, finished);
-        sequence.waiting.resize(std::min(sequence.waiting.size(), left * vocabulary_size()));
-    }
-
- private:
-    scores rows(const std::vector<float>& states) const {
-        return {states.data(), states.size() / vocabulary_size(), vocabulary_size()};
-    }
-
-    void run_layers(std::vector<float>& states, std::size_t layers) const {
-        const auto by = static_cast<std::ptrdiff_t>(layers % vocabulary_size());
-        const auto size = static_cast<std::ptrdiff_t>(vocabulary_size());
-        for (auto state = states.begin(); state != states.end(); state += size) {
-            std::rotate(state, state + by, state + size);
-        }
-    }
-
-    void check_split(const sequence_type& sequence, std::size_t split) const {
-        if (split > layer_count_) augur::detail::fail("split after layer ", split, " of ", layer_count_);
-        if (!sequence.waiting.empty() && sequence.split != split) {
-            augur::detail::fail("split after layer ", split, ", but positions wait after layer ", sequence.split);
-        }
-    }
-
-    std::size_t layer_count_;
-};
-
-static_assert(SplitModel<split_mock>);
-
-/// Models BatchModel. The rows of a batch belong to what extend_batch returns.
-class batch_mock : public function_model {
- public:
-    class batch_rows {
-     public:
-        batch_rows(std::vector<float> values, std::size_t width) : values_(std::move(values)), width_(width) {}
-        std::size_t size() const { return values_.size() / width_; }
-        logit_row operator[](std::size_t i) const { return logit_row(values_).subspan(i * width_, width_); }
-
-     private:
-        std::vector<float> values_;
-        std::size_t width_;
-    };
-
-    explicit batch_mock(function_model model) : function_model(std::move(model)) {}
-
-    batch_rows extend_batch(std::span<const batch_item<mock_sequence>> items) const {
-        std::vector<float> all;
-        for (const auto& item : items) {
-            extend(*item.sequence, item.tokens);
-            all.insert(all.end(), item.sequence->rows.begin(), item.sequence->rows.end());
-        }
-        return {std::move(all), vocabulary_size()};
-    }
-};
-
-static_assert(BatchModel<batch_mock>);
 
 }  // namespace augur::testing

@@ -28,4 +28,22 @@ class scores {
     std::size_t vocabulary_size_ = 0;
 };
 
+/// Rows that lie in several places, as those of several sequences do. A view of pointers to them.
+class scattered_scores {
+ public:
+    scattered_scores() = default;
+    scattered_scores(const float* const* rows, std::size_t size, std::size_t vocabulary_size)
+        : rows_(rows), size_(size), vocabulary_size_(vocabulary_size) {}
+
+    std::size_t size() const { return size_; }
+    std::size_t vocabulary_size() const { return vocabulary_size_; }
+    logit_row operator[](std::size_t row) const { return {rows_[row], vocabulary_size_}; }
+    logit_row back() const { return (*this)[size_ - 1]; }
+
+ private:
+    const float* const* rows_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t vocabulary_size_ = 0;
+};
+
 }  // namespace augur

@@ -1,0 +1,42 @@
+#pragma once
+// That the members by which a model offers passes fit together: what is named but cannot be called would be passed over in silence.
+
+#include "augur/detail/named_member.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/model/pass.hpp"
+
+namespace augur::model {
+
+/// Refuses, in one sentence each, members that are not what is called.
+template <Model M>
+struct pass_members {
+    static constexpr bool promises(pass_features some) { return includes(pass_features_of<M>, some); }
+
+    static_assert(!augur::detail::NamesRun<M> || RunsPasses<M>,
+                  "augur::model: this model's run must be callable as model.run(std::span<const "
+                  "augur::pass<sequence_type>>) const and return rows of logits");
+    static_assert(!augur::detail::NamesPasses<M> || SaysPassFeatures<M>,
+                  "augur::model: this model's passes must be static constexpr augur::pass_features passes = ...");
+    static_assert(!SaysPassFeatures<M> || RunsPasses<M>,
+                  "augur::model: this model says what passes its run can do, but it has no run");
+    static_assert(
+        !augur::detail::NamesKeep<M> || KeepsPaths<M>,
+        "augur::model: this model's keep must be callable as model.keep(sequence, std::span<const std::size_t> "
+        "path) const and return nothing");
+    static_assert(includes(every_pass_feature, pass_features_of<M>),
+                  "augur::model: this model promises pass features that do not exist");
+    static_assert(!promises(pass_features::trees) || KeepsPaths<M>,
+                  "augur::model: a model with pass_features::trees must have keep(sequence, path)");
+    static_assert(!promises(pass_features::states) || HiddenStateModel<M>,
+                  "augur::model: a model with pass_features::states must have hidden_size() and hidden(sequence)");
+    static_assert(!promises(pass_features::layers) || (HiddenStateModel<M> && CountsWaiting<M>),
+                  "augur::model: a model with pass_features::layers must have layer_count(), waiting(sequence), "
+                  "hidden_size() and hidden(sequence)");
+
+    static constexpr bool value = true;
+};
+
+template <Model M>
+inline constexpr bool sound_pass_members = pass_members<M>::value;
+
+}  // namespace augur::model
