@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_lossless_last_link_makes_all_lossless) {
     exact(cascaded(a, model_link{one, near}, b, model_link{one, anything}, c, model_link{two, sampled}, d), 2);
 }
 
-/// What the tests call an own criterion: the target draws for itself, and a drafted token stands if it is the same.
+/// What the tests call an own criterion: the target draws for itself, and a drafted token is accepted if it is the same.
 struct matching {
     using guarantee = augur::guarantee::same_distribution;
 

@@ -22,7 +22,7 @@
 
 namespace augur {
 
-/// A criterion that knows the row that a token comes from once it stands, whichever token that is:
+/// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
 /// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
 template <class C, class Claim>
 concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
@@ -50,7 +50,7 @@ enum class claims {
     own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
 };
 
-/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the tokens that stand are as many
+/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the accepted tokens are as many
 /// as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that one token less
 /// is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no model is idle.
 /// Effect on the distribution: that of the stage above. Randomness: its own, by position, level and round (nested_chooser).
@@ -65,13 +65,14 @@ class stage {
     static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
                   "augur: inside a cascade, this link's criterion cannot judge what its drafter claims (point_mass or "
                   "distribution)");
-    static_assert(!AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
-                      StandsInside<Criterion, typename Inner::claim_type>,
-                  "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
-                  "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
-                  "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
-                  "what it made in storage; or `static constexpr bool certain = true`, if what stands is fixed by the "
-                  "target's row and the noise");
+    static_assert(
+        !AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
+            StandsInside<Criterion, typename Inner::claim_type>,
+        "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
+        "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
+        "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
+        "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
+        "target's row and the noise");
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade nobody hands out hidden states");
     static_assert(augur::detail::optional_members_of_drafter<Inner>::fit &&
                   augur::detail::optional_members_of_policy<Policy>::fit &&
@@ -151,7 +152,7 @@ class stage {
     static constexpr std::size_t most_rounds =
         64;  ///< inside one of the stage above; bits of a round's number, level by level
 
-    /// Drafts, verifies, and adds what stands to the proposal. Whether there may be more.
+    /// Drafts, verifies, and adds what is accepted to the proposal. Whether there may be more.
     bool run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,
                    speculative_suffix& speculative) const {
         prefix& before = context.prefix();
