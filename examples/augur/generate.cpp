@@ -103,11 +103,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.thresholds = parse_list("--thresholds", text, most::threshold);
     };
     add_text(command, "--thresholds", thresholds,
-             "fsd, psd_a, psd_f: total variation within which a token may stand, the qualifier's first; ead: bits of "
+             "fsd, psd_a, psd_f: total variation within which a token is accepted, the qualifier's first; ead: bits of "
              "entropy",
              "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
-    add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier hand up at a time", "LIST",
+    add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier propose at a time", "LIST",
              "1,2");
     add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5", most::window);
     add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10", most::dwell);

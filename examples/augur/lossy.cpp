@@ -42,7 +42,7 @@ void check_lengths(const scheme_options& chosen) {
         detail::fail("--lengths holds ", chosen.lengths.size(), " numbers; there are two, of draft and qualifier");
     }
     for (const std::size_t length : chosen.lengths) {
-        if (length == 0) detail::fail("--lengths holds 0; a model hands up at least 1 token");
+        if (length == 0) detail::fail("--lengths holds 0; a model proposes at least 1 token");
     }
 }
 

@@ -53,7 +53,7 @@ std::vector<json> settings_of_fsd() {
     return all;
 }
 
-/// The qualifier's threshold is at most the target's, and it hands up at least as many tokens as it is handed.
+/// The qualifier's threshold is at most the target's, and it proposes at least as many tokens as it is given.
 std::vector<json> settings_of_psd(bool fuzzy_qualifier) {
     std::vector<json> all;
     for (const double last : thresholds) {

@@ -68,7 +68,7 @@ class engine {
 
 static_assert(augur::Model<engine>);
 
-/// A rule of one's own, on the host and in a kernel: what is likely enough under the target stands.
+/// A rule of one's own, on the host and in a kernel: what is likely enough under the target is accepted.
 struct likely_enough {
     using guarantee = augur::guarantee::minimum_probability;
     using drawing = augur::draft::sampled;

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(the_model_before_drafts_and_not_past_the_end) {
     const testing::counting_model small(testing::hashed_model(8, 5)), large(testing::hashed_model(8, 5));
     const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {0}, .window = 1, .dwell = 1}))
                             .with({.first = 1, .draft_length = 8});
-    const auto made = written(scheme, sampling(6));  // the models agree, so all stands
+    const auto made = written(scheme, sampling(6));  // the models agree, so all is accepted
     BOOST_TEST(made.counts.models[0].drafted == 5u);
     BOOST_TEST(made.counts.stages.back().drafted == 5u);
     BOOST_TEST(made.counts.accepted_length() == 6);

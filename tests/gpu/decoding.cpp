@@ -1,4 +1,4 @@
-// Rows near those that the host plays, and speculation that writes plain decoding's text, for very many tokens.
+// Rows near those that the host emulates, and speculation that writes plain decoding's text, for very many tokens.
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
@@ -34,11 +34,11 @@ BOOST_AUTO_TEST_CASE(rows_are_near_those_that_the_host_plays) {
     const auto c = testing::some_config(3, 192, 6, 2, 512, 700, 600);
     const auto w = testing::random_weights(c, 5);
     const auto gpu = llama::on_gpu(c, w, llama::gpu_number::binary16);
-    const llama::device::device_model<backend::device::binary16, backend::device::emulated_system> played({}, c, w);
+    const llama::device::device_model<backend::device::binary16, backend::device::emulated_system> emulated({}, c, w);
     const auto text = some_prompt(300, c.vocabulary, 1);
     auto a = gpu.make_sequence();
-    auto b = played.make_sequence();
-    const auto got = gpu.extend(a, text, 40), expected = played.extend(b, text, 40);
+    auto b = emulated.make_sequence();
+    const auto got = gpu.extend(a, text, 40), expected = emulated.extend(b, text, 40);
     double far = 0;
     for (std::size_t i = 0; i < 40; ++i) {
         for (std::size_t t = 0; t < c.vocabulary; ++t) {

@@ -163,6 +163,16 @@ class Text(House):
                 offenders.append(f"{name(path)}: {found[0].decode()}...")
         self.assertNothing(offenders)
 
+    def test_links_of_pages_lead_to_files(self):
+        link = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+        offenders = []
+        for page in tree():
+            if page.suffix == ".md" and page.name != "_template.md":
+                for target in link.findall(page.read_text(encoding="utf-8")):
+                    if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                        offenders.append(f"{name(page)} links to {target}")
+        self.assertNothing(offenders)
+
     def test_nothing_is_put_off(self):
         marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))

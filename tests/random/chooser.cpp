@@ -44,7 +44,7 @@ double excess(const std::vector<std::size_t>& counts, const distribution& of, st
     return (statistic - freedom) / std::sqrt(2 * std::max(freedom, 1.0));
 }
 
-/// What race is defined to be, with no clock left out.
+/// What exponential_race is defined to be, with no clock left out.
 std::size_t naive_race(const distribution& weights, std::uint64_t seed, std::size_t position) {
     std::size_t winner = 0;
     double earliest = std::numeric_limits<double>::infinity();

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(every_combination_is_the_literal_formula) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_supposed_token_counts_while_it_is_supposed) {
+BOOST_AUTO_TEST_CASE(a_speculative_token_counts_while_it_is_there) {
     const penalties chosen{2, 0.5f, 0.25f};
     const std::vector<augur::token> prompt = {0};
     augur::prefix before(prompt);

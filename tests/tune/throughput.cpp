@@ -19,7 +19,7 @@ namespace tt = boost::test_tools;
 
 BOOST_AUTO_TEST_SUITE(tune_throughput)
 
-BOOST_AUTO_TEST_CASE(expected_length_adds_up_what_stands) {
+BOOST_AUTO_TEST_CASE(expected_length_adds_up_what_is_accepted) {
     BOOST_TEST(tune::expected_length({}) == 1);
     BOOST_TEST(tune::expected_length(std::vector{0.5, 0.5}) == 1.75);
     BOOST_TEST(tune::expected_length(std::vector{1.0, 1.0, 0.0, 1.0}) == 3);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_cascade_takes_the_time_that_is_predicted) {
         const auto rounds = static_cast<double>(of.rounds);
         return (static_cast<double>(of.accepted) + rounds) / rounds / (length + 1);
     };
-    // The stage's last round of each proposal is cut to what is wanted, so its share is of what it could have handed up.
+    // The stage's last round of each proposal is cut to what is wanted, so its share is of what it could have proposed.
     const std::vector links{verification{3, kept(s.drafter_state.counts, 3), 1.0 / 120},
                             verification{8, kept(s.counts.stages.back(), 8), 1.0 / 60}};
     const double predicted = tune::throughput(300, links);

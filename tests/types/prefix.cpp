@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(generated_is_what_follows_the_prompt) {
     check_is(made, {4, 5}, 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_supposition_leaves_no_trace) {
+BOOST_AUTO_TEST_CASE(a_speculative_suffix_leaves_no_trace) {
     const std::vector<token> prompt = {1, 2, 1};
     prefix made(prompt);
     made.push(3);

@@ -13,7 +13,7 @@
 namespace augur {
 namespace cascade {
 
-/// A link, between two models: how many tokens the cheaper one hands up at a time, and which of them may stand.
+/// A link, between two models: how many tokens the cheaper one proposes at a time, and which of them are accepted.
 /// (Not `link`, which is a function of POSIX.)
 template <SpeculationPolicy Policy, AcceptanceCriterion Criterion>
 struct model_link {
@@ -66,7 +66,7 @@ requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded(Parts
     return detail::cascade_of<cascade::claims::what_it_drew>(std::forward<Parts>(parts)...);
 }
 
-/// The same with each token judged by the row of the model that handed it up, wherever it was drawn from: PyramidSD as published.
+/// The same with each token judged by the row of the model that proposed it, wherever it was drawn from: PyramidSD as published.
 /// Guarantee: none.
 template <class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded_as_published(Parts&&... parts) {

@@ -16,8 +16,8 @@ namespace augur::cascade {
 /// The paper's best on an RTX 4090: lengths 15 and 25, thresholds 0.4 and 0.5. With two models the draft's length and the target's
 /// threshold count.
 struct pyramid_options {
-    std::size_t draft_length = 15;      ///< tokens that the draft hands up at a time, at least 1
-    std::size_t qualifier_length = 25;  ///< tokens that the qualifier hands up, at least 1
+    std::size_t draft_length = 15;      ///< tokens that the draft proposes at a time, at least 1
+    std::size_t qualifier_length = 25;  ///< tokens that the qualifier proposes at a time, at least 1
     double qualifier_threshold = 0.4;   ///< in the divergence's unit, 0 or more; psd_f alone uses it
     double target_threshold = 0.5;      ///< the same; the paper's tables have it above the qualifier's and below
 };
@@ -27,7 +27,7 @@ namespace pyramid_parts {
 inline const pyramid_options& checked(const pyramid_options& chosen) {
     if (chosen.draft_length == 0 || chosen.qualifier_length == 0) {
         detail::fail("pyramid: the lengths are ", chosen.draft_length, " and ", chosen.qualifier_length,
-                     "; a model hands up at least 1 token");
+                     "; a model proposes at least 1 token");
     }
     return chosen;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A decoding scheme: who drafts, who verifies, how far to guess, what may stand.
+// A decoding scheme: who drafts, who verifies, how far to guess, which tokens are accepted.
 
 #include <concepts>
 #include <cstddef>
@@ -101,7 +101,7 @@ class speculator {
     const Policy& policy() const { return policy_; }
     const Criterion& criterion() const { return criterion_; }
 
-    /// A drafter for a better model: what stands here is the draft there.
+    /// A drafter for a better model: what is accepted here is the draft there.
     auto as_stage() const& {
         return cascade::stage<DrafterType, const target_type&, Policy, Criterion>(drafter_, target(), policy_,
                                                                                   criterion_);

@@ -25,7 +25,7 @@
 
 namespace augur {
 
-/// A criterion that knows the row that a token comes from once it stands, whichever token that is:
+/// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
 /// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
 template <class C, class Claim>
 concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
@@ -65,7 +65,7 @@ struct unbranched {
     drafted_token<Claim> operator[](std::size_t i) const { return of[i]; }
 };
 
-/// The row that the token comes from once it stands; the model's, where that is left open by nothing.
+/// The row that the token comes from once it is accepted; the model's, where that is left open by nothing.
 template <class Criterion, class Claim>
 const distribution& row_of(const Criterion& criterion, const distribution& target, const drafted_token<Claim>& drafted,
                            distribution& storage) {
@@ -106,7 +106,7 @@ struct judged_by_its_row {
     token draw(const distribution& target, auto& draws) const { return criterion.draw(target, draws); }
 };
 
-/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the tokens that stand are as many
+/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the accepted tokens are as many
 /// as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that one token less
 /// is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no model is idle.
 /// Effect on the distribution: that of the stage above. Randomness: its own, by position, level and round (nested_chooser).
@@ -122,13 +122,14 @@ class stage {
     static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
                   "augur: inside a cascade, this link's criterion cannot judge what its drafter claims (point_mass or "
                   "distribution)");
-    static_assert(!AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
-                      StandsInside<Criterion, typename Inner::claim_type>,
-                  "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
-                  "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
-                  "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
-                  "what it made in storage; or `static constexpr bool certain = true`, if what stands is fixed by the "
-                  "target's row and the noise");
+    static_assert(
+        !AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
+            StandsInside<Criterion, typename Inner::claim_type>,
+        "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
+        "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
+        "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
+        "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
+        "target's row and the noise");
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade nobody hands out hidden states");
     static_assert(
         !branches<Inner>,

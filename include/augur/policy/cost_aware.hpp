@@ -25,9 +25,9 @@ struct cost_aware_options {
 };
 
 /// Learns while decoding how long a verify pass over n rows takes, how long drafting a token does, and how often the token at
-/// position i of a draft stands: apart for each drafter (draft/fallback.hpp), and for its matches' lengths or the entropy of
+/// position i of a draft is accepted: separately for each drafter (draft/fallback.hpp), and for its matches' lengths or the entropy of
 /// its first row where it shows them. Each round it drafts the number of tokens that gains most over plain decoding, a second
-/// being worth the tokens it yields at the present pace; 0 when none does. It plays with what it has won: drafts are only as
+/// being worth the tokens it yields at the present pace; 0 when none does. It spends accumulated savings: drafts are only as
 /// long as it could pay for if none of it stood, from an allowance that grows with every gain and by a small share of the time.
 /// So the time that it loses against plain decoding is bounded, whatever the text does.
 /// Where it has stopped drafting it tries again now and then, so that a text that becomes predictable is drafted for again.
@@ -38,7 +38,7 @@ class cost_aware {
  public:
     static constexpr signals uses = signals::match_length | signals::draft_entropy;
     static constexpr bool asked_once = true;
-    /// Drafters that are told apart; later ones share the last's figures.
+    /// Drafters that are distinguished; later ones share the last's figures.
     static constexpr std::size_t most_sources = 4;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 32;
@@ -80,7 +80,7 @@ class cost_aware {
         ++rounds_;
     }
 
-    /// Estimated probability that the token at `position` of a draft stands, given that those before it do.
+    /// Estimated probability that the token at `position` of a draft is accepted, given that those before it are.
     double acceptance(const observation& seen, std::size_t position) const {
         const kind& of = source_of(seen).kinds[kind_of(seen)];
         double rate = expected_before(seen);
@@ -154,7 +154,7 @@ class cost_aware {
 
     const source& source_of(const observation& seen) const { return sources_[std::min(seen.source, most_sources - 1)]; }
 
-    /// Match lengths that are told apart: 1, 2, 3, 4, 5-6, 7 and more; else entropies; 0 where nothing is known.
+    /// Match lengths that are distinguished: 1, 2, 3, 4, 5-6, 7 and more; else entropies; 0 where nothing is known.
     static std::size_t kind_of(const observation& seen) {
         if (seen.match_length > 0) return seen.match_length <= 4 ? seen.match_length : (seen.match_length <= 6 ? 5 : 6);
         if (!std::isfinite(seen.first_draft_entropy_nats)) return 0;

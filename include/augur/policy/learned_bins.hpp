@@ -39,7 +39,7 @@ class learned_bins {
  public:
     static constexpr signals needs = signals::draft_entropy;
     static constexpr bool asked_once = true;
-    /// Entropies that are told apart: cell c is from (c / 4)^2 nats to ((c + 1) / 4)^2, the last open.
+    /// Entropies that are distinguished: cell c is from (c / 4)^2 nats to ((c + 1) / 4)^2, the last open.
     static constexpr std::size_t cells = 16;
 
     /// Begins with EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.
@@ -80,7 +80,7 @@ class learned_bins {
     /// By the edges of the time, and with the weights of entropy_bins.
     std::span<const bin_statistics> bins() const { return bins_; }
 
-    /// Estimated probability that the token at `position` (below the greatest length) stands if those before it do.
+    /// Estimated probability that the token at `position` (below the greatest length) is accepted if those before it are.
     double acceptance(double entropy_nats, std::size_t position) const {
         return positions_[position].rates[cell_of(entropy_nats)];
     }
@@ -106,7 +106,7 @@ class learned_bins {
     };
     struct curve {
         std::array<counted, cells> counts{};
-        by_cell rates{};   ///< that a token stands, given that those before it do
+        by_cell rates{};   ///< that a token is accepted, given that those before it are
         by_cell tokens{};  ///< expected of a draft up to here
     };
 

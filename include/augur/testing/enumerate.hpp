@@ -19,7 +19,7 @@ namespace augur::testing {
 ///
 /// choose and flip branch with their exact probabilities, as numbers that are independent of each other. In production they
 /// are that only under different names, so a name that is asked for twice on one path throws augur::error, with both
-/// questions. race branches over its winner, given the winners of all races at its position before: the law of shared
+/// questions. exponential_race branches over its winner, given the winners of all races at its position before: the law of shared
 /// noise, with every way in which it can make rows agree and differ (clocks.hpp).
 class enumerating_chooser {
  public:

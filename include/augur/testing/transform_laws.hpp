@@ -65,7 +65,7 @@ class transform_law_cases {
                                     describe(other.tokens()), ", ", found);
     }
 
-    std::string suppositions_leave_no_trace(choices& from) const {
+    std::string speculative_tokens_leave_no_trace(choices& from) const {
         const auto row = random_logits(from, vocabulary_);
         prefix before = some_prefix(from);
         const auto expected = after(row, before);
@@ -78,7 +78,8 @@ class transform_law_cases {
             }
         }
         const std::string found = difference({expected}, {after(row, before)});
-        return found.empty() ? found : said(row, before, "after supposing ", describe(speculative), ", ", found);
+        return found.empty() ? found
+                             : said(row, before, "after speculative tokens ", describe(speculative), ", ", found);
     }
 
  private:
@@ -121,7 +122,7 @@ report transform_laws(const T& transform, std::size_t vocabulary_size = 5, const
     law("no NaN and no +infinity comes in", &c::rows_stay_rows);
     law("removed tokens stay removed", &c::removed_tokens_stay_removed);
     law("equal rows and prefixes, equal results", &c::no_memory);
-    law("speculative tokens leave no trace", &c::suppositions_leave_no_trace);
+    law("speculative tokens leave no trace", &c::speculative_tokens_leave_no_trace);
     if constexpr (std::default_initializable<T> && requires { transform.active(); }) {
         check(r, "the default is off", {.seed = tries.seed, .cases = 1},
               [](choices&) { return T{}.active() ? "a default-constructed one is active" : ""; });

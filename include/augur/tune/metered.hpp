@@ -1,5 +1,5 @@
 #pragma once
-// How far from the target's what stands was drawn. See docs/tune/metered.md.
+// How far from the target's rows accepted tokens were drawn. See docs/tune/metered.md.
 
 #include <concepts>
 #include <cstddef>

@@ -10,8 +10,8 @@
 
 namespace augur::tune {
 
-/// Tokens of a round, on average: those of a chain that stand, and the one that follows. `acceptance[i]` is the probability that
-/// the token at position i stands, given that those before it do.
+/// Tokens of a round, on average: those of a chain that are accepted, and the one that follows. `acceptance[i]` is the probability that
+/// the token at position i is accepted, given that those before it are.
 inline double expected_length(std::span<const double> acceptance) {
     double length = 1;
     double stands = 1;
@@ -23,9 +23,9 @@ inline double expected_length(std::span<const double> acceptance) {
     return length;
 }
 
-/// A link of a cascade: one model verifies what is handed up, `length` tokens at a time.
+/// A link of a cascade: one model verifies what is proposed to it, `length` tokens at a time.
 struct verification {
-    std::size_t length = 0;   ///< tokens handed up per round
+    std::size_t length = 0;   ///< tokens proposed per round
     double kept = 1;          ///< share of length + 1 tokens that a round yields, in (0, 1]
     double pass_seconds = 0;  ///< of the verifying model over length + 1 rows; 1 / V where they cost what one does
 };

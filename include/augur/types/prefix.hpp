@@ -115,7 +115,7 @@ inline std::span<const token> checked_prompt(std::span<const token> prompt, std:
     return prompt;
 }
 
-/// Extends a prefix by tokens that are only speculative, and takes them back when it goes out of scope, counts included.
+/// Extends a prefix by speculative tokens, and takes them back when it goes out of scope, counts included.
 class speculative_suffix {
  public:
     explicit speculative_suffix(prefix& extended) : prefix_(&extended), length_(extended.size()) {}

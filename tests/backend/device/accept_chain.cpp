@@ -35,7 +35,7 @@ using namespace rounds;
 namespace {
 
 /// Forwards and backwards.
-const std::vector<emulated_system> played{{false}, {true}};
+const std::vector<emulated_system> emulated{{false}, {true}};
 
 /// Races what is left over, for the noise of weights that are no row.
 struct residual_race {
@@ -84,30 +84,30 @@ BOOST_AUTO_TEST_SUITE(backend_accept_chain)
 static_assert(device::KernelCriterion<accept::fuzzy<augur::measure::kl>> && device::KernelCriterion<likely_enough>);
 
 BOOST_AUTO_TEST_CASE(exact) {
-    check_parity(played, accept::exact{}, {0});
+    check_parity(emulated, accept::exact{}, {0});
 }
 
 BOOST_AUTO_TEST_CASE(rejection_sampling) {
-    check_parity(played, accept::rejection_sampling{}, sampled);
+    check_parity(emulated, accept::rejection_sampling{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(coupled) {
-    check_parity(played, accept::coupled{}, sampled);
+    check_parity(emulated, accept::coupled{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(fuzzy) {
-    check_parity(played, accept::fuzzy<augur::measure::jensen_shannon>{0.1}, sampled);
-    check_parity(played, accept::fuzzy<augur::measure::total_variation>{0.3}, sampled);
-    check_parity(played, accept::fuzzy<augur::measure::hellinger>{0.3}, sampled);
-    check_parity(played, accept::fuzzy<augur::measure::reverse_kl>{0.5}, sampled);
+    check_parity(emulated, accept::fuzzy<augur::measure::jensen_shannon>{0.1}, sampled);
+    check_parity(emulated, accept::fuzzy<augur::measure::total_variation>{0.3}, sampled);
+    check_parity(emulated, accept::fuzzy<augur::measure::hellinger>{0.3}, sampled);
+    check_parity(emulated, accept::fuzzy<augur::measure::reverse_kl>{0.5}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(rejection_then_fuzzy) {
-    check_parity(played, accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, sampled);
+    check_parity(emulated, accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
-    check_parity(played, likely_enough{}, sampled);
+    check_parity(emulated, likely_enough{}, sampled);
 }
 
 BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
     outcomes seen;
     for (int repeat = 0; repeat < 100; ++repeat) {
         one_round made = random_round(random, 700, {}, augur::draft::sampled{});
-        check_judgement(played, residual_race{}, made, made.certain, seen);
-        check_judgement(played, residual_race{}, made, made.drawn, seen);
+        check_judgement(emulated, residual_race{}, made, made.certain, seen);
+        check_judgement(emulated, residual_race{}, made, made.drawn, seen);
     }
     BOOST_TEST(seen.corrected > 100u);
 }
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_mode_is_that_of_the_weights) {
         made.target[last] = 1e-9f;
         made.draft(distribution::point(0, made.vocabulary), 0);
         outcomes seen;
-        check_judgement(played, likely_enough{0.9}, made, made.certain, seen);
+        check_judgement(emulated, likely_enough{0.9}, made, made.certain, seen);
         BOOST_TEST(seen.accepted == 1u);
     }
 }
@@ -178,8 +178,8 @@ BOOST_AUTO_TEST_CASE(a_row_of_which_nothing_stays_ends_the_walk) {
                    .totals = {}};
     made.draft(distribution::point(0, made.vocabulary), 0);
     outcomes seen;
-    check_judgement(played, accept::rejection_sampling{}, made, made.certain, seen);
-    check_judgement(played, accept::coupled{}, made, made.drawn, seen);
+    check_judgement(emulated, accept::rejection_sampling{}, made, made.certain, seen);
+    check_judgement(emulated, accept::coupled{}, made, made.drawn, seen);
     BOOST_TEST(seen.invalid == 2u);
 }
 

@@ -42,7 +42,7 @@ std::vector<float> random_row(std::mt19937& random, std::size_t size) {
 
 template <class T>
 std::vector<T> downloaded(const T* from, std::size_t count) {
-    return {from, from + count};  // a played system's memory is the host's
+    return {from, from + count};  // an emulated system's memory is the host's
 }
 
 void check_moments(const softmax_moments& made, const softmax_moments& expected) {

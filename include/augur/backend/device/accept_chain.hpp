@@ -257,7 +257,7 @@ struct accept_chain {
         });
     }
 
-    /// Whether the next drafted token stands. Where none does, the walk's next token is drawn, if it can be.
+    /// Whether the next drafted token is accepted. Where none is, the walk's next token is drawn, if it can be.
     template <class Team>
     AUGUR_KERNEL bool judge_next(const walking_block<Team>& block, chain_verdict& walked) const {
         const std::size_t at = walked.accepted, chunks = of.chunks();

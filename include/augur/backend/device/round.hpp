@@ -45,13 +45,13 @@ struct drawn_chain {
 };
 
 /// Judges token by token, by functions that a kernel can call: judge and draw are AUGUR_HOST_DEVICE, with every other word as on
-/// the host, and the criterion is its bytes.
+/// the host, and the criterion is trivially copyable.
 template <class C>
 concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
                           !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
-/// the criterion's; on a played system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
+/// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
 /// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
 /// penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
 /// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the

@@ -1,5 +1,5 @@
 #pragma once
-// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and plays kernels in the
+// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and runs kernels in the
 // order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
 
 #include <concepts>
@@ -69,14 +69,14 @@ concept ControllingSystem = RecordingSystem<S> &&
 };
 
 /// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no GPU.
-/// `backwards` plays blocks and threads from the last to the first.
+/// `backwards` runs blocks and threads from the last to the first.
 struct emulated_system {
     bool backwards = false;
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
         static_assert(K::threads % warp_size == 0 && K::threads <= most_threads);
-        run_or_keep([on = *this, blocks, kernel] { on.play(blocks, kernel); });
+        run_or_keep([on = *this, blocks, kernel] { on.emulate(blocks, kernel); });
     }
 
     void* allocate(std::size_t bytes) const {
@@ -148,7 +148,7 @@ struct emulated_system {
 
  private:
     template <Kernel K>
-    void play(std::size_t blocks, const K& kernel) const {
+    void emulate(std::size_t blocks, const K& kernel) const {
         std::vector<std::max_align_t> shared(kernel.shared_bytes() / sizeof(std::max_align_t) + 1);
         for (std::size_t i = 0; i < blocks; ++i) {
             std::memset(shared.data(), 0xff, shared.size() * sizeof(std::max_align_t));  // NaNs, to be noticed

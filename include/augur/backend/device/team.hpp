@@ -1,5 +1,5 @@
 #pragma once
-// How kernels are written: once, for the threads of a GPU's block and for a processor that plays them one after the other.
+// How kernels are written: once, for the threads of a GPU's block and for a processor that emulates them one after the other.
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@ inline constexpr unsigned warp_size = 32;
 /// The most threads that a kernel may ask for.
 inline constexpr unsigned most_threads = 256;
 
-/// A value of each thread: an index says which where one processor plays them all.
+/// A value of each thread: an index says which where one processor emulates them all.
 template <class T, unsigned Threads>
 class emulated_values {
  public:
@@ -49,7 +49,7 @@ struct sum_fragment {
     float values[4]{};
 };
 
-/// One warp, played lane after lane.
+/// One warp, emulated lane after lane.
 class emulated_warp {
  public:
     template <class T>
@@ -118,7 +118,7 @@ class emulated_warp {
     bool backwards_;
 };
 
-/// One block, played thread after thread. A kernel is a sequence of phases: `each` (or `each_warp`) runs its body for all threads
+/// One block, emulated thread after thread. A kernel is a sequence of phases: `each` (or `each_warp`) runs its body for all threads
 /// and then lets every thread see what all have written. Between phases every thread does the same with the same values:
 /// nothing is written there, and nothing that the next phase writes is read. A phase must not depend on the order of its
 /// threads: `backwards` turns it round, so that a test can see whether it does.

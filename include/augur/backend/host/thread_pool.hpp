@@ -27,7 +27,7 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
 }
 
 /// The calling thread and `threads - 1` helpers. Whoever is free takes the next chunk of a loop, so a helper that the
-/// system has put aside delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that wait
+/// system has descheduled delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that wait
 /// spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an idle
 /// pool costs nothing. No memory is allocated after construction.
 class thread_pool {

@@ -19,7 +19,7 @@
 namespace augur::backend::device {
 
 /// Is its bytes, and is asked by functions that kernels can call: length, and learn where it has one, are AUGUR_HOST_DEVICE or constexpr.
-/// It measures entropy as everybody does.
+/// It uses the default entropy.
 template <class P>
 concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P> &&
                        !includes(needs_of<P>, signals::match_length);
