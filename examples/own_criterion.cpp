@@ -1,6 +1,6 @@
 // Your own acceptance criterion, and what it does to the distribution, exactly.
 //
-// A criterion is one struct: what it promises, how it judges a drafted token, how it draws where nothing was drafted. It is
+// A criterion is one struct: what it promises, which drafted tokens it accepts, how it draws what follows a rejection. It is
 // the only thing that may change the output's distribution, so the library can say by how much: `law_of` decodes down every
 // branch of the randomness and returns the law of the text.
 
@@ -16,12 +16,8 @@ struct lenient {
     using guarantee = augur::guarantee::none;
     using drawing = augur::draft::sampled;
 
-    template <class Claim>
-    augur::decision judge(const augur::distribution& target, const augur::drafted_token<Claim>& drafted,
-                          auto& draws) const {
-        const double floor = share * target.probability(target.mode());
-        if (target.probability(drafted.id) >= floor) return augur::decision::accept();
-        return augur::decision::replace_with(draw(target, draws));
+    bool accepts(const augur::distribution& target, const auto& drafted, auto& /*draws*/) const {
+        return target.probability(drafted.id) >= share * target.probability(target.mode());
     }
     augur::token draw(const augur::distribution& target, auto& draws) const {
         return static_cast<augur::token>(draws.choose(target, augur::purpose::correction));

@@ -11,28 +11,21 @@ struct careful {
     using guarantee = augur::guarantee::same_distribution;
     using drawing = augur::draft::sampled;
 
-    template <class Claim>
-    augur::decision judge(const augur::distribution& target, const augur::drafted_token<Claim>& drafted,
-                          auto& draws) const {
-        const double target_probability = target.probability(drafted.id);
-        const double ratio = target_probability / drafted.probability(drafted.id);
-        if (draws.flip(std::min(1.0, ratio), augur::purpose::accept)) return augur::decision::accept();
-        const augur::accept::residual_weights<Claim> left(target, drafted);
-        return augur::decision::replace_with(static_cast<augur::token>(draws.choose(left, augur::purpose::correction)));
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);
+        return draws.flip(std::min(1.0, ratio), augur::purpose::accept);
     }
-    augur::token draw(const augur::distribution& target, auto& draws) const {
+    auto after_rejection(const auto& target, const auto& drafted) const {
+        return augur::accept::residual(target, drafted);
+    }
+    augur::token draw(const auto& target, auto& draws) const {
         return static_cast<augur::token>(draws.choose(target, augur::purpose::correction));
     }
 };
 
-/// The same, but what was rejected is replaced by a draw from the target: "it is the target's distribution, after all".
+/// The same, but a rejection leaves the target as it was: "it is the target's distribution, after all".
 struct hasty : careful {
-    template <class Claim>
-    augur::decision judge(const augur::distribution& target, const augur::drafted_token<Claim>& drafted,
-                          auto& draws) const {
-        const augur::decision ruled = careful::judge(target, drafted, draws);
-        return ruled.accepted ? ruled : augur::decision::replace_with(draw(target, draws));
-    }
+    const auto& after_rejection(const auto& target, const auto& /*drafted*/) const { return target; }
 };
 
 int main() {

@@ -29,3 +29,4 @@
 #include "augur/testing/scheme_laws.hpp"
 #include "augur/testing/trace.hpp"
 #include "augur/testing/transform_laws.hpp"
+#include "augur/testing/tree_round.hpp"

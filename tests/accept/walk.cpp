@@ -3,13 +3,18 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/named_once.hpp>
+#include <augur/testing/tree_round.hpp>
 #include <augur/types/scores.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <limits>
+#include <random>
 
 using namespace augur;
 
@@ -122,6 +127,302 @@ void check_names() {
 BOOST_AUTO_TEST_CASE(no_random_number_decides_twice) {
     check_names<accept::rejection_sampling>();
     check_names<accept::block>();
+}
+
+/// A chain that says the parents of its nodes, as if it were any tree.
+template <class Claim>
+struct chain_as_tree {
+    using claim_type = Claim;
+    const proposal<Claim>& chain;
+    topology shape = topology::chain(chain.size());
+
+    explicit chain_as_tree(const proposal<Claim>& of) : chain(of) {}
+    std::size_t size() const { return chain.size(); }
+    std::span<const token> tokens() const { return chain.tokens(); }
+    std::span<const std::int32_t> parents() const { return shape.parents(); }
+    drafted_token<Claim> operator[](std::size_t i) const { return chain[i]; }
+};
+
+std::vector<float> random_logits(std::mt19937& random, std::size_t vocabulary) {
+    std::vector<float> row(vocabulary);
+    for (float& logit : row) logit = random() % 7 == 0 ? -INFINITY : static_cast<float>(random() % 5);
+    row[random() % vocabulary] = 1;
+    return row;
+}
+
+/// A drafted chain of up to four tokens and the rows to judge it by; now and then one that cannot be drawn from.
+template <class Claim>
+struct random_chain {
+    proposal<Claim> proposed;
+    std::vector<std::vector<float>> rows;
+
+    random_chain(std::mt19937& random, std::size_t vocabulary) {
+        for (std::size_t i = random() % 5; i > 0; --i) {
+            distribution row;
+            transform::pipeline({}, vocabulary).apply(random_logits(random, vocabulary), prefix{}, row);
+            const random::philox_chooser chooser(random());
+            push(static_cast<token>(chooser.choose(row, {})), row);
+        }
+        for (std::size_t i = 0; i <= proposed.size(); ++i) rows.push_back(random_logits(random, vocabulary));
+        if (random() % 8 == 0) rows[random() % rows.size()].assign(vocabulary, -INFINITY);
+    }
+    void push(token t, const distribution& row) {
+        if constexpr (std::is_same_v<Claim, distribution>) {
+            proposed.push(t, row);
+        } else {
+            proposed.push(t);
+        }
+    }
+};
+
+template <class Claim, class Criterion>
+void check_chains(const Criterion& criterion, float temperature) {
+    std::mt19937 random(1);
+    std::size_t accepted = 0, rejected = 0;
+    for (std::size_t i = 0; i < 1000; ++i) {
+        const std::size_t vocabulary = 2 + random() % 5;
+        const random_chain<Claim> made(random, vocabulary);
+        transform::settings settings{.temperature = {temperature}};
+        settings.penalties.presence = 0.5f;
+        const transform::pipeline transform(settings, vocabulary);
+        prefix before(std::vector<token>{0, 1});
+        random::philox_chooser chooser(random());
+        const verdict chain = accept::walk(criterion, made.proposed, made.rows, transform, before, chooser, i);
+        const chain_as_tree tree(made.proposed);
+        const verdict got = accept::walk(criterion, tree, made.rows, transform, before, chooser, i);
+        BOOST_TEST(chain.path.empty());
+        BOOST_TEST(got.accepted == chain.accepted);
+        BOOST_TEST(got.next == chain.next);
+        BOOST_TEST((got.invalid_row() || got.next_origin() == chain.next_origin()));
+        for (std::size_t node = 0; node < got.accepted; ++node) BOOST_TEST(got.node(node) == chain.node(node));
+        accepted += got.accepted;
+        rejected += got.accepted < made.proposed.size() ? 1 : 0;
+    }
+    BOOST_TEST(accepted > 100u);
+    BOOST_TEST(rejected > 100u);
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_given_as_a_tree_is_judged_as_the_chain_bit_for_bit) {
+    const auto both = [](const auto& criterion, float temperature) {
+        check_chains<point_mass>(criterion, temperature);
+        check_chains<distribution>(criterion, temperature);
+    };
+    both(accept::exact{}, 0);
+    both(accept::coupled{}, 0.8f);
+    both(accept::rejection_sampling{}, 0.8f);
+    both(accept::block{}, 0.8f);
+    both(accept::fuzzy<measure::total_variation>{0.7}, 0.8f);
+    both(accept::rejection_then_fuzzy<measure::total_variation>{0.4}, 0.8f);
+}
+
+/// Trees over three tokens: every kind of place that a node can have.
+const topology shapes[] = {{-1, -1}, {-1, -1, -1}, {-1, 0, 0, -1, 3}, {-1, -1, 1, 1, 0}, {-1, 0, -1, 1}};
+
+template <class Drawing, class Criterion>
+void check_trees(const Criterion& criterion, float temperature = 1) {
+    for (const topology& shape : shapes) {
+        for (std::size_t seed = 1; seed < 4; ++seed) {
+            testing::tree_round round{testing::hashed_model(3, seed), testing::hashed_model(3, seed + 10), shape};
+            round.sampling.temperature.value = temperature;
+            round.sampling.penalties.presence = 0.5f;
+            for (const bool replacement : {false, true}) {
+                round.replacement = replacement;
+                const std::string found = testing::broken_promise(criterion, round, Drawing{});
+                BOOST_TEST(found == "", testing::describe(shape.parents()) << ": " << found);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trees_keep_what_is_promised_exactly) {
+    check_trees<draft::sampled>(accept::rejection_sampling{});
+    check_trees<draft::argmax>(accept::rejection_sampling{});
+    check_trees<draft::sampled>(accept::coupled{});
+    check_trees<draft::shared_noise>(accept::coupled{});
+    check_trees<draft::argmax>(accept::exact{}, 0);
+    check_trees<draft::sampled>(accept::exact{}, 0);
+}
+
+/// Rows with zeros, of which several tokens have none left once their siblings are drawn.
+BOOST_AUTO_TEST_CASE(trees_keep_it_where_rows_have_zeros) {
+    const auto target = testing::markov_model({{2, 0, 1}, {0, 1, 3}, {1, 1, 1}});
+    const auto draft = testing::markov_model({{0, 1, 1}, {1, 0, 0}, {0, 0, 1}});
+    for (const topology& shape : shapes) {
+        const testing::tree_round round{target, draft, shape};
+        BOOST_TEST(testing::broken_promise(accept::rejection_sampling{}, round, draft::sampled{}) == "");
+        BOOST_TEST(testing::broken_promise(accept::coupled{}, round, draft::sampled{}) == "");
+    }
+}
+
+/// Judges each sibling with the coin of the first.
+struct shares_a_coin : accept::rejection_sampling {
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        draws.at_sibling(0);
+        return rejection_sampling::accepts(target, drafted, draws);
+    }
+};
+
+/// Knows nothing of the siblings before: what the first has left is the target.
+struct judges_each_alone : accept::rejection_sampling {
+    const auto& after_rejection(const auto& target, const auto& /*drafted*/) const { return target; }
+};
+
+BOOST_AUTO_TEST_CASE(siblings_that_share_a_coin_are_refused_by_name) {
+    const testing::tree_round round{testing::hashed_model(3, 1), testing::hashed_model(3, 2), {-1, 0, 0}};
+    const auto named = [](const error& thrown) {
+        const std::string said = thrown.what();
+        return said.find(
+                   "the random number of position 2, node 0, sibling 0, purpose accept, round 0 is asked for "
+                   "twice: first by flip(") == 0 &&
+               said.find("), then by flip(") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(testing::broken_promise(shares_a_coin{}, round, draft::sampled{}), error, named);
+    const auto in_one_text = [&] {
+        for (std::size_t seed = 0; seed < 50; ++seed) {
+            round.text(shares_a_coin{}, draft::sampled{}, testing::named_once(random::philox_chooser(seed)));
+        }
+    };
+    BOOST_CHECK_EXCEPTION(in_one_text(), error, named);
+    for (std::size_t seed = 0; seed < 50; ++seed) {
+        round.text(accept::rejection_sampling{}, draft::sampled{}, testing::named_once(random::philox_chooser(seed)));
+    }
+    BOOST_TEST(testing::broken_promise(judges_each_alone{}, round, draft::sampled{}).find("total variation 0.0") == 0u);
+}
+
+/// Two paths of two nodes each: 3 then 4, and 1 then 2 or 0.
+proposal<point_mass> two_paths() {
+    proposal<point_mass> made;
+    made.push(3, after_prefix);
+    made.push(1, after_prefix);
+    made.push(4, 0);
+    made.push(2, 1);
+    made.push(0, 1);
+    return made;
+}
+
+BOOST_FIXTURE_TEST_CASE(the_verdict_is_the_path_of_accepted_nodes, fixture) {
+    const auto walked = [&](const std::vector<token>& wanted) {
+        return accept::walk(accept::exact{}, two_paths(), wanted_rows(5, wanted).rows, greedy, before, chooser, 0);
+    };
+    // Rows: after the prefix, then after each node.
+    const verdict to_a_leaf = walked({1, 4, 0, 4, 4, 2});
+    BOOST_TEST(to_a_leaf.drafted == 5u);
+    BOOST_TEST(to_a_leaf.path == (std::vector<std::size_t>{1, 4}), boost::test_tools::per_element());
+    BOOST_TEST(to_a_leaf.next == 2);
+    BOOST_TEST((to_a_leaf.next_origin() == origin::bonus));
+    const verdict half_way = walked({3, 2, 0, 0, 0, 0});
+    BOOST_TEST(half_way.path == (std::vector<std::size_t>{0}), boost::test_tools::per_element());
+    BOOST_TEST(half_way.next == 2);
+    BOOST_TEST((half_way.next_origin() == origin::correction));
+    const verdict nowhere = walked({4, 0, 0, 0, 0, 0});
+    BOOST_TEST(nowhere.accepted == 0u);
+    BOOST_TEST(nowhere.next == 4);
+    BOOST_TEST((nowhere.next_origin() == origin::correction));
+    BOOST_TEST(before.size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_verdict_in_storage_forgets_the_walk_before, fixture) {
+    verdict out;
+    accept::target_rows<transform::pipeline> storage;
+    const wanted_rows first(5, {1, 4, 0, 4, 4, 2}), second(5, {3, 2});
+    accept::walk(accept::exact{}, two_paths(), first.rows, greedy, before, chooser, 0, storage, out);
+    BOOST_TEST(out.at_leaf);
+    accept::walk(accept::exact{}, drafted({3}), second.rows, greedy, before, chooser, 0, storage, out);
+    BOOST_TEST((out == verdict{.drafted = 1, .accepted = 1, .next = 2}));
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_tree_too_a_row_without_numbers_ends_the_walk_there, fixture) {
+    wanted_rows target(5, {1, 4, 0, 4, 4, 2});
+    target.logits[5 * 2 + 1] = std::numeric_limits<float>::quiet_NaN();  // after node 1
+    const verdict ruled = accept::walk(accept::exact{}, two_paths(), target.rows, greedy, before, chooser, 0);
+    BOOST_TEST(ruled.path == (std::vector<std::size_t>{1}), boost::test_tools::per_element());
+    BOOST_TEST(ruled.invalid_row());
+}
+
+BOOST_FIXTURE_TEST_CASE(each_path_has_its_own_history, fixture) {
+    settings.penalties.presence = 100;
+    greedy = transform::pipeline(settings, 5);
+    proposal<point_mass> made;
+    made.push(3, after_prefix);
+    made.push(4, after_prefix);
+    made.push(3, 1);  // new on this path
+    const wanted_rows target(5, {4, 4, 3, 0});
+    const verdict ruled = accept::walk(accept::exact{}, made, target.rows, greedy, before, chooser, 0);
+    BOOST_TEST(ruled.path == (std::vector<std::size_t>{1, 2}), boost::test_tools::per_element());
+    BOOST_TEST(!before.counts().contains(3));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_criterion_of_whole_chains_refuses_a_tree_with_node_and_parent, fixture) {
+    const wanted_rows target(5, {1, 4, 0, 4, 4, 2});
+    BOOST_CHECK_EXCEPTION(accept::walk(accept::block{}, two_paths(), target.rows, greedy, before, chooser, 0), error,
+                          [](const error& e) {
+                              return std::string(e.what()) ==
+                                     "a chain of drafted tokens is wanted here, but of 5 the parent of node 1 is -1";
+                          });
+    BOOST_TEST(before.size() == 2u);
+}
+
+/// Writes down what it is told, and ends the walk before a row.
+struct notes {
+    std::size_t ends_before;
+    std::vector<std::size_t>& rows;
+    std::vector<token>& tokens;
+    bool wants(std::size_t row) const { return row != ends_before; }
+    void took(std::size_t row, const auto& target, token taken) const {
+        BOOST_TEST(target.probability(taken) > 0);
+        rows.push_back(row);
+        tokens.push_back(taken);
+    }
+};
+
+template <class Criterion>
+verdict watched(fixture& with, const Criterion& criterion, const auto& proposed, const wanted_rows& target, notes by) {
+    accept::target_rows<transform::pipeline> storage;
+    verdict out;
+    accept::walk(criterion, proposed, target.rows, with.greedy, with.before, with.chooser, 0, storage, out, by);
+    return out;
+}
+
+BOOST_FIXTURE_TEST_CASE(whoever_watches_sees_each_token_and_can_end_the_walk, fixture) {
+    const wanted_rows target(5, {1, 4, 0, 4, 4, 2});
+    std::vector<std::size_t> rows;
+    std::vector<token> tokens;
+    watched(*this, accept::exact{}, two_paths(), target, {99, rows, tokens});
+    BOOST_TEST(rows == (std::vector<std::size_t>{0, 2, 5}), boost::test_tools::per_element());
+    BOOST_TEST(tokens == (std::vector<token>{1, 0, 2}), boost::test_tools::per_element());
+    const auto check_end = [&](const auto& criterion) {
+        rows.clear();
+        tokens.clear();
+        const verdict ended = watched(*this, criterion, drafted({1, 4, 0}), target, {1, rows, tokens});
+        BOOST_TEST((ended == verdict{.drafted = 3, .accepted = 1, .next = no_token}));
+        BOOST_TEST(tokens == (std::vector<token>{1}), boost::test_tools::per_element());
+    };
+    check_end(accept::exact{});
+    check_end(accept::block{});
+}
+
+/// Counts the questions.
+struct counted {
+    random::philox_chooser chooser;
+    std::size_t* asked;
+    std::size_t choose(const Weights auto& weights, draw_key key) const {
+        return ++*asked, chooser.choose(weights, key);
+    }
+    bool flip(double probability, draw_key key) const { return ++*asked, chooser.flip(probability, key); }
+    std::size_t exponential_race(const Weights auto& weights, std::size_t position) const {
+        return ++*asked, chooser.exponential_race(weights, position);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(one_race_serves_all_siblings_of_a_position) {
+    std::size_t asked = 0;
+    counted chooser{random::philox_chooser(1), &asked};
+    proposal<point_mass> made;
+    for (token t = 0; t < 4; ++t) made.push(t, after_prefix);
+    prefix before(std::vector<token>{0});
+    const std::vector<std::vector<float>> rows(5, std::vector<float>(5, 0.0f));
+    const verdict ruled = accept::walk(accept::coupled{}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
+    BOOST_TEST(asked == 1 + ruled.accepted);  // one for each position
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,7 +111,7 @@ class Folders(House):
 
     def test_includes_are_read(self):
         includes = own_includes()
-        self.assertIn("accept/judge.hpp", includes["decode/step.hpp"])
+        self.assertIn("accept/walk.hpp", includes["decode/step.hpp"])
         self.assertIn("backend/host/kernels.inc", includes["backend/host/compiled_kernels.hpp"])
 
     def test_a_cycle_is_noticed(self):

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -65,6 +66,94 @@ BOOST_AUTO_TEST_CASE(a_drawn_token_keeps_the_row_it_was_drawn_from) {
     made.clear();
     BOOST_TEST(made.empty());
     BOOST_TEST(copy[0].probability(1) == 0.75);
+}
+
+using parent_numbers = std::vector<std::int32_t>;
+
+parent_numbers parents_in(const auto& made) {
+    return {made.parents().begin(), made.parents().end()};
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_stores_no_parents_however_it_is_pushed) {
+    proposal<point_mass> made;
+    made.push(4, augur::after_prefix);
+    made.push(2, 0);
+    made.push(3);
+    BOOST_TEST(made.is_chain());
+    BOOST_TEST(made.parents().empty());
+    BOOST_TEST(made.parent(0) == -1);
+    BOOST_TEST(made.parent(2) == 1);
+    for (const std::int32_t parent : {-1, 0, 1, 2}) BOOST_TEST(made.aside(parent) == 0u);
+    proposal<distribution> drawn;
+    drawn.push(0, distribution::weighted({1, 3}), -1);
+    drawn.next_row().become_point(1, 2);
+    drawn.complete(1, 0);
+    BOOST_TEST(drawn.is_chain());
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_keeps_the_parents_of_all_its_nodes) {
+    proposal<point_mass> made;
+    made.push(4);
+    made.push(2);
+    made.push(3, 0);
+    BOOST_TEST(!made.is_chain());
+    made.push(1);  // beneath the node before
+    made.push(5, augur::after_prefix);
+    made.push(6, 1);
+    BOOST_TEST(parents_in(made) == (parent_numbers{-1, 0, 0, 2, -1, 1}), boost::test_tools::per_element());
+    BOOST_TEST(made.parent(3) == 2);
+    BOOST_TEST(made.aside(-1) == 0u);
+    BOOST_TEST(made.aside(1) == 0u);
+    BOOST_TEST(made.aside(2) == 1u);
+    BOOST_TEST(made.aside(4) == 4u);
+    made.clear();
+    BOOST_TEST(made.is_chain());
+    made.push(1);
+    BOOST_TEST(made.parents().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_parent_that_is_not_there_is_refused_and_nothing_added) {
+    const auto says = [](const std::string& what) {
+        return [what](const augur::error& e) { return std::string(e.what()).find(what) == 0; };
+    };
+    proposal<point_mass> made;
+    BOOST_CHECK_EXCEPTION(made.push(1, 0), augur::error, says("the parent of node 0 is 0, but"));
+    made.push(1);
+    made.push(2);
+    for (const std::int32_t wrong : {2, 3, -2}) {
+        const std::string what =
+            "the parent of node 2 is " + std::to_string(wrong) + ", but it has to be an earlier node";
+        BOOST_CHECK_EXCEPTION(made.push(3, wrong), augur::error, says(what));
+        BOOST_TEST(made.size() == 2u);
+        BOOST_TEST(made.is_chain());
+    }
+    proposal<distribution> drawn;
+    BOOST_CHECK_EXCEPTION(drawn.push(1, distribution::point(1, 2), 4), augur::error, says("the parent of node 0 is 4"));
+    BOOST_TEST(drawn.empty());
+    drawn.next_row().become_point(0, 2);
+    BOOST_CHECK_EXCEPTION(drawn.complete(0, 1), augur::error, says("the parent of node 0 is 1"));
+    drawn.complete(0);
+    BOOST_TEST(drawn[0].probability(0) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(siblings_have_rows_of_their_own) {
+    proposal<distribution> made;
+    made.push(0, distribution::weighted({1, 1, 2}));
+    made.push(1, distribution::weighted({0, 1, 2}), augur::after_prefix);
+    BOOST_TEST(made[0].probability(0) == 0.25);
+    BOOST_TEST(made[1].probability(0) == 0);
+    BOOST_TEST(parents_in(made) == (parent_numbers{-1, -1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_wants_a_chain_refuses_a_tree_with_node_and_parent) {
+    proposal<point_mass> made;
+    made.push(4);
+    made.push(2);
+    augur::require_chain(made);
+    made.push(3, 0);
+    BOOST_CHECK_EXCEPTION(augur::require_chain(made), augur::error, [](const augur::error& e) {
+        return std::string(e.what()) == "a chain of drafted tokens is wanted here, but of 3 the parent of node 2 is 0";
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

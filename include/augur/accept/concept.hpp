@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "augur/detail/named_member.hpp"
 #include "augur/random/chooser.hpp"
@@ -55,8 +56,9 @@ concept LeavesAfterRejection = requires(const C& criterion, const distribution& 
                                         const drafted_token<Claim>& drafted, detail::any_draws& draws) {
     { criterion.draw(criterion.after_rejection(target, drafted), draws) } -> std::convertible_to<token>;
     { criterion.accepts(criterion.after_rejection(target, drafted), drafted, draws) } -> std::same_as<bool>;
-    requires std::same_as<decltype(criterion.after_rejection(criterion.after_rejection(target, drafted), drafted)),
-                          decltype(criterion.after_rejection(target, drafted))>;
+    requires std::same_as<
+        std::remove_cvref_t<decltype(criterion.after_rejection(criterion.after_rejection(target, drafted), drafted))>,
+        std::remove_cvref_t<decltype(criterion.after_rejection(target, drafted))>>;
 };
 
 /// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one, too.

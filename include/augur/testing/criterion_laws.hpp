@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "augur/testing/promise.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/tree_round.hpp"
 #include "augur/types/guarantee.hpp"
 
 namespace augur::testing {
@@ -64,6 +66,29 @@ class criterion_law_cases {
         });
     }
 
+    /// A tree of up to four tokens, two of which are siblings at least, on every branch.
+    template <class Drawing>
+    std::string keeps_its_promise_among_siblings(choices& from) const {
+        const tree_round round = some_tree(from);
+        const std::string found = broken_promise(criterion_, round, Drawing{});
+        return found.empty() ? found : described(round) + ": " + found;
+    }
+
+    template <class Drawing>
+    std::string no_impossible_sibling(choices& from) const {
+        const tree_round round = some_tree(from);
+        std::string found;
+        enumerate([&](const enumerating_chooser& chooser) {
+            const std::vector<token> text = round.text(criterion_, Drawing{}, chooser);
+            const auto impossible = round.impossible(text);
+            if (impossible && found.empty()) {
+                found = augur::detail::message(described(round), ": gives token ", *impossible, " in ", describe(text));
+            }
+            return text;
+        });
+        return found;
+    }
+
     std::string stays_within_the_rows(choices& from) const {
         const block drawn(from, true);
         return on_every_branch(drawn, [&](const verdict& decided, const auto&) {
@@ -94,6 +119,33 @@ class criterion_law_cases {
  private:
     using guarantee = guarantee_of<Criterion>;
     static constexpr bool greedy = std::is_same_v<guarantee, augur::guarantee::same_greedy_text>;
+
+    static tree_round some_tree(choices& from) {
+        const std::size_t vocabulary = from.between(2, 3);
+        const auto target = random_table(from, vocabulary);
+        const auto draft = random_table(from, vocabulary);
+        std::vector<std::int32_t> parents{after_prefix, after_prefix};
+        for (std::size_t more = from.below(3); more > 0; --more) {
+            parents.push_back(static_cast<std::int32_t>(from.below(parents.size() + 1)) - 1);
+        }
+        tree_round made{markov_model(target), markov_model(draft), topology(std::move(parents))};
+        made.replacement = from.below(2) == 1;
+        made.sampling = random_settings(from, vocabulary);
+        if (greedy) made.sampling.temperature.value = 0;
+        return made;
+    }
+
+    static std::string described(const tree_round& round) {
+        std::string text = "target";
+        for (const function_model* each : {&round.target, &round.draft}) {
+            for (token last = 0; last < static_cast<token>(each->vocabulary_size()); ++last) {
+                text += " " + describe(round.row(*each, std::span<const token>(&last, 1)));
+            }
+            if (each == &round.target) text += ", draft";
+        }
+        return text + " (logits by the last token), prompt {0}, parents " + describe(round.shape.parents()) +
+               (round.replacement ? " with replacement, " : ", ") + describe_settings(round.sampling);
+    }
 
     /// A draft of up to two tokens, and the rows to judge it by.
     struct block {
@@ -173,6 +225,24 @@ class criterion_law_cases {
 
 namespace detail {
 template <class Claim, class Criterion>
+void check_siblings(report& r, const auto& law, const std::string& drafts) {
+    using c = criterion_law_cases<Criterion, Claim>;
+    using drawing = std::conditional_t<std::is_same_v<Claim, distribution>, draft::sampled, draft::argmax>;
+    if constexpr (ReturnsVerdict<Criterion, Claim>) {
+        r.skip("siblings" + drafts, "it judges whole chains");
+    } else {
+        law("no impossible token among siblings", &c::template no_impossible_sibling<drawing>);
+        if constexpr (promises_equality<guarantee_of<Criterion>>) {
+            law("keeps its promise among siblings", &c::template keeps_its_promise_among_siblings<drawing>);
+            if constexpr (std::is_same_v<Claim, point_mass>) {
+                law("keeps its promise among siblings with shared noise",
+                    &c::template keeps_its_promise_among_siblings<draft::shared_noise>);
+            }
+        }
+    }
+}
+
+template <class Claim, class Criterion>
 void check_criterion(report& r, const Criterion& criterion, const effort& tries, const std::string& drafts) {
     using c = criterion_law_cases<Criterion, Claim>;
     const c cases(criterion);
@@ -182,6 +252,7 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
     law("never an impossible token", &c::never_an_impossible_token);
     law("ends where the target cannot be drawn from", &c::stays_within_the_rows);
     law("equal arguments, equal decisions", &c::equal_arguments_equal_decisions);
+    check_siblings<Claim, Criterion>(r, law, drafts);
     if constexpr (!promises_equality<guarantee_of<Criterion>>) {
         r.skip("keeps its promise" + drafts,
                std::string("its guarantee is no equality: ") + std::string(guarantee_of<Criterion>::name));

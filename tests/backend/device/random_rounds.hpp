@@ -160,7 +160,7 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
     const augur::transform::pipeline transform(played.chosen, played.vocabulary);
     const augur::random::philox_chooser chooser(played.seed);
     const augur::verdict expected =
-        augur::accept::judge(criterion, proposed, scores, transform, played.before, chooser, played.number);
+        augur::accept::walk(criterion, proposed, scores, transform, played.before, chooser, played.number);
     for (const System& on : systems) {
         const round_on_device<System> there(on, played);
         device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed, criterion);

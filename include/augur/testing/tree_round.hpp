@@ -1,0 +1,175 @@
+#pragma once
+// One round over a tree on models without weights: drafted, judged, and the text that comes of it.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "augur/accept/coupled.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/walk.hpp"
+#include "augur/draft/context.hpp"
+#include "augur/draft/draw_next.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/testing/compare_rows.hpp"
+#include "augur/testing/enumerate.hpp"
+#include "augur/testing/explain.hpp"
+#include "augur/testing/models.hpp"
+#include "augur/testing/promise.hpp"
+#include "augur/testing/report.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::testing {
+
+/// A tree of this shape, drafted by one model and judged by another. Random numbers have the names that they have in production.
+struct tree_round {
+    function_model target;
+    function_model draft;
+    topology shape;
+    bool replacement = false;  ///< siblings are drawn from the whole row, which is what they claim
+    transform::settings sampling{};
+    std::vector<token> prompt{0};
+
+    /// The texts that are compared: what a walk to the end of the longest path gives.
+    std::size_t length() const { return shape.depth() + 1; }
+
+    std::vector<float> row(const function_model& model, std::span<const token> before) const {
+        std::vector<float> made(model.vocabulary_size());
+        model.fill_row(before, made);
+        return made;
+    }
+
+    /// What the draft draws. A node for which its siblings leave nothing is left out, with what is beneath it.
+    template <class Drawing>
+    proposal<typename Drawing::claim_type> drafted(const Drawing& drawing, auto& chooser) const {
+        const transform::pipeline transform(sampling, draft.vocabulary_size());
+        prefix before(prompt);
+        draft::context context(before, transform, chooser, policy::fixed_length{}, {.prefix_length = before.size()},
+                               length());
+        proposal<typename Drawing::claim_type> made;
+        std::vector<std::optional<std::int32_t>> numbers;
+        for (std::size_t node = 0; node < shape.size(); ++node) {
+            const std::int32_t planned = shape.parents()[node];
+            const auto parent =
+                planned == after_prefix ? std::optional(planned) : numbers[static_cast<std::size_t>(planned)];
+            const std::size_t size = made.size();
+            if (parent) {
+                const draft::at_node path(context, made, *parent);
+                add(drawing, context, made, *parent);
+            }
+            numbers.push_back(made.size() > size ? std::optional(static_cast<std::int32_t>(size)) : std::nullopt);
+        }
+        return made;
+    }
+
+    /// The target's rows after the prompt and after the path to each node.
+    row_copies rows(const ChainProposal auto& proposed) const {
+        row_copies made{row(target, prompt)};
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            std::vector<token> path;
+            for (auto at = static_cast<std::int32_t>(node); at != after_prefix;
+                 at = parents::of(parents_of(proposed), static_cast<std::size_t>(at))) {
+                path.insert(path.begin(), proposed.tokens()[static_cast<std::size_t>(at)]);
+            }
+            path.insert(path.begin(), prompt.begin(), prompt.end());
+            made.push_back(row(target, path));
+        }
+        return made;
+    }
+
+    /// The accepted path, the token that follows, and what `criterion` then draws from the target.
+    template <class Criterion, class Drawing>
+    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, auto chooser) const {
+        const auto proposed = drafted(drawing, chooser);
+        const transform::pipeline transform(sampling, target.vocabulary_size());
+        prefix before(prompt);
+        const verdict decided = accept::walk(criterion, proposed, rows(proposed), transform, before, chooser, 0);
+        std::vector<token> made;
+        for (std::size_t i = 0; i < decided.accepted; ++i) made.push_back(proposed.tokens()[decided.node(i)]);
+        if (!decided.invalid_row()) made.push_back(decided.next);
+        return decided.invalid_row() ? made : continued(criterion, made, chooser);
+    }
+
+    /// The same without a draft.
+    template <class Criterion>
+    std::vector<token> continued(const Criterion& criterion, std::vector<token> made, auto& chooser) const {
+        const transform::pipeline transform(sampling, target.vocabulary_size());
+        prefix before(prompt);
+        for (const token t : made) before.push(t);
+        distribution next;
+        while (made.size() < length()) {
+            transform.apply(row(target, before.tokens()), before, next);
+            if (next.empty()) break;
+            position_draws draws(chooser, before.size(), 1);
+            made.push_back(criterion.draw(next, draws));
+            before.push(made.back());
+        }
+        return made;
+    }
+
+    /// The token of a text that the target excludes, if there is one.
+    std::optional<token> impossible(const std::vector<token>& made) const {
+        const transform::pipeline transform(sampling, target.vocabulary_size());
+        prefix before(prompt);
+        for (const token t : made) {
+            if (!(transform(row(target, before.tokens()), before).probability(t) > 0)) return t;
+            before.push(t);
+        }
+        return std::nullopt;
+    }
+
+ private:
+    template <class Drawing>
+    void add(const Drawing& drawing, auto& context, auto& made, std::int32_t parent) const {
+        std::size_t sibling = 0;
+        for (std::size_t node = 0; node < made.size(); ++node) sibling += made.parent(node) == parent ? 1 : 0;
+        const auto logits = row(draft, context.prefix().tokens());
+        distribution spare;
+        if constexpr (std::same_as<typename Drawing::claim_type, distribution>) {
+            if (replacement) {
+                context.distribution_of(logits, spare);
+                if (spare.empty()) return;
+                auto draws = context.draws(made, parent, sibling);
+                const token picked = drawing.pick(spare, draws);
+                made.push(picked, spare, parent);
+                return;
+            }
+        }
+        draft::draw_next(drawing, logits, context, made, spare, parent, sibling);
+    }
+};
+
+/// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is taken.
+template <class Criterion, class Drawing>
+std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing) {
+    using guarantee = guarantee_of<Criterion>;
+    if constexpr (promises_text<guarantee>) {
+        std::string found;
+        enumerate([&](enumerating_chooser chooser) {
+            const auto expected = round.continued(accept::coupled{}, {}, chooser);
+            const auto got = round.text(criterion, drawing, chooser);
+            if (got != expected && found.empty()) {
+                found = "with the same noise, expected " + describe(expected) + " and got " + describe(got);
+            }
+            return got;
+        });
+        return found;
+    } else {
+        const law expected = enumerate(
+            [&](enumerating_chooser chooser) { return round.continued(accept::rejection_sampling{}, {}, chooser); });
+        const law got =
+            enumerate([&](const enumerating_chooser& chooser) { return round.text(criterion, drawing, chooser); });
+        std::ostringstream out;
+        if (const explanation found = explain(expected, got); !found.equal) out << found;
+        return out.str();
+    }
+}
+
+}  // namespace augur::testing
