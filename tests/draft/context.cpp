@@ -1,7 +1,9 @@
 #include "augur/draft/context.hpp"
 
+#include <algorithm>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/testing/named_once.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <vector>
@@ -166,6 +168,86 @@ BOOST_FIXTURE_TEST_CASE(another_source_begins_anew, fixture) {
     other.begin(2, signals::draft_entropy);
     BOOST_TEST(asked.empty());  // what a policy needs is waited for
     BOOST_TEST(other.wants_more(1));
+}
+
+/// Wants this tree.
+struct tree_policy {
+    augur::topology shape;
+    const augur::topology& topology(const observation&) const { return shape; }
+};
+static_assert(SpeculationPolicy<tree_policy> && !DecidesLength<tree_policy>);
+
+std::vector<std::int32_t> plan_of(auto& context) {
+    const auto plan = context.plan();
+    return {plan.begin(), plan.end()};
+}
+
+BOOST_FIXTURE_TEST_CASE(a_length_is_no_tree, fixture) {
+    const policy::fixed_length two{2};
+    draft::context context(before, transform, chooser, two, observation{}, 10);
+    BOOST_TEST(context.plan().empty());
+    BOOST_TEST(context.wanted() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tree_is_wanted_as_far_as_there_is_room, fixture) {
+    using numbers = std::vector<std::int32_t>;
+    const tree_policy policy{{-1, 0, -1, 1, 2}};
+    const std::vector<numbers> expected{{}, {-1, -1}, {-1, 0, -1, 2}, {-1, 0, -1, 1, 2}, {-1, 0, -1, 1, 2}};
+    for (std::size_t room = 0; room < expected.size(); ++room) {
+        draft::context context(before, transform, chooser, policy, observation{}, room);
+        BOOST_TEST(context.wanted() == std::min<std::size_t>(room, 3));
+        BOOST_TEST(plan_of(context) == expected[room], boost::test_tools::per_element());
+        const auto once = context.plan(), again = context.plan();
+        BOOST_TEST(once.data() == again.data());
+    }
+}
+
+/// One of two trees, by the entropy of the round's first row.
+struct tree_by_entropy {
+    static constexpr signals needs = signals::draft_entropy;
+    augur::topology sure{-1, 0, 1};
+    augur::topology unsure{-1, -1, -1};
+    const augur::topology& topology(const observation& seen) const {
+        return seen.draft_entropy_nats > 0.5 ? unsure : sure;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_tree_is_decided_on_by_the_first_row_and_stays, fixture) {
+    const tree_by_entropy policy;
+    draft::context context(before, transform, chooser, policy, observation{}, 10);
+    BOOST_TEST(context.wants_more(0));
+    BOOST_TEST(context.wants_more(0, uniform));
+    BOOST_TEST(context.wanted() == 1u);
+    BOOST_TEST(context.plan().size() == 3u);
+    BOOST_TEST(!context.wants_more(1, certain));
+    BOOST_TEST(context.wanted() == 1u);
+    draft::context other(before, transform, chooser, policy, observation{}, 2);
+    BOOST_TEST(other.wants_more(0, certain));
+    BOOST_TEST(other.wanted() == 2u);
+    BOOST_TEST(plan_of(other) == (std::vector<std::int32_t>{-1, 0}), boost::test_tools::per_element());
+}
+
+/// Every child of every node draws under a name of its own, wherever the prefix stands; a chain's under that of draws().
+BOOST_FIXTURE_TEST_CASE(draws_of_a_tree_have_names_of_their_own, fixture) {
+    const policy::fixed_length two{2};
+    testing::named_once once(chooser);
+    draft::context context(before, transform, once, two, observation{.round = 3}, 10);
+    proposal<point_mass> proposed;
+    for (const std::int32_t parent : {-1, -1, 0, 0, 1, 2}) proposed.push(0, parent);
+    std::size_t asked = 0;
+    for (std::int32_t parent = -1; parent < 6; ++parent) {
+        for (std::size_t sibling = 0; sibling < 3; ++sibling) {
+            context.draws(proposed, parent, sibling).flip(0.5, purpose::draft);
+            BOOST_TEST(once.names() == ++asked);
+        }
+    }
+    draft::context chain(before, transform, chooser, two, observation{.round = 3}, 10);
+    const auto row = distribution::weighted(std::vector<float>(1000, 1.0f));
+    proposal<point_mass> one;
+    one.push(2);
+    speculative_suffix speculative(before);
+    speculative.push(2);
+    BOOST_TEST(chain.draws(one, 0, 0).choose(row, purpose::draft) == chain.draws().choose(row, purpose::draft));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

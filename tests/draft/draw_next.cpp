@@ -51,6 +51,56 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_added_where_nothing_can_be_drawn, fixture) {
     BOOST_TEST(rows.size() == 1u);  // what failed left nothing behind
 }
 
+BOOST_FIXTURE_TEST_CASE(a_sibling_is_drawn_from_what_those_before_it_leave, fixture) {
+    proposal<distribution> proposed;
+    std::vector<token> drawn;
+    for (std::size_t sibling = 0; sibling < 3; ++sibling) {
+        drawn.push_back(draft::draw_next(draft::sampled{}, row, context, proposed, spare, after_prefix, sibling));
+        const distribution& claimed = *proposed[sibling].row;
+        double left = 0;
+        for (std::size_t t = 0; t < 3; ++t) left += claimed[t];
+        BOOST_TEST(claimed.total() == left);
+        for (std::size_t i = 0; i < sibling; ++i) BOOST_TEST(claimed.probability(drawn[i]) == 0);
+        BOOST_TEST(claimed.probability(drawn[sibling]) > 0);
+    }
+    BOOST_TEST(proposed[2].probability(drawn[2]) == 1);  // the last that is left
+    BOOST_TEST(draft::draw_next(draft::sampled{}, row, context, proposed, spare, after_prefix, 3) == no_token);
+    BOOST_TEST(proposed.size() == 3u);
+    BOOST_TEST(!proposed.is_chain());
+}
+
+BOOST_FIXTURE_TEST_CASE(siblings_by_argmax_are_the_largest_in_order, fixture) {
+    row = {1, 3, 2};
+    proposal<point_mass> proposed;
+    std::vector<token> picked;
+    for (std::size_t sibling = 0; sibling < 3; ++sibling) {
+        picked.push_back(draft::draw_next(draft::argmax{}, row, context, proposed, spare, after_prefix, sibling));
+    }
+    BOOST_TEST(picked == (std::vector<token>{1, 2, 0}), boost::test_tools::per_element());
+    // Beneath another parent all are there again.
+    BOOST_TEST(draft::draw_next(draft::argmax{}, row, context, proposed, spare, 1, 0) == 1);
+    BOOST_TEST(proposed.parent(3) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(at_a_node_the_prefix_is_the_path_to_it, fixture) {
+    proposal<point_mass> proposed;
+    proposed.push(0, after_prefix);
+    proposed.push(2, after_prefix);
+    proposed.push(1, 0);
+    proposed.push(2, 1);
+    const auto tokens_at = [&](std::int32_t node) {
+        const draft::at_node path(context, proposed, node);
+        const auto tokens = context.prefix().tokens();
+        return std::vector<token>(tokens.begin(), tokens.end());
+    };
+    BOOST_TEST(tokens_at(after_prefix) == (std::vector<token>{1}), boost::test_tools::per_element());
+    BOOST_TEST(tokens_at(1) == (std::vector<token>{1, 2}), boost::test_tools::per_element());
+    BOOST_TEST(tokens_at(2) == (std::vector<token>{1, 0, 1}), boost::test_tools::per_element());
+    BOOST_TEST(tokens_at(3) == (std::vector<token>{1, 2, 2}), boost::test_tools::per_element());
+    BOOST_TEST(before.size() == 1u);
+    BOOST_TEST(before.counts().size() == 1u);
+}
+
 /// A drafter that keeps its source and its drawing, and nothing else.
 template <class Source, class Drawing>
 struct kind {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <set>
 #include <vector>
 
 using augur::distribution;
@@ -200,6 +201,17 @@ BOOST_AUTO_TEST_CASE(keys_that_differ_anywhere_are_independent) {
     for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{2}, (std::uint64_t{1} << 32) + 1}) {
         BOOST_TEST(independent(base, draw(seed, 0, purpose::draft, 0)));
     }
+    const auto in_a_tree = [&](std::size_t node, std::size_t sibling) {
+        return [&weights, node, sibling](std::size_t position) {
+            return philox_chooser(1).choose(weights, {position, purpose::draft, 0, node, sibling});
+        };
+    };
+    BOOST_TEST(!independent(base, in_a_tree(0, 0)));
+    for (const std::size_t other : {1u, 2u, 100u}) {
+        BOOST_TEST(independent(base, in_a_tree(other, 0)));
+        BOOST_TEST(independent(base, in_a_tree(0, other)));
+        BOOST_TEST(independent(in_a_tree(0, other), in_a_tree(other, 0)));
+    }
     const auto race = [&](std::size_t shift) {
         return [&weights, shift](std::size_t position) {
             return philox_chooser(1).exponential_race(weights, position + shift);
@@ -207,6 +219,70 @@ BOOST_AUTO_TEST_CASE(keys_that_differ_anywhere_are_independent) {
     };
     BOOST_TEST(independent(base, race(0)));
     BOOST_TEST(independent(race(0), race(1)));
+}
+
+BOOST_AUTO_TEST_CASE(every_place_of_a_tree_has_a_name_of_its_own_and_chains_have_the_one_they_had) {
+    std::set<augur::random::philox_counter> seen;
+    for (std::size_t node = 0; node < 40; ++node) {
+        for (std::size_t sibling = 0; sibling < 40; ++sibling) {
+            for (const purpose why : purposes) {
+                const auto counter = augur::random::counter_of({7, why, 3, node, sibling}, 0);
+                const bool is_new = seen.insert(counter).second;
+                // The noise of a race belongs to the position, wherever in the tree it is asked for.
+                BOOST_TEST(is_new == (why != purpose::exponential_race || (node == 0 && sibling == 0)));
+            }
+        }
+    }
+    const std::size_t most_nodes = (std::size_t{1} << 20) - 1, most_siblings = 4095;
+    BOOST_TEST(seen.insert(augur::random::counter_of({7, purpose::draft, 3, most_nodes, most_siblings}, 0)).second);
+    for (const purpose why : purposes) {
+        const augur::random::philox_counter before{5, static_cast<std::uint32_t>(why), 7, 3};
+        BOOST_TEST((augur::random::counter_of({7, why, 3}, 5) == before));
+    }
+}
+
+/// Writes down under which names it is asked.
+struct noting_chooser {
+    std::vector<draw_key>* names;
+    std::size_t choose(const augur::Weights auto&, draw_key key) { return names->push_back(key), 0; }
+    bool flip(double, draw_key key) { return names->push_back(key), true; }
+    std::size_t exponential_race(const augur::Weights auto& weights, std::size_t position) {
+        names->push_back({position, purpose::exponential_race, 0});
+        return weights.size() - 1;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(draws_are_named_by_position_round_node_and_sibling) {
+    std::vector<draw_key> names;
+    noting_chooser chooser{&names};
+    const auto row = distribution::weighted({1, 2, 3});
+    augur::position_draws draws(chooser, 5, 2, 3);
+    draws.flip(0.5, purpose::accept);
+    draws.at_sibling(1);
+    draws.choose(row, purpose::correction);
+    draws.exponential_race(row);
+    const std::vector<draw_key> expected{
+        {5, purpose::accept, 2, 3, 0}, {5, purpose::correction, 2, 3, 1}, {5, purpose::exponential_race, 0, 0, 0}};
+    BOOST_TEST((names == expected));
+    augur::position_draws chain(chooser, 5, 2);
+    chain.flip(0.5, purpose::accept);
+    BOOST_TEST((names.back() == draw_key{5, purpose::accept, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(a_race_that_is_run_once_is_remembered_across_siblings) {
+    std::vector<draw_key> names;
+    noting_chooser chooser{&names};
+    augur::position_draws draws(chooser, 5, 2);
+    const auto row = distribution::weighted({1, 2, 3});
+    BOOST_TEST(draws.exponential_race_once(row) == 2u);
+    draws.at_sibling(1);
+    BOOST_TEST(draws.exponential_race_once(row) == 2u);
+    BOOST_TEST(names.size() == 1u);
+    draws.exponential_race(row);
+    BOOST_TEST(names.size() == 2u);
+    augur::position_draws other(chooser, 6, 2);
+    BOOST_TEST(other.exponential_race_once(distribution::point(1, 3)) == 1u);  // nothing to race
+    BOOST_TEST(names.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {

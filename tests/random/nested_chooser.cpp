@@ -28,6 +28,20 @@ BOOST_AUTO_TEST_CASE(every_level_has_numbers_of_its_own_and_shares_the_races) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(places_in_a_tree_are_passed_on) {
+    const random::philox_chooser outer(5);
+    random::philox_chooser copy = outer;
+    nested_chooser<random::philox_chooser> inner(copy);
+    const auto row = distribution::weighted(std::vector<float>(1000, 1.0f));
+    for (std::size_t node = 0; node < 3; ++node) {
+        for (std::size_t sibling = 0; sibling < 3; ++sibling) {
+            const draw_key asked{4, purpose::draft, 3, node, sibling};
+            const draw_key named{4, static_cast<purpose>(5), 3, node, sibling};
+            BOOST_TEST(inner.choose(row, asked) == outer.choose(row, named));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rounds_of_many_levels_do_not_wrap) {
     // Five models: a round of the innermost stage is one of 64 in one of 64 in one of 64 of the target's.
     const std::size_t far = std::size_t{1} << 32;
