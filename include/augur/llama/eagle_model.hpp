@@ -60,7 +60,7 @@ class eagle_model {
             augur::detail::fail(tokens.size(), " tokens with hidden states of ", hidden_size(), " numbers need ",
                                 tokens.size() * hidden_size(), " of them, but there are ", states.size());
         }
-        return model_.run(s, tokens, last, true, states.data());
+        return model_.append({.sequence = &s, .tokens = tokens, .rows = last}, states.data());
     }
     scores hidden(const sequence& s) const { return model_.hidden(s); }
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -19,14 +18,14 @@
 #include "augur/io/safetensors.hpp"
 #include "augur/llama/checks.hpp"
 #include "augur/llama/config.hpp"
-#include "augur/llama/forward.hpp"
 #include "augur/llama/gguf_config.hpp"
+#include "augur/llama/host_passes.hpp"
 #include "augur/llama/hugging_face_config.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
-#include "augur/types/error.hpp"
+#include "augur/model/pass.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
 
@@ -45,12 +44,13 @@ struct load_options {
     std::function<void()> between_layers = {};
 };
 
-/// A Llama that models augur::Model, ScoresLastRows and PrefillsStates with bitwise rows: a row of logits depends on the
-/// tokens up to it, not on how many rows, threads or vector lanes computed it. Const and safe to share: sequences of
+/// A Llama that models every refinement of augur::Model with bitwise rows: a row of logits depends on the tokens up to it, not on how
+/// many rows, threads or vector lanes computed it, or in which trees, parts or batches. Const and safe to share: sequences of
 /// several threads take turns.
 class host_model {
  public:
     static constexpr bool bitwise_rows = true;
+    static constexpr pass_features passes = every_pass_feature;
     using sequence_type = sequence;
 
     /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
@@ -69,12 +69,9 @@ class host_model {
     host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
         : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
           format_(options.weights),
-          between_layers_(options.between_layers),
-          fingerprint_(std::move(fingerprint)),
-          cache_limit_(options.cache_bytes) {
-        context_ = checked_context(options.context_length, parts_->settings.context);
+          fingerprint_(std::move(fingerprint)) {
         const std::size_t wanted = options.context_length != 0 ? options.context_length : 1;
-        check_cache(wanted, cache_bytes(wanted), 0, cache_limit_);
+        check_cache(wanted, cache_bytes(wanted), 0, options.cache_bytes);
     }
 
     const config& configuration() const { return parts_->settings; }
@@ -82,44 +79,50 @@ class host_model {
     /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
-    std::size_t context_length() const { return context_; }
+    std::size_t context_length() const { return parts_->passes.context_length(); }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
-    std::size_t threads() const { return parts_->forward.threads(); }
+    std::size_t threads() const { return parts_->passes.threads(); }
     weight_format format() const { return format_; }
 
     /// Of the weights, but for what another model lends; sequences count their own.
     std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
 
     /// That keys and values of a sequence of so many tokens take: blocks of 256 tokens.
-    std::size_t cache_bytes(std::size_t tokens) const { return layout().bytes(tokens); }
+    std::size_t cache_bytes(std::size_t tokens) const { return parts_->passes.layout().bytes(tokens); }
 
-    sequence make_sequence() const { return sequence(layout()); }
+    sequence make_sequence() const { return sequence(parts_->passes.layout()); }
     std::size_t length(const sequence& s) const { return s.length_; }
 
     /// Appends the tokens; returns a row of logits for each of the last `last`. Rows and hidden states stay valid until
-    /// the sequence is extended again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
+    /// the sequence is run again. Throws, and changes nothing, if a token is outside the vocabulary, the context would
     /// overflow, last exceeds the number of tokens, or there is no memory for the keys and values.
     scores extend(sequence& s, std::span<const token> tokens, std::size_t last) const {
-        return run(s, tokens, last, true);
+        return append({.sequence = &s, .tokens = tokens, .rows = last}, nullptr);
     }
     scores extend(sequence& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
 
-    /// The same without logits; returns the hidden states of all these tokens. Cost: extend's without the head's product.
-    scores extend_states(sequence& s, std::span<const token> tokens) const {
-        run(s, tokens, tokens.size(), false);
-        return hidden(s);
-    }
+    /// Passes in one go over the weights, where they are through the same layers; see model/run.hpp. Each row's numbers are its
+    /// sequence's; where the rows of the run lie is noted in the first.
+    scattered_scores run(std::span<const pass<sequence>> asked) const { return parts_->passes.run(asked); }
+
+    /// Appends a path of the tree that was run last. Cost: a copy of its keys and values.
+    void keep(sequence& s, std::span<const std::size_t> path) const { parts_->passes.keep(s, path); }
+
+    std::size_t waiting(const sequence& s) const { return s.waiting_.size() / hidden_size(); }
 
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence& s, std::size_t length) const {
-        check(s);
+        parts_->passes.check(s);
         check_truncation(s.length_, length);
+        const std::size_t finished = s.length_ - waiting(s);
+        s.waiting_.resize(std::min(waiting(s), length - std::min(length, finished)) * hidden_size());
         s.length_ = length;
     }
 
-    /// The normalised hidden states that the rows of the last extend were computed from.
-    scores hidden(const sequence& s) const { return {s.hidden_.data(), s.rows_, hidden_size()}; }
+    /// The normalised hidden states that the rows of the last run were computed from; of all its tokens, if states were asked
+    /// for; after layers that are not the last, as these leave them.
+    scores hidden(const sequence& s) const { return {s.hidden_.data(), s.shown_, hidden_size()}; }
 
  private:
     friend class eagle_model;
@@ -129,13 +132,14 @@ class host_model {
         parts(config c, weights w, const load_options& options)
             : settings(std::move(c)),
               weight(std::move(w)),
-              forward(settings, weight, backend::host::kernels_of(options.instruction_set),
-                      options.threads != 0 ? options.threads : default_threads()) {}
+              passes(settings, weight, backend::host::kernels_of(options.instruction_set),
+                     options.threads != 0 ? options.threads : default_threads(),
+                     {checked_context(options.context_length, settings.context), options.cache_bytes},
+                     options.between_layers) {}
 
         config settings;
         weights weight;
-        std::mutex busy;
-        forward_pass forward;
+        host_passes passes;
     };
 
     template <class File>
@@ -149,37 +153,10 @@ class host_model {
         return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
     }
 
-    /// Appends the tokens, with hidden states and, where they are wanted, logits of the last `last`. `states` are those
-    /// that the inputs are fused with, one per token, in a model that does so.
-    scores run(sequence& s, std::span<const token> tokens, std::size_t last, bool with_logits,
-               const float* states = nullptr) const {
-        check(s);
-        check(s, tokens, last);
-        const std::size_t length = s.length_ + tokens.size();
-        check_cache(length, cache_bytes(length), s.cache_.memory_bytes(), cache_limit_);
-        s.cache_.reserve(length);
-        float* logits = with_logits ? s.logits_.require(last * vocabulary_size()) : nullptr;
-        float* hidden = s.hidden_.require(last * hidden_size());
-        if ((states != nullptr) != parts_->weight.fuses()) {
-            augur::detail::fail("tokens ", states == nullptr ? "without" : "with", " hidden states, for a model that ",
-                                states == nullptr ? "fuses them with its inputs" : "takes none");
-        }
-        const bool is_long = tokens.size() > forward_pass::most_rows;
-        const std::lock_guard lock(parts_->busy);
-        for (std::size_t done = 0; done < tokens.size();) {
-            const std::size_t rows = std::min(tokens.size() - done, forward_pass::most_rows);
-            const std::size_t unwanted = tokens.size() - last;  // rows before the first wanted one
-            const std::size_t first = std::clamp(unwanted, done, done + rows);
-            const std::size_t wanted = done + rows - first, row = first > unwanted ? first - unwanted : 0;
-            parts_->forward.run({tokens.subspan(done, rows), s.length_ + done, wanted,
-                                 states == nullptr ? nullptr : states + done * hidden_size(), &s.cache_,
-                                 hidden + row * hidden_size(), with_logits ? logits + row * vocabulary_size() : nullptr,
-                                 is_long && between_layers_ ? &between_layers_ : nullptr});
-            done += rows;
-        }
-        s.length_ += tokens.size();
-        s.rows_ = last;
-        return {logits, with_logits ? last : 0, vocabulary_size()};
+    /// `fused`: hidden states for the inputs, one per token, in a model that fuses them.
+    scores append(const pass<sequence>& one, const float* fused) const {
+        parts_->passes.run(std::span(&one, 1), fused);
+        return {one.sequence->logits_.data(), one.sequence->rows_, vocabulary_size()};
     }
 
     static std::size_t default_threads() {
@@ -187,24 +164,9 @@ class host_model {
         return std::clamp<std::size_t>(cores, 1, backend::host::thread_pool::most_threads);
     }
 
-    cache_layout layout() const {
-        const config& c = parts_->settings;
-        return {c.layers, c.key_value_heads, c.head_size};
-    }
-
-    void check(const sequence& s) const {
-        if (s.cache_.layout() != layout()) augur::detail::fail("the sequence belongs to a model of another shape");
-    }
-    void check(const sequence& s, std::span<const token> tokens, std::size_t last) const {
-        check_extension(tokens, last, s.length_, context_, vocabulary_size());
-    }
-
     std::unique_ptr<parts> parts_;
     weight_format format_;
-    std::function<void()> between_layers_;
     std::string fingerprint_;
-    std::size_t context_ = 0;
-    std::size_t cache_limit_ = 0;
 };
 
 }  // namespace augur::llama

@@ -30,16 +30,12 @@ class workers {
         });
     }
 
-    /// body(first row, last row, head, worker) for batches of at most `size` rows, each of `heads` heads.
+    /// body(part, head, worker) for every part, each of `heads` heads.
     template <class Body>
-    void for_heads(std::size_t rows, std::size_t heads, std::size_t size, const Body& body) {
-        const std::size_t batches = (rows + size - 1) / size, items = batches * heads;
-        const std::size_t chunks = std::min(items, 8 * pool_.size());
+    void for_parts(std::size_t parts, std::size_t heads, const Body& body) {
+        const std::size_t items = parts * heads, chunks = std::min(items, 8 * pool_.size());
         pool_.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
-            for (std::size_t item = chunk; item < items; item += chunks) {
-                const std::size_t first = item / heads * size;
-                body(first, std::min(first + size, rows), item % heads, worker);
-            }
+            for (std::size_t item = chunk; item < items; item += chunks) body(item / heads, item % heads, worker);
         });
     }
 
