@@ -97,9 +97,8 @@ struct session {
     finish_reason finished = finish_reason::running;
     std::string fault;                    ///< for invalid_logits: which value, where
     observation seen;                     ///< what the policy will be shown at the start of the next round
-    round_record<proposal_type> last;     ///< the round before
-    round_record<proposal_type> current;  ///< the round that is open; from here on storage
-    accept::target_rows<transform::pipeline> target_rows;
+    round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
+    accept::target_rows<transform::pipeline> target_rows;  ///< storage
 
     /// Of the coroutines of an open round.
     flow::frames& frames() { return frames_; }

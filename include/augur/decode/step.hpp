@@ -71,7 +71,7 @@ template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
                  const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
     using policy_type = typename Scheme::policy_type;
-    auto& record = s.current;
+    auto& record = s.last;
     const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
     record.committed = commit::apply(scheme, s, record.proposed, decided, chosen.on_token, std::move(record.committed));
@@ -91,7 +91,6 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
         s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, last_row);
     }
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
-    std::swap(s.last, s.current);
     const auto states = detail::states_of < (sizeof...(Watchers) > 0) ||
                         augur::detail::NamesWatch < typename Scheme::policy_type >> (s);
     const round_view view{s.committed,    before,           s.last.proposed, rows,          states,
@@ -111,7 +110,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     s.seen.prefix_length = s.committed.size();
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
                            shown_by<typename Scheme::drafter_type>, &s.frames());
-    auto& record = s.current;
+    auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
     if constexpr (verify::has_device_verifier<Scheme, C>) {
@@ -136,8 +135,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
 }
 
 /// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own. Destroyed
-/// before it is done, or ended by an exception, it leaves the session as it was: the round can be repeated, with the same result.
-/// Its address must not change; scheme, session, options and watchers must outlive it.
+/// before it is done, or ended by an exception, it leaves the session as it was, `last` aside: the round can be repeated, with the
+/// same result. Its address must not change; scheme, session, options and watchers must outlive it.
 template <class Scheme, Chooser C, class... Watchers>
 class open_round {
  public:

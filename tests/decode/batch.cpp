@@ -1,0 +1,192 @@
+#include <augur/decode/batch.hpp>
+//
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/cascade/cascade.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/fallback.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(decode_batch)
+
+using namespace augur;
+
+/// Counts the runs and the passes in them, and says which rows it gave for which text.
+class counted_batches : public testing::pass_mock<pass_features::batches> {
+ public:
+    using testing::pass_mock<pass_features::batches>::pass_mock;
+
+    auto run(std::span<const pass<sequence_type>> passes) const {
+        ++runs;
+        largest = std::max(largest, passes.size());
+        return pass_mock::run(passes);
+    }
+
+    mutable std::size_t runs = 0, largest = 0;
+};
+
+std::vector<std::vector<token>> prompts() {
+    std::vector<std::vector<token>> made;
+    for (token i = 0; i < 8; ++i) made.push_back(std::vector<token>(static_cast<std::size_t>(1 + i % 5), i));
+    return made;
+}
+
+/// Everything of 8 texts as one batch equals each alone; the texts end at different rounds.
+void check_together(const auto& scheme, decode::options chosen) {
+    const auto all = prompts();
+    const std::vector<std::span<const token>> spans(all.begin(), all.end());
+    chosen.log_probabilities = true;
+    chosen.timed = false;
+    const auto together = decode::generate_together(scheme, spans, chosen);
+    BOOST_TEST_REQUIRE(together.size() == all.size());
+    std::set<std::size_t> rounds;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        decode::options own = chosen;
+        own.seed += i;
+        const auto alone = decode::generate(scheme, all[i], own);
+        BOOST_TEST(together[i].tokens == alone.tokens, boost::test_tools::per_element());
+        BOOST_TEST(together[i].log_probabilities == alone.log_probabilities, boost::test_tools::per_element());
+        BOOST_TEST((together[i].finish == alone.finish));
+        BOOST_TEST(together[i].counts.rounds() == alone.counts.rounds());
+        BOOST_TEST(together[i].seed == own.seed);
+        rounds.insert(alone.counts.rounds());
+    }
+    BOOST_TEST(rounds.size() > 1u);
+}
+
+BOOST_AUTO_TEST_CASE(eight_texts_are_what_they_are_alone) {
+    const counted_batches target(testing::hashed_model(40, 1)), small(testing::hashed_model(40, 2));
+    decode::options chosen{.seed = 11};
+    chosen.stop.max_tokens = 30;
+    check_together(speculate(small, target, policy::fixed_length{3}, accept::rejection_sampling{}), chosen);
+    BOOST_TEST(target.largest == 8u);
+    BOOST_TEST(small.largest == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(passes_of_a_model_are_run_together) {
+    const counted_batches target(testing::hashed_model(40, 1)), small(testing::hashed_model(40, 2));
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});
+    std::deque<decode::session<std::remove_const_t<decltype(scheme)>>> sessions;
+    decode::batch batch(scheme);
+    const auto all = prompts();
+    for (const auto& prompt : all) {
+        batch.add(sessions.emplace_back(scheme, prompt, transform::settings{}, commit::stop_conditions{},
+                                        random::philox_chooser(1)));
+    }
+    target.runs = small.runs = 0;
+    std::size_t rounds = 0;
+    batch.on_round([&](const auto&) { ++rounds; });
+    for (std::size_t turn = 0; turn < 4; ++turn) BOOST_TEST(batch.advance());
+    BOOST_TEST(small.runs == 3u);  // a turn for each drafted token, one for the target
+    BOOST_TEST(target.runs == 1u);
+    BOOST_TEST(rounds == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(cascades_and_fallbacks_too) {
+    const counted_batches target(testing::hashed_model(20, 1)), middle(testing::hashed_model(20, 2)),
+        small(testing::hashed_model(20, 3));
+    decode::options chosen{.seed = 5};
+    chosen.stop.max_tokens = 20;
+    check_together(cascaded(small, cascade::model_link{policy::fixed_length{2}, accept::rejection_sampling{}}, middle,
+                            cascade::model_link{policy::fixed_length{3}, accept::rejection_sampling{}}, target),
+                   chosen);
+    BOOST_TEST(middle.largest == 8u);
+    check_together(speculate(draft::fallback(draft::prompt_lookup{}, small), target, policy::fixed_length{3},
+                             accept::coupled{}),
+                   chosen);
+}
+
+BOOST_AUTO_TEST_CASE(models_that_run_one_pass_at_a_time_serve_too) {
+    const auto target = testing::hashed_model(40, 1), small = testing::hashed_model(40, 2);
+    decode::options chosen{.seed = 3};
+    chosen.stop.max_tokens = 25;
+    check_together(speculate(small, target, policy::fixed_length{3}, accept::rejection_sampling{}), chosen);
+}
+
+BOOST_AUTO_TEST_CASE(sessions_join_and_leave) {
+    const counted_batches target(testing::hashed_model(40, 1));
+    const auto small = testing::hashed_model(40, 2);
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});
+    using session = decode::session<std::remove_const_t<decltype(scheme)>>;
+    const std::vector<token> prompt{1, 2, 3};
+    const auto begin = [&](std::uint64_t seed) {
+        return session(scheme, prompt, transform::settings{}, commit::stop_conditions{.max_tokens = 30},
+                       random::philox_chooser(seed));
+    };
+    session a = begin(1), b = begin(2);
+    decode::batch batch(scheme);
+    batch.add(a);
+    BOOST_CHECK_EXCEPTION(batch.add(a), error, [](const error& e) {
+        return std::string(e.what()) == "a session was added to a batch of 1 that it is in already";
+    });
+    batch.advance();
+    batch.advance();
+    batch.add(b);
+    batch.advance();  // a's round is open now
+    BOOST_TEST(batch.remove(a));
+    BOOST_TEST(!batch.remove(a));
+    BOOST_TEST(a.committed.size() == prompt.size());
+    while (batch.advance()) {
+    }
+    BOOST_TEST((b.finished == finish_reason::max_tokens));
+    while (a.finished == finish_reason::running) decode::step(scheme, a);
+    decode::options chosen{.seed = 1};
+    chosen.stop.max_tokens = 30;
+    const auto alone = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(std::vector<token>(a.committed.generated().begin(), a.committed.generated().end()) == alone.tokens,
+               boost::test_tools::per_element());
+}
+
+/// Throws in the pass that would make a text longer than it can.
+class fragile : public testing::pass_mock<pass_features::batches> {
+ public:
+    using testing::pass_mock<pass_features::batches>::pass_mock;
+
+    auto run(std::span<const pass<sequence_type>> passes) const {
+        for (const auto& asked : passes) {
+            if (!asked.tokens.empty() && asked.tokens.back() == 13) throw error("thirteen");
+        }
+        return pass_mock::run(passes);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(what_a_model_throws_ends_one_round_alone) {
+    const fragile target(testing::hashed_model(14, 1));
+    const auto scheme = plain(target);
+    std::deque<decode::session<std::remove_const_t<decltype(scheme)>>> sessions;
+    decode::batch batch(scheme);
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        batch.add(sessions.emplace_back(scheme, std::vector<token>{1, 2}, transform::settings{},
+                                        commit::stop_conditions{.max_tokens = 20}, random::philox_chooser(seed)));
+    }
+    std::size_t thrown = 0;
+    for (bool running = true; running;) {
+        try {
+            running = batch.advance();
+        } catch (const error& e) {
+            BOOST_TEST(e.what() == "thirteen");
+            ++thrown;
+        }
+    }
+    std::size_t left = 0;
+    for (const auto& s : sessions) {
+        const bool ended = s.finished != finish_reason::running;
+        BOOST_TEST(ended == (s.committed.tokens().back() != 13 || s.committed.generated().size() == 20));
+        left += ended ? 0 : 1;
+    }
+    BOOST_TEST(left > 0u);
+    BOOST_TEST(left < 8u);
+    BOOST_TEST(thrown > 0u);
+    BOOST_TEST(batch.size() == 8 - left);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
