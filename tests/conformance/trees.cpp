@@ -1,6 +1,7 @@
 // What trees and split passes have been broken by, in a model that has both: docs/conformance.md, 23 to 25 and 56.
 
 #include <augur/llama/device/device_model.hpp>
+#include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -23,7 +24,7 @@ emulated_llama some_llama() {
 
 const std::vector<token> before = {5, 9, 2};
 
-std::vector<float> row_of(const scores& rows, std::size_t i) {
+std::vector<float> row_of(const LogitRows auto& rows, std::size_t i) {
     return {rows[i].begin(), rows[i].end()};
 }
 
@@ -42,7 +43,8 @@ BOOST_AUTO_TEST_CASE(invariant_23_a_nodes_position_is_the_base_plus_its_depth) {
     auto s = model.make_sequence();
     model.extend(s, before, 0);
     const std::vector<token> nodes = {1, 2, 3, 4};  // two roots; a child of either
-    const auto rows = model.extend_tree(s, nodes, std::vector<std::int32_t>{-1, -1, 0, 1});
+    const auto rows =
+        model::run(model, {.sequence = &s, .tokens = nodes, .parents = std::vector<std::int32_t>{-1, -1, 0, 1}});
     BOOST_TEST((row_of(rows, 1) == row_after(model, {2})));
     BOOST_TEST((row_of(rows, 2) == row_after(model, {1, 3})));
     BOOST_TEST((row_of(rows, 3) == row_after(model, {2, 4})));
@@ -55,7 +57,8 @@ BOOST_AUTO_TEST_CASE(invariant_24_a_path_that_is_not_contiguous_is_gathered) {
     auto s = model.make_sequence();
     model.extend(s, before, 0);
     const std::vector<token> nodes = {1, 2, 3, 4, 6};
-    model.extend_tree(s, nodes, std::vector<std::int32_t>{-1, -1, 0, 1, 3});
+    const std::vector<std::int32_t> parents = {-1, -1, 0, 1, 3};
+    model::run(model, {.sequence = &s, .tokens = nodes, .parents = parents, .rows = 0});
     model.keep(s, std::vector<std::size_t>{1, 3, 4});
     BOOST_TEST(model.length(s) == before.size() + 3);
     BOOST_TEST((row_of(model.extend(s, std::vector<token>{7}), 0) == row_after(model, {2, 4, 6, 7})));
@@ -69,12 +72,13 @@ BOOST_AUTO_TEST_CASE(invariant_25_a_split_pass_equals_a_whole_one) {
     auto whole = model.make_sequence();
     model.extend(whole, before, 0);
     const auto expected = testing::copied(model.extend(whole, more));
-    for (std::size_t split = 0; split <= model.layer_count(); ++split) {
+    for (std::size_t split = 1; split <= model.layer_count(); ++split) {
         auto parts = model.make_sequence();
         model.extend(parts, before, 0);
-        model.extend_shallow(parts, std::span(more).first(3), split);
-        model.extend_shallow(parts, std::span(more).last(1), split);
-        BOOST_TEST((testing::copied(model.extend_deep(parts, split)) == expected), "split after layer " << split);
+        model::run(model, {.sequence = &parts, .tokens = std::span(more).first(3), .to_layer = split});
+        model::run(model, {.sequence = &parts, .tokens = std::span(more).last(1), .to_layer = split});
+        const auto rows = model::run(model, {.sequence = &parts, .from_layer = split});
+        BOOST_TEST((testing::copied(rows) == expected), "split after layer " << split);
     }
 }
 
@@ -93,7 +97,7 @@ BOOST_AUTO_TEST_CASE(invariant_56_row_i_of_a_tree_pass_is_node_is) {
         }
         auto s = model.make_sequence();
         model.extend(s, before, 0);
-        const auto rows = model.extend_tree(s, nodes, parents);
+        const auto rows = model::run(model, {.sequence = &s, .tokens = nodes, .parents = parents});
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             BOOST_TEST((row_of(rows, i) == row_after(model, paths[i])), "seed " << seed << ", node " << i);
         }

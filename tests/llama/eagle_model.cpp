@@ -130,7 +130,8 @@ class by_definition {
 
 std::vector<float> states_of(const llama::host_model& target, std::span<const token> tokens) {
     auto sequence = target.make_sequence();
-    return copied(target.extend_states(sequence, tokens));
+    model::run(target, {.sequence = &sequence, .tokens = tokens, .rows = 0, .states = true});
+    return copied(target.hidden(sequence));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using namespace augur::testing;
 
 static_assert(Model<llama::host_model>);
 static_assert(ScoresLastRows<llama::host_model>);
-static_assert(PrefillsStates<llama::host_model>);
+static_assert(PrefillsStates<llama::host_model> && TreeModel<llama::host_model>);
+static_assert(SplitModel<llama::host_model> && BatchModel<llama::host_model>);
 static_assert(has_bitwise_rows<llama::host_model>);
 
 BOOST_AUTO_TEST_CASE(kept_weights_are_close_to_widened_ones_and_smaller) {

@@ -123,7 +123,7 @@ inline std::vector<token> some_tokens(std::size_t count, std::size_t vocabulary)
 }
 
 /// Rows of logits that outlive their sequence.
-inline std::vector<float> copied(const scores& rows) {
+std::vector<float> copied(const LogitRows auto& rows) {
     std::vector<float> out;
     for (std::size_t i = 0; i < rows.size(); ++i) out.insert(out.end(), rows[i].begin(), rows[i].end());
     return out;

@@ -45,11 +45,8 @@ bool says(const augur::error& e, const std::string& text) {
     return std::string(e.what()).find(text) != std::string::npos;
 }
 
-std::vector<float> copied(const augur::scores& rows) {
-    return augur::testing::copied(rows);
-}
-
-using augur::testing::largest_difference;
+using augur::model::run;
+using augur::testing::copied, augur::testing::largest_difference;
 
 }  // namespace
 
@@ -182,7 +179,7 @@ BOOST_AUTO_TEST_CASE(trees_across_blocks) {
     model.extend(tree, text, 0);
     const std::vector<token> nodes = {1, 2, 3, 4, 5, 6};
     const std::vector<std::int32_t> parents = {-1, -1, 1, 0, 2, 4};
-    const auto rows = copied(model.extend_tree(tree, nodes, parents));
+    const auto rows = copied(run(model, {.sequence = &tree, .tokens = nodes, .parents = parents}));
     const std::vector<std::size_t> path = {1, 2, 4, 5};
     model.keep(tree, path);
     for (const std::size_t node : path) text.push_back(nodes[node]);
@@ -198,7 +195,7 @@ BOOST_AUTO_TEST_CASE(trees_across_blocks) {
 BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     const emulated_model<bfloat16> there({}, some_llama(true));
     const augur::model::basic_any_model<augur::accept::exact, augur::accept::coupled> erased(there);
-    const augur::model::any_model here(there);
+    const augur::model::basic_any_model<> here(there);
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
     const auto text = [&](const auto& model, const auto& criterion, float temperature, std::size_t length) {
         const auto scheme =
@@ -230,27 +227,35 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
         BOOST_TEST(model.length(s) == 3u);
     };
     model.extend(s, tokens);
-    refuses([&] { model.extend(s, tokens, 4); }, "the last 4 rows were asked for, but only 3 tokens are new");
+    refuses([&] { model.extend(s, tokens, 4); }, "run: 4 rows of 3 tokens");
     refuses([&] { model.extend(s, std::vector<token>{99}); }, "the token 99 is outside the vocabulary of 77");
     refuses([&] { model.extend(s, std::vector<token>(598)); }, "3 tokens and 598 new ones exceed its length of 600");
     refuses([&] { model.truncate(s, 4); }, "cannot truncate a sequence of 3 tokens to 4");
-    refuses([&] { model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0}); }, "3 tokens, but 2 parents");
-    refuses([&] { model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 1, 0}); }, "node 1 follows node 1");
-    refuses([&] { model.extend_shallow(s, tokens, 3); }, "split after layer 3 of 2");
-    model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0, 0});
-    refuses([&] { model.keep(s, std::vector<std::size_t>{0, 3}); }, "node 3 of a tree of 3");
-    refuses([&] { model.keep(s, std::vector<std::size_t>{1}); }, "node 1 follows node 0, not -1");
-    std::vector<augur::batch_item<device::sequence<bfloat16, emulated_system>>> twice = {{&s, tokens}, {&s, tokens}};
-    refuses([&] { model.extend_batch(twice); }, "sequence 1 of the batch is sequence 0");
+    const auto tree = [&](auto& of, std::vector<std::int32_t> parents) {
+        run(model, {.sequence = &of, .tokens = tokens, .parents = parents});
+    };
+    refuses([&] { tree(s, {-1, 0}); }, "3 tokens, but 2 parents");
+    refuses([&] { tree(s, {-1, 1, 0}); }, "token 1 follows token 1");
+    refuses([&] { run(model, {.sequence = &s, .tokens = tokens, .to_layer = 3}); }, "layers from 0 to 3 of 2");
+    tree(s, {-1, 0, 0});
+    refuses([&] { model.keep(s, std::vector<std::size_t>{0, 3}); }, "token 3 of a pass of 3");
+    refuses([&] { model.keep(s, std::vector<std::size_t>{1}); }, "token 1 follows token 0, not -1");
+    using pass_type = augur::pass<device::sequence<bfloat16, emulated_system>>;
+    refuses(
+        [&] {
+            model.run(std::vector<pass_type>{{.sequence = &s, .tokens = tokens}, {.sequence = &s}});
+        },
+        "the sequence of pass 1 is that of pass 0");
     auto waiting = model.make_sequence();
-    model.extend_shallow(waiting, tokens, 1);
-    refuses([&] { model.extend(waiting, tokens); }, "3 positions wait for the layers after 1");
-    refuses([&] { model.extend_deep(waiting, 2); }, "but positions wait after layer 1");
+    run(model, {.sequence = &waiting, .tokens = tokens, .to_layer = 1});
+    refuses([&] { model.extend(waiting, tokens); }, "3 positions wait for their layers from 1 on");
+    refuses([&] { run(model, {.sequence = &waiting, .from_layer = 2}); }, "but positions wait after layer 1");
+    refuses([&] { run(model, {.sequence = &waiting, .rows = 4, .from_layer = 1}); }, "4 rows of 3 positions that wait");
     refuses([&] { emulated_model<bfloat16>({}, host.configuration(), host.parameters(), 601); },
             "context of 601 tokens");
     auto early = model.make_sequence();
     model.extend(early, tokens);
-    model.extend_tree(early, tokens, std::vector<std::int32_t>{-1, -1, -1});
+    tree(early, {-1, -1, -1});
     model.extend(early, tokens, 0);
     refuses([&] { model.keep(early, std::vector<std::size_t>{0}); }, "the tree was scored after 3 tokens");
 }
@@ -261,11 +266,11 @@ BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
     const std::vector<token> tokens = {1, 2, 3};
     auto s = model.make_sequence();
     model.extend(s, tokens);
-    model.extend_tree(s, tokens, std::vector<std::int32_t>{-1, 0, 0});
+    run(model, {.sequence = &s, .tokens = tokens, .parents = std::vector<std::int32_t>{-1, 0, 0}});
     model.extend(s, tokens, 0);
     model.truncate(s, 3);
     BOOST_CHECK_EXCEPTION(model.keep(s, std::vector<std::size_t>{0}), augur::error,
-                          [](const augur::error& e) { return says(e, "keep: node 0 of a tree of 0"); });
+                          [](const augur::error& e) { return says(e, "keep: token 0 of a pass of 0"); });
 }
 
 BOOST_AUTO_TEST_CASE(heads_of_some_tokens_are_refused) {

@@ -71,11 +71,7 @@ augur::llama::host_model some_llama(bool even) {
     return augur::testing::small_llama(tensor_type::f32, 36, 6, 3, 44, 51).load();  // no multiples of tiles
 }
 
-std::vector<float> copied(const augur::scores& rows) {
-    return augur::testing::copied(rows);
-}
-
-using augur::testing::largest_difference;
+using augur::testing::copied, augur::testing::largest_difference;
 
 double largest_of(const std::vector<float>& numbers) {
     return static_cast<double>(*std::max_element(numbers.begin(), numbers.end()));
@@ -88,11 +84,14 @@ std::vector<float> rows_of(const Model& model, std::size_t prompt) {
     auto s = model.make_sequence();
     std::vector<float> out = copied(model.extend(s, text));
     const auto append = [&](const std::vector<float>& more) { out.insert(out.end(), more.begin(), more.end()); };
-    append(copied(model.extend_tree(s, std::vector<token>{1, 2, 3}, std::vector<std::int32_t>{-1, 0, 0})));
+    append(copied(augur::model::run(
+        model,
+        {.sequence = &s, .tokens = std::vector<token>{1, 2, 3}, .parents = std::vector<std::int32_t>{-1, 0, 0}})));
     model.keep(s, std::vector<std::size_t>{0, 2});
     append(copied(model.extend(s, std::vector<token>{4})));
-    append(copied(model.extend_shallow(s, augur::testing::some_tokens(prompt, model.vocabulary_size()), 1)));
-    append(copied(model.extend_deep(s, 1)));
+    augur::model::run(model, {.sequence = &s, .tokens = text, .to_layer = 1});
+    append(copied(model.hidden(s)));
+    append(copied(augur::model::run(model, {.sequence = &s, .from_layer = 1})));
     return out;
 }
 

@@ -13,19 +13,6 @@
 
 namespace augur::llama::device {
 
-/// Rows that belong to nobody else.
-class owned_rows {
- public:
-    owned_rows(std::vector<float> values, std::size_t width) : values_(std::move(values)), width_(width) {}
-
-    std::size_t size() const { return values_.size() / width_; }
-    logit_row operator[](std::size_t i) const { return logit_row(values_).subspan(i * width_, width_); }
-
- private:
-    std::vector<float> values_;
-    std::size_t width_;
-};
-
 /// Rows of floats in a device's memory, and on the host where somebody asks for them there. Grows, and never shrinks.
 template <kernels::System S>
 class float_rows {
@@ -38,14 +25,17 @@ class float_rows {
         is_here_ = false;
         return memory_.data();
     }
-    /// The same, with the rows that are there before kept.
+    /// Room for so many rows; those that are there are kept.
+    void reserve(const S& on, std::size_t rows, std::size_t width) {
+        if (rows * width <= memory_.size()) return;
+        kernels::buffer<float, S> larger(on, 2 * rows * width);
+        if (rows_ > 0) on.copy(larger.data(), memory_.data(), rows_ * width * sizeof(float));
+        on.wait();
+        memory_ = std::move(larger);
+    }
+    /// More rows, after those that are there. Returns where.
     float* append(const S& on, std::size_t rows, std::size_t width) {
-        if ((rows_ + rows) * width > memory_.size()) {
-            kernels::buffer<float, S> larger(on, 2 * (rows_ + rows) * width);
-            if (rows_ > 0) on.copy(larger.data(), memory_.data(), rows_ * width * sizeof(float));
-            on.wait();
-            memory_ = std::move(larger);
-        }
+        reserve(on, rows_ + rows, width);
         rows_ += rows;
         width_ = width;
         is_here_ = false;
@@ -84,7 +74,7 @@ class sequence {
     sequence(const S& on, cache_layout layout) : cache_(on, layout) {}
 
     std::size_t length() const { return length_; }
-    /// Of the cache and of the rows of the last extend.
+    /// Of the cache, and of what the last runs left.
     std::size_t memory_bytes() const {
         return cache_.memory_bytes() + logits_.memory_bytes() + hidden_.memory_bytes() + waiting_.memory_bytes();
     }
@@ -92,15 +82,17 @@ class sequence {
  private:
     template <class, kernels::System, device_format, class>
     friend class device_model;
+    template <class, kernels::System, device_format, class>
+    friend class device_passes;
 
     kv_cache<Element, S> cache_;
     std::size_t length_ = 0;
-    std::vector<row_place> rows_;     ///< storage for the next extend
-    float_rows<S> logits_, hidden_;   ///< of the last extend
-    float_rows<S> waiting_;           ///< states of the last positions, which lack the deep layers
-    std::size_t split_ = 0;           ///< layers that these have been through
-    std::vector<std::int32_t> tree_;  ///< parents of the nodes that were scored last
-    std::size_t tree_at_ = 0;         ///< the length then
+    float_rows<S> logits_, hidden_;     ///< of the last run
+    float_rows<S> waiting_;             ///< states of the last positions, which lack layers
+    std::size_t split_ = 0;             ///< layers that these have been through
+    std::vector<std::int32_t> tree_;    ///< parents in the tree of the last run
+    std::size_t tree_at_ = 0;           ///< the length then
+    std::vector<const float*> places_;  ///< where the rows of a run lie that began with this sequence
 };
 
 }  // namespace augur::llama::device
