@@ -24,7 +24,9 @@
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
+
+using namespace backend::device;  // what kernels are made of
 
 /// One sequence whose text lies in the memory of a ControllingSystem:
 ///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens at *first ... *first + count - 1;
@@ -274,4 +276,4 @@ class speculation_loop {
     std::vector<typename system_type::recording> whole_, one_;  ///< made when first needed
 };
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device
