@@ -54,7 +54,7 @@ enum class loop_as {
 /// Speculative decoding of one text, on the system that both models are on (the same stream, on CUDA). Each run resets it.
 /// Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings and seed, and with
 /// philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens, and a millisecond for every time. Memory is
-/// taken at construction; a round allocates nothing, waits for nothing and moves sixteen bytes and its tokens to the host.
+/// taken at construction; a round allocates nothing, waits for nothing and copies 16 bytes and its tokens to the host.
 /// Refused: a mask, capacities and vocabularies that differ, and what the criterion's own check refuses.
 template <ResidentModel Target, ResidentModel Draft, KernelPolicy Policy, KernelCriterion Criterion>
 class speculation_loop {
