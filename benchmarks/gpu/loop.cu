@@ -44,7 +44,7 @@ namespace {
 
 using namespace augur;
 using namespace augur::benchmarks;
-using backend::device::bfloat16, backend::device::loop_as;
+using backend::device::bfloat16, decode::device::loop_as;
 using model_type = llama::device::device_model<bfloat16, cuda_system>;
 using resident_type = llama::device::resident<bfloat16, cuda_system>;
 
@@ -160,9 +160,9 @@ class decodings {
     /// All kinds in turns.
     std::vector<decoding> run() {
         const policy::fixed_length ahead{settings_.length};
-        backend::device::speculation_loop plain_loop(*target_there_, *target_there_, policy::fixed_length{0},
+        decode::device::speculation_loop plain_loop(*target_there_, *target_there_, policy::fixed_length{0},
                                                      accept::exact{}, options_.sampling, 0);
-        backend::device::speculation_loop loop(*target_there_, *draft_there_, ahead, accept::exact{}, options_.sampling,
+        decode::device::speculation_loop loop(*target_there_, *draft_there_, ahead, accept::exact{}, options_.sampling,
                                                settings_.length);
         std::vector<decoding> made{{"plain, from the host"}, {"plain, a graph per token"}, {"plain, one graph"},
                                    {"ahead, from the host"}, {"ahead, a graph per round"}, {"ahead, one graph"}};
@@ -181,9 +181,9 @@ class decodings {
             };
             const auto with = [&](auto& of, const auto& scheme) {
                 note(decode::generate(scheme, prompt_, options_), 0);
-                note(backend::device::generate(of, prompt_, options_, loop_as::rounds),
+                note(decode::device::generate(of, prompt_, options_, loop_as::rounds),
                      launch_seconds(of, loop_as::rounds));
-                note(backend::device::generate(of, prompt_, options_, loop_as::whole),
+                note(decode::device::generate(of, prompt_, options_, loop_as::whole),
                      launch_seconds(of, loop_as::whole));
             };
             with(plain_loop, plain(*target_));

@@ -87,7 +87,7 @@ def attend(q, k, v, seen):
 def choose(hidden, head, temperatures, random):
     """The most probable token where the temperature is 0, else a sampled one."""
     logits = hidden @ head.T
-    best = logits.topk(4).indices  # 16-bit logits tie: the best few are told apart in 32 bits
+    best = logits.topk(4).indices  # 16-bit logits tie: the best few are compared in 32 bits
     chosen = best.gather(1, (head[best].float() @ hidden[..., None].float())[..., 0].argmax(-1, keepdim=True))[:, 0]
     sampled = temperatures > 0
     if sampled.any():

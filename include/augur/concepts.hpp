@@ -13,10 +13,10 @@
 //     ReadsStates         reads the target's hidden states
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
-//   AcceptanceCriterion   lets drafted tokens stand, or replaces them                accept/concept.hpp
+//   AcceptanceCriterion   accepts drafted tokens, or replaces them                   accept/concept.hpp
 //   SwitchingPolicy       decides which model writes                                 cascade/switching_scheme.hpp
 //   Chooser               makes every random decision                                random/chooser.hpp
-//   Lossless              nothing in the text tells that it was not decoded plainly  types/guarantee.hpp
+//   Lossless              output distribution, or text, equals plain decoding's      types/guarantee.hpp
 
 #include "augur/accept/concept.hpp"
 #include "augur/cascade/switching_scheme.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which lines of who guesses, how far, and what stands do their tests run? Reads with gcov what the test programs of a build
+"""Which lines of drafters, policies and criteria do their tests run? Reads with gcov what the test programs of a build
 of the preset `coverage` have counted, adds it up over them, and prints each folder's share and the lines that did not run.
 
     coverage.py build/coverage

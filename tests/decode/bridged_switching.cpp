@@ -18,9 +18,9 @@
 #include "cascade/codecs.hpp"
 
 using namespace augur;
-using cascade::bridged_generate;
-using cascade::bridged_options;
 using cascade::opening;
+using decode::bridged_generate;
+using decode::bridged_options;
 using policy::rolling_entropy;
 using testing::byte_codec;
 using testing::letter_codec;
@@ -55,7 +55,7 @@ opening greedy(token special, std::size_t length = 1) {
 }
 
 /// Who wrote each token, as letters of `names`.
-std::string writers(const std::vector<cascade::bridged_token>& tokens, std::string_view names) {
+std::string writers(const std::vector<decode::bridged_token>& tokens, std::string_view names) {
     std::string made;
     for (const auto& each : tokens) made += names[each.model];
     return made;
@@ -63,7 +63,7 @@ std::string writers(const std::vector<cascade::bridged_token>& tokens, std::stri
 
 template <class Scheme>
 auto session_of(const Scheme& scheme, const typename Scheme::openings_type& from, const bridged_options& chosen) {
-    return cascade::bridged_session<Scheme>(scheme, from, chosen, random::philox_chooser(chosen.seed));
+    return decode::bridged_session<Scheme>(scheme, from, chosen, random::philox_chooser(chosen.seed));
 }
 
 template <class Scheme>
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_golden_trace) {
     BOOST_TEST(s.text == text);
     BOOST_TEST((s.finished == finish_reason::stop_token));
     BOOST_TEST(writers(s.written, "SL") == "SSSLLSS");
-    BOOST_TEST((s.written[3] == cascade::bridged_token{1, 4, "日"}));
-    BOOST_TEST((s.written[6] == cascade::bridged_token{0, 256, ""}));
+    BOOST_TEST((s.written[3] == decode::bridged_token{1, 4, "日"}));
+    BOOST_TEST((s.written[6] == decode::bridged_token{0, 256, ""}));
     BOOST_TEST(s.counts.switches == 2u);
     BOOST_TEST(s.counts.waited == 1u);
     BOOST_TEST(s.counts.lost + s.counts.full == 0u);
@@ -386,11 +386,11 @@ BOOST_AUTO_TEST_CASE(each_model_has_end_tokens_of_its_own) {
     const auto large = bridged_generate(scheme, from, {.first = 1});
     BOOST_TEST(large.bytes == text);
     BOOST_TEST((large.finish == finish_reason::stop_token));
-    BOOST_TEST((large.tokens[1] == cascade::bridged_token{1, 256, "\xF7"}));
-    BOOST_TEST((large.tokens[2] == cascade::bridged_token{1, 0, ""}));
+    BOOST_TEST((large.tokens[1] == decode::bridged_token{1, 256, "\xF7"}));
+    BOOST_TEST((large.tokens[2] == decode::bridged_token{1, 0, ""}));
     const auto small = bridged_generate(scheme, from, {.max_tokens = 3});
     BOOST_TEST((small.finish == finish_reason::stop_token));  // the first of two reasons
-    BOOST_TEST((small.tokens[2] == cascade::bridged_token{0, 256, ""}));
+    BOOST_TEST((small.tokens[2] == decode::bridged_token{0, 256, ""}));
 }
 
 BOOST_AUTO_TEST_CASE(tokens_count_whoever_writes_them) {
@@ -429,7 +429,7 @@ BOOST_AUTO_TEST_CASE(noise_is_used_once) {
     const auto scheme = bridged_switching(spoken(small, bytes), spoken(large, pieces),
                                           rolling_entropy({.thresholds_bits = {7.2}, .window = 1, .dwell = 3}));
     std::vector<std::size_t> positions, expected;
-    cascade::bridged_session<std::remove_const_t<decltype(scheme)>, noting_chooser> s(
+    decode::bridged_session<std::remove_const_t<decltype(scheme)>, noting_chooser> s(
         scheme, {opening{{1, 2}}, opening{{1, 2, 3, 4}}}, {.max_tokens = 40}, noting_chooser(positions));
     while (s.finished == finish_reason::running) step(s);
     for (std::size_t i = 0; i < 40; ++i) expected.push_back(2 + i);

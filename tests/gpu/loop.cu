@@ -22,7 +22,7 @@ namespace {
 using namespace augur;
 using backend::device::bfloat16;
 using backend::device::cuda_system;
-using backend::device::loop_as;
+using decode::device::loop_as;
 using model_type = llama::device::device_model<bfloat16, cuda_system>;
 using resident_type = llama::device::resident<bfloat16, cuda_system>;
 
@@ -55,9 +55,9 @@ struct pair {
         const std::vector<token> prompt = {1, 5, 8, 2, 1, 5, 8, 2, 44};
         const auto scheme = speculate(draft, target, policy, criterion);
         const auto expected = decode::generate(scheme, prompt, options);
-        backend::device::speculation_loop loop(target_there, draft_there, policy, criterion, options.sampling, 7);
+        decode::device::speculation_loop loop(target_there, draft_there, policy, criterion, options.sampling, 7);
         for (const loop_as how : {loop_as::whole, loop_as::rounds, loop_as::launches, loop_as::whole}) {
-            const auto got = backend::device::generate(loop, prompt, options, how);
+            const auto got = decode::device::generate(loop, prompt, options, how);
             BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
             BOOST_TEST(got.counts.stages.back().accepted == expected.counts.stages.back().accepted);
             BOOST_TEST(got.counts.stages.back().drafted == expected.counts.stages.back().drafted);

@@ -15,8 +15,8 @@
 BOOST_AUTO_TEST_SUITE(io_bridge_tokenizers)
 
 using namespace augur;
-using augur::cascade::bridged_generate;
 using augur::cascade::opening;
+using augur::decode::bridged_generate;
 using augur::policy::rolling_entropy;
 using augur::testing::saying_model;
 

@@ -24,7 +24,7 @@
 #include "augur/types/guarantee.hpp"
 #include "augur/types/statistics.hpp"
 
-namespace augur::cascade {
+namespace augur::decode {
 
 /// One model writes each token, in its own vocabulary, from its own row, through its own transform and with the
 /// position's noise; a policy looks at the entropy of the row, in bits and before any transform, and says who writes
@@ -37,26 +37,26 @@ namespace augur::cascade {
 /// Cost: one pass of the writing model per token; O(vocabulary) for the entropy; at a switch the codec's.
 /// Source: Simonds 2025, "Entropy Adaptive Decoding", algorithm 1, and section 3.1 for models of different
 /// architectures.
-template <SwitchingPolicy Policy, class... Speakers>
+template <cascade::SwitchingPolicy Policy, class... Speakers>
 class bridged_scheme {
     static_assert(sizeof...(Speakers) >= 2, "augur::bridged_switching: name two speakers or more, then the policy");
 
  public:
     using policy_type = Policy;
-    using openings_type = std::array<opening, sizeof...(Speakers)>;
-    using voices_type = std::tuple<voice<Speakers>...>;
+    using openings_type = std::array<cascade::opening, sizeof...(Speakers)>;
+    using voices_type = std::tuple<cascade::voice<Speakers>...>;
     using guarantee = guarantee::none;
 
     bridged_scheme(std::tuple<Speakers...> speakers, Policy policy)
         : speakers_(std::move(speakers)), policy_(std::move(policy)) {
         if (policy_.models() != sizeof...(Speakers)) {
-            detail::fail("bridged_switching: the policy chooses between ", policy_.models(), " models, but ",
-                         sizeof...(Speakers), " are given");
+            augur::detail::fail("bridged_switching: the policy chooses between ", policy_.models(), " models, but ",
+                                sizeof...(Speakers), " are given");
         }
         std::apply(
             [](const auto&... each) {
                 const void* const seen[] = {std::addressof(each.model())...};
-                detail::check_distinct("bridged_switching", seen);
+                augur::detail::check_distinct("bridged_switching", seen);
             },
             speakers_);
     }
@@ -66,7 +66,7 @@ class bridged_scheme {
     /// Throws for a prompt that its model cannot continue, and for settings that do not fit its vocabulary.
     voices_type make_voices(const openings_type& from) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return voices_type(voice<Speakers>(std::get<I>(speakers_), from[I])...);
+            return voices_type(cascade::voice<Speakers>(std::get<I>(speakers_), from[I])...);
         }
         (std::index_sequence_for<Speakers...>());
     }
@@ -114,7 +114,8 @@ struct bridged_session {
           max_tokens(chosen.max_tokens),
           chooser(std::move(with)) {
         if (writer >= models) {
-            detail::fail("bridged_switching: model ", writer, " is to begin, but there are ", models, ", from 0 on");
+            augur::detail::fail("bridged_switching: model ", writer, " is to begin, but there are ", models,
+                                ", from 0 on");
         }
         start = from[writer].prompt.size();
         counts.models.resize(models);
@@ -128,8 +129,8 @@ struct bridged_session {
     std::size_t max_tokens;
     std::size_t start = 0;  ///< the position of the first token
     C chooser;
-    std::string text{};  ///< what was generated, in bytes
-    code_points ends{};  ///< of the text
+    std::string text{};           ///< what was generated, in bytes
+    cascade::code_points ends{};  ///< of the text
     std::vector<bridged_token> written{};
     bridge_statistics counts{};
     finish_reason finished = finish_reason::running;
@@ -152,13 +153,13 @@ namespace bridged {
 template <class Session>
 void write(Session& s, auto& voice) {
     model_statistics& counted = s.counts.models[s.writer];
-    const auto rows = decode::detail::rows_of(voice.cache, counted, voice.own, {});
+    const auto rows = detail::rows_of(voice.cache, counted, voice.own, {});
     const std::size_t position = s.start + s.written.size();
     voice.transform.apply(rows[0], voice.own, s.row);
     if (s.row.empty()) {
         s.finished = finish_reason::invalid_logits;
-        const std::string model = decode::detail::model_name(s.writer, Session::models);
-        s.fault = decode::detail::describe_fault(rows[0], position, model);
+        const std::string model = detail::model_name(s.writer, Session::models);
+        s.fault = detail::describe_fault(rows[0], position, model);
         return;
     }
     position_draws draws(s.chooser, position, 0);
@@ -173,11 +174,11 @@ void write(Session& s, auto& voice) {
 /// The model whose turn it shall be reads the text, and the turn is its own; or the wish is dropped.
 template <class Session>
 void hand_over(Session& s) {
-    handover outcome = handover::taken;
+    cascade::handover outcome = cascade::handover::taken;
     s.with_voice(s.wanted, [&](auto& voice) { outcome = voice.take_over(s.text); });
-    if (outcome == handover::lost) ++s.counts.lost;
-    if (outcome == handover::full) ++s.counts.full;
-    if (outcome != handover::taken) {
+    if (outcome == cascade::handover::lost) ++s.counts.lost;
+    if (outcome == cascade::handover::full) ++s.counts.full;
+    if (outcome != cascade::handover::taken) {
         s.wanted = s.writer;
         return;
     }
@@ -231,7 +232,7 @@ auto bridged_generate(const Scheme& scheme, const typename Scheme::openings_type
         std::move(s.counts), std::move(s.policy),  chosen.seed};
 }
 
-}  // namespace augur::cascade
+}  // namespace augur::decode
 
 namespace augur {
 
@@ -240,8 +241,8 @@ template <class... SpeakersThenPolicy>
 requires(sizeof...(SpeakersThenPolicy) >= 3) auto bridged_switching(SpeakersThenPolicy... arguments) {
     std::tuple all(std::move(arguments)...);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return cascade::bridged_scheme(std::tuple(std::get<I>(std::move(all))...),
-                                       std::get<sizeof...(I)>(std::move(all)));
+        return decode::bridged_scheme(std::tuple(std::get<I>(std::move(all))...),
+                                      std::get<sizeof...(I)>(std::move(all)));
     }
     (std::make_index_sequence<sizeof...(SpeakersThenPolicy) - 1>());
 }

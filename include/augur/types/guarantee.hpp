@@ -136,7 +136,7 @@ concept Guarantee = guarantee::detail::stated<G>;
 template <class Scheme>
 using guarantee_of = typename std::remove_cvref_t<Scheme>::guarantee;
 
-/// Nothing in the text tells that it was not decoded plainly.
+/// The text's distribution, or the text itself, is that of plain decoding.
 template <class T>
 concept Lossless = guarantee::detail::lossless<guarantee_of<T>>;
 

@@ -15,7 +15,7 @@
 
 namespace augur {
 
-/// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn; whatever its row was, it is certain.
+/// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn: a deterministic draft.
 struct point_mass {};
 
 /// One drafted token as a criterion sees it. `Claim` is point_mass, or the type of the very row it was drawn from:

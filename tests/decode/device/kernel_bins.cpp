@@ -14,7 +14,7 @@
 #include "augur/policy/entropy_bins.hpp"
 #include "decode/device/resident_mock.hpp"
 
-namespace device = augur::backend::device;
+namespace device = augur::decode::device;
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(decode_kernel_bins)

@@ -22,8 +22,8 @@
 
 using namespace augur;
 using backend::device::emulated_system;
-using backend::device::loop_as;
-using backend::device::speculation_loop;
+using decode::device::loop_as;
+using decode::device::speculation_loop;
 using resident_mock::law;
 
 namespace {
@@ -126,7 +126,7 @@ struct run_check {
             const auto expected = decode::generate<any_guarantee>(scheme, prompt, chosen);
             speculation_loop loop(target, draft, policy, criterion, chosen.sampling, most_drafted);
             for (const loop_as how : every_way) {
-                const auto got = backend::device::generate<any_guarantee>(loop, prompt, chosen, how);
+                const auto got = decode::device::generate<any_guarantee>(loop, prompt, chosen, how);
                 check_same(got, expected, "way " + std::to_string(static_cast<int>(how)));
                 if constexpr (std::equality_comparable<Policy>) BOOST_TEST((got.policy == expected.policy));
             }
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(drafts_are_no_longer_than_the_loop_was_made_for) {
     const auto chosen = options_with(0.8f, 2);
     const auto run_with = [&](std::size_t length) {
         speculation_loop loop(target, draft, policy::fixed_length{length}, accept::coupled{}, chosen.sampling, 3);
-        return backend::device::generate(loop, std::vector<token>{3, 1, 4}, chosen);
+        return decode::device::generate(loop, std::vector<token>{3, 1, 4}, chosen);
     };
     check_same(run_with(9), run_with(3), "lengths 9 and 3");
 }
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(more_stop_tokens_than_the_device_knows) {
     run_check check{.vocabulary = 600};
     const auto whole = check(policy::fixed_length{4}, accept::coupled{});
     auto& stops = check.chosen.stop.stop_tokens;
-    for (token absent = 0; stops.size() < backend::device::loop_state<policy::fixed_length>::most_stops; ++absent) {
+    for (token absent = 0; stops.size() < decode::device::loop_state<policy::fixed_length>::most_stops; ++absent) {
         if (std::ranges::find(whole.tokens, absent) == whole.tokens.end()) stops.push_back(absent);
     }
     stops.push_back(whole.tokens[9]);
@@ -304,9 +304,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     speculation_loop loop(target, target, four, accept::exact{}, greedy, 3);
     decode::options chosen;
     chosen.log_probabilities = true;
-    refuses([&] { backend::device::generate(loop, std::vector<token>{1}, chosen); },
+    refuses([&] { decode::device::generate(loop, std::vector<token>{1}, chosen); },
             "a loop on a device knows no log-prob");
-    refuses([&] { backend::device::generate(loop, std::vector<token>(40, 1), {}); }, "the prompt has 40 tokens");
+    refuses([&] { decode::device::generate(loop, std::vector<token>(40, 1), {}); }, "the prompt has 40 tokens");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,10 @@
 
 #include "augur/augur.hpp"
 #include "augur/testing.hpp"
-#ifdef CONSUMER_READS_MODELS
+#ifdef consumer_has_encoder
+#include "augur/encoder/gate.hpp"
+#endif
+#ifdef consumer_has_llama
 #include "augur/io/gguf.hpp"
 #endif
 

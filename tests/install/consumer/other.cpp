@@ -1,7 +1,10 @@
 // The other translation unit of main.cpp.
 #include "augur/augur.hpp"
 #include "augur/testing.hpp"
-#ifdef CONSUMER_READS_MODELS
+#ifdef consumer_has_encoder
+#include "augur/encoder/gate.hpp"
+#endif
+#ifdef consumer_has_llama
 #include "augur/io/gguf.hpp"
 #endif
 

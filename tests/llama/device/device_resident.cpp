@@ -18,6 +18,7 @@
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
+namespace loops = augur::decode::device;
 using augur::token;
 using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_model) {
     for (const bool backwards : {false, true}) {
         const model_type<binary16> model(emulated_system{backwards}, some_llama());
         const resident_type<binary16> resident(model, 300, 8);
-        static_assert(kernels::ResidentModel<resident_type<binary16>>);
+        static_assert(loops::ResidentModel<resident_type<binary16>>);
         const auto text = augur::testing::some_tokens(300, model.vocabulary_size());
         auto sequence = model.make_sequence();
         const auto rows = model.extend(sequence, text);
@@ -90,9 +91,9 @@ BOOST_AUTO_TEST_CASE(loops_write_what_generate_writes) {
         const augur::policy::fixed_length three{3};
         const auto expected =
             augur::decode::generate(augur::speculate(draft, target, three, criterion), prompt, options);
-        kernels::speculation_loop loop(target_there, draft_there, three, criterion, options.sampling, 3);
-        for (const auto how : {kernels::loop_as::whole, kernels::loop_as::launches}) {
-            const auto got = kernels::generate(loop, prompt, options, how);
+        loops::speculation_loop loop(target_there, draft_there, three, criterion, options.sampling, 3);
+        for (const auto how : {loops::loop_as::whole, loops::loop_as::launches}) {
+            const auto got = loops::generate(loop, prompt, options, how);
             BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
             BOOST_TEST(got.counts.stages.back().accepted == expected.counts.stages.back().accepted);
             drafted += got.counts.stages.back().drafted;

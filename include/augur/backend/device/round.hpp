@@ -1,5 +1,5 @@
 #pragma once
-// Acceptance for rows that a model left in device memory: a few launches per round, and sixteen bytes that cross.
+// Acceptance for rows that a model left in device memory: a few launches per round, and a 16-byte device-to-host copy.
 
 #include <cstddef>
 #include <cstdint>

@@ -151,7 +151,7 @@ struct emulated_system {
     void emulate(std::size_t blocks, const K& kernel) const {
         std::vector<std::max_align_t> shared(kernel.shared_bytes() / sizeof(std::max_align_t) + 1);
         for (std::size_t i = 0; i < blocks; ++i) {
-            std::memset(shared.data(), 0xff, shared.size() * sizeof(std::max_align_t));  // NaNs, to be noticed
+            std::memset(shared.data(), 0xff, shared.size() * sizeof(std::max_align_t));  // NaNs, to show in results
             const emulated_team team(backwards ? blocks - 1 - i : i, K::threads,
                                      reinterpret_cast<std::byte*>(shared.data()), backwards);
             kernel(team);

@@ -17,7 +17,7 @@
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
 
 /// What the host knows of a decoding that it only watches.
 class watched_text {
@@ -118,4 +118,4 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
     return made;
 }
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device

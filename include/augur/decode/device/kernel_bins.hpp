@@ -13,7 +13,7 @@
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
 
 /// policy::entropy_bins with the exact entropy, as kernels ask it: the same answers, of at most `most_bins` bins. It counts nothing.
 /// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
@@ -57,4 +57,4 @@ class kernel_bins {
 
 static_assert(KernelPolicy<kernel_bins<>> && KernelPolicy<kernel_bins<policy::entropy_of::target>>);
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device

@@ -24,7 +24,9 @@
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
+
+using namespace backend::device;  // what kernels are made of
 
 /// One sequence whose text lies in the memory of a ControllingSystem:
 ///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens at *first ... *first + count - 1;
@@ -52,7 +54,7 @@ enum class loop_as {
 /// Speculative decoding of one text, on the system that both models are on (the same stream, on CUDA). Each run resets it.
 /// Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings and seed, and with
 /// philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens, and a millisecond for every time. Memory is
-/// taken at construction; a round allocates nothing, waits for nothing and moves sixteen bytes and its tokens to the host.
+/// taken at construction; a round allocates nothing, waits for nothing and copies 16 bytes and its tokens to the host.
 /// Refused: a mask, capacities and vocabularies that differ, and what the criterion's own check refuses.
 template <ResidentModel Target, ResidentModel Draft, KernelPolicy Policy, KernelCriterion Criterion>
 class speculation_loop {
@@ -274,4 +276,4 @@ class speculation_loop {
     std::vector<typename system_type::recording> whole_, one_;  ///< made when first needed
 };
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device

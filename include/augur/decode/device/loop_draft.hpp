@@ -12,7 +12,9 @@
 #include "augur/measure/entropy.hpp"
 #include "augur/types/token.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
+
+using namespace backend::device;  // what kernels are made of
 
 /// Rows that tokens of a round were drawn from, by number of the token; null where tokens are certain.
 struct kept_rows {
@@ -146,4 +148,4 @@ struct judge_round {
     }
 };
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device

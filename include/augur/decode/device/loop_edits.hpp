@@ -13,7 +13,9 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/token.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
+
+using namespace backend::device;  // what kernels are made of
 
 /// Kernel: edit_rows after the tokens that the state says were drafted: before the first row all of them, or none.
 template <class State>
@@ -81,4 +83,4 @@ class loop_edits {
     buffer<occurrences, S> counts_;
 };
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device

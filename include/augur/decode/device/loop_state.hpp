@@ -16,9 +16,11 @@
 #include "augur/types/observation.hpp"
 #include "augur/types/token.hpp"
 
-namespace augur::backend::device {
+namespace augur::decode::device {
 
-/// Is its bytes, and is asked by functions that kernels can call: length, and learn where it has one, are AUGUR_HOST_DEVICE or constexpr.
+using namespace backend::device;  // what kernels are made of
+
+/// Trivially copyable, and asked by functions that kernels can call: length, and learn where it has one, are AUGUR_HOST_DEVICE or constexpr.
 /// It uses the default entropy.
 template <class P>
 concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P> &&
@@ -192,4 +194,4 @@ struct commit_round {
     }
 };
 
-}  // namespace augur::backend::device
+}  // namespace augur::decode::device
