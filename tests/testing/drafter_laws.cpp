@@ -63,6 +63,62 @@ BOOST_AUTO_TEST_CASE(large_vocabularies_are_not_enumerated) {
     BOOST_TEST(r.skipped.size() == 1u);
 }
 
+/// Draws a tree from a model's rows, in the shape that is wanted, without replacement.
+template <class Drawing>
+struct tree_drafter {
+    struct state_type {};
+    using claim_type = typename Drawing::claim_type;
+    static constexpr bool branches = true;
+    static constexpr bool shows_rows = true;
+
+    std::size_t vocabulary_size() const { return ::testing_drafter_laws::model.vocabulary_size(); }
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& context, proposal<claim_type>& out) const {
+        distribution spare;
+        if (!context.wants_more(0, row_after(context.prefix()))) return;
+        const auto plan = context.plan();
+        const topology chain = topology::chain(context.wanted());
+        std::vector<std::int32_t> numbers;
+        for (const std::int32_t planned : plan.empty() ? chain.parents() : plan) {
+            const std::int32_t parent = planned == after_prefix ? planned : numbers[static_cast<std::size_t>(planned)];
+            numbers.push_back(parent == missing ? missing : add(context, out, spare, parent));
+        }
+    }
+    void on_commit(state_type&, const prefix&) const {}
+
+ private:
+    static constexpr std::int32_t missing = -2;
+
+    static std::vector<float> row_after(const prefix& before) {
+        std::vector<float> row(::testing_drafter_laws::model.vocabulary_size());
+        ::testing_drafter_laws::model.fill_row(before.tokens(), row);
+        return row;
+    }
+    static std::int32_t add(auto& context, proposal<claim_type>& out, distribution& spare, std::int32_t parent) {
+        std::size_t sibling = 0;
+        for (std::size_t node = 0; node < out.size(); ++node) sibling += out.parent(node) == parent ? 1 : 0;
+        const draft::at_node path(context, out, parent);
+        const auto row = row_after(context.prefix());
+        if (!context.wants_more(parents::depth_of(out.parents(), parent), row)) return missing;
+        const token drawn = draft::draw_next(Drawing{}, row, context, out, spare, parent, sibling);
+        return drawn == no_token ? missing : static_cast<std::int32_t>(out.size()) - 1;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(drafters_of_trees_keep_them) {
+    keeps(8, tree_drafter<draft::sampled>{});
+    keeps(6, tree_drafter<draft::argmax>{});
+    keeps(6, tree_drafter<draft::shared_noise>{});
+}
+
+/// A tree as it was proposed, with what `each(node)` says of the row of every node.
+template <class Each>
+proposal<distribution> with_rows(const proposal<distribution>& proposed, const Each& each) {
+    proposal<distribution> made;
+    for (std::size_t i = 0; i < proposed.size(); ++i) made.push(proposed[i].id, each(i), proposed.parent(i));
+    return made;
+}
+
 /// A drafter that changes what another proposes.
 template <class Inner, class Wrong>
 struct wrong_drafter {
@@ -70,6 +126,7 @@ struct wrong_drafter {
     using claim_type = typename Inner::claim_type;
     static constexpr bool shows_rows = augur::shows_rows<Inner>;
     static constexpr bool shows_matches = augur::shows_matches<Inner>;
+    static constexpr bool branches = augur::branches<Inner>;
     Inner inner;
     Wrong error;
     state_type make_state() const { return inner.make_state(); }
@@ -110,6 +167,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
     every_law::watch all;
     all.holds(drafter_laws(sampling(model)));
     all.holds(drafter_laws(draft::prompt_lookup(1, 3), 3));
+    all.holds(drafter_laws(tree_drafter<draft::sampled>{}));
 
     all.breaks(drafter_laws(wrong_drafter{draft::prompt_lookup(1, 3),
                                           [](auto proposed, auto&) {
@@ -159,6 +217,37 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                                           }},
                             3),
                "claimed rows are transformed");
+    // Siblings were drawn one without the other, and claim the row that holds both.
+    all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
+                                          [](const auto& proposed, auto&) {
+                                              return with_rows(proposed, [&](std::size_t i) {
+                                                  const std::size_t first = parents::next_child(
+                                                      proposed.parents(), proposed.size(), proposed.parent(i), 0);
+                                                  return *proposed[first].row;
+                                              });
+                                          }},
+                            3),
+               "a claimed row is the one that the token was drawn from");
+    // Drops a node that turned out improbable, and what is beneath it.
+    all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
+                                          [](const auto& proposed, auto&) {
+                                              proposal<distribution> kept;
+                                              for (std::size_t i = 0; i < proposed.size() && i < 2; ++i) {
+                                                  if (i == 1 && proposed[i].probability(proposed[i].id) < 0.3) break;
+                                                  kept.push(proposed[i].id, *proposed[i].row, proposed.parent(i));
+                                              }
+                                              return kept;
+                                          }},
+                            3),
+               "the length does not depend on the value of a drawn token");
+    const auto one_more = [](auto proposed, auto&) {
+        proposed.push(0, after_prefix);
+        return proposed;
+    };
+    all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::argmax>{}, one_more}, 3),
+               "never more nodes than are wanted, nor deeper ones");
+    all.breaks(drafter_laws(wrong_drafter{draft::prompt_lookup(1, 3), one_more}, 3),
+               "never more tokens than are wanted, all of the vocabulary");  // and is no chain
     all.breaks(drafter_laws(hides_rows{}, 3), "each row is shown to the policy");
     all.breaks(drafter_laws(hides_matches{}), "matches are shown to the policy");
 }

@@ -34,6 +34,60 @@ BOOST_AUTO_TEST_CASE(the_librarys_policies_keep_them) {
     keeps(policy::cost_aware{{.max_length = 2, .verify_seconds = {1, 1.05, 1.1}}});
 }
 
+/// A tree where the target was sure, a chain where it was not.
+struct tree_where_sure {
+    static constexpr signals needs = signals::target_entropy;
+    augur::topology sure{-1, 0};
+    augur::topology unsure{-1, -1, 0};
+    const augur::topology& topology(const observation& seen) const {
+        return seen.target_entropy_nats < 1 ? sure : unsure;
+    }
+};
+
+/// The same by the round's first row, and it grows with what is accepted.
+struct tree_that_grows {
+    static constexpr signals uses = signals::draft_entropy;
+    augur::topology wanted{-1};
+    const augur::topology& topology(const observation&) const { return wanted; }
+    void learn(const outcome& happened) { wanted = topology_of(happened.accepted); }
+    static augur::topology topology_of(std::size_t accepted) { return augur::topology::chain(1 + accepted % 2); }
+};
+
+BOOST_AUTO_TEST_CASE(policies_on_topologies_keep_them) {
+    keeps(tree_where_sure{});
+    keeps(tree_that_grows{});
+}
+
+/// Gives one tree or the other, as it is asked.
+struct alternates {
+    augur::topology trees[2] = {{-1, -1}, {-1, 0}};
+    mutable std::size_t asked = 0;
+    const augur::topology& topology(const observation&) const { return trees[asked++ % 2]; }
+};
+
+/// Reads what it did not declare.
+struct tree_by_confidence : tree_where_sure {
+    const augur::topology& topology(const observation& seen) const {
+        return seen.draft_confidence > 0.5 ? sure : unsure;
+    }
+};
+
+/// Wants nothing.
+struct no_tree {
+    augur::topology none;
+    const augur::topology& topology(const observation&) const { return none; }
+};
+
+BOOST_AUTO_TEST_CASE(wrong_trees_are_caught_and_shown) {
+    const auto r = policy_laws(alternates{});
+    BOOST_TEST(r.breaks("equal observations, equal lengths"), r);
+    BOOST_TEST(r.broken[0].what.find(": parents {-1, -1}, then parents {-1, 0}") != std::string::npos, r);
+    BOOST_TEST(policy_laws(tree_by_confidence{}).breaks("undeclared signals change nothing"));
+    const auto nothing = policy_laws(no_tree{});
+    BOOST_TEST(nothing.kept(), nothing);
+    BOOST_TEST(nothing.notes.size() == 1u, nothing);
+}
+
 /// Counts how often it is asked.
 struct counts_questions {
     mutable std::size_t asked = 0;

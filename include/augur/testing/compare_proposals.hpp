@@ -1,13 +1,19 @@
 #pragma once
 // Proposals, printed and compared with their rows.
 
+#include <algorithm>
+#include <compare>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "augur/testing/report.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::testing {
 
@@ -19,11 +25,49 @@ inline bool same_row(const distribution& a, const distribution& b) {
     return true;
 }
 
-/// What is different about `got`: its tokens, or a claimed row. Empty when nothing is.
+/// "{1, 2, 3}", and of a tree its parents.
+template <class Claim>
+std::string described_proposal(const proposal<Claim>& of) {
+    return describe(of.tokens()) + (of.is_chain() ? "" : " with parents " + describe(of.parents()));
+}
+
+/// Tokens on its longest path.
+template <class Claim>
+std::size_t longest_path(const proposal<Claim>& of) {
+    std::size_t longest = 0;
+    for (std::size_t node = 0; node < of.size(); ++node) {
+        longest = std::max(longest, parents::depth_of(of.parents(), static_cast<std::int32_t>(node)));
+    }
+    return longest;
+}
+
+/// The first nodes of a proposal, and where they are.
+struct first_nodes {
+    std::vector<token> tokens;
+    std::vector<std::int32_t> parents;
+
+    template <class Claim>
+    first_nodes(const proposal<Claim>& of, std::size_t count) {
+        for (std::size_t node = 0; node < count; ++node) {
+            tokens.push_back(of.tokens()[node]);
+            parents.push_back(of.parent(node));
+        }
+    }
+    friend auto operator<=>(const first_nodes&, const first_nodes&) = default;
+};
+
+/// How many different rows its tokens were drawn from: siblings share one.
+template <class Claim>
+std::size_t rows_of(const proposal<Claim>& of) {
+    const first_nodes all(of, of.size());
+    return std::set(all.parents.begin(), all.parents.end()).size();
+}
+
+/// What is different about `got`: its tokens, their places, or a claimed row. Empty when nothing is.
 template <class Claim>
 std::string difference(const proposal<Claim>& expected, const proposal<Claim>& got) {
-    if (describe(expected.tokens()) != describe(got.tokens())) {
-        return "proposes " + describe(got.tokens()) + " instead of " + describe(expected.tokens());
+    if (described_proposal(expected) != described_proposal(got)) {
+        return "proposes " + described_proposal(got) + " instead of " + described_proposal(expected);
     }
     if constexpr (std::same_as<Claim, distribution>) {
         for (std::size_t i = 0; i < expected.size(); ++i) {

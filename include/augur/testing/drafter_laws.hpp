@@ -5,14 +5,15 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "augur/decode/session.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/policy/fixed_length.hpp"
@@ -20,9 +21,9 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_proposals.hpp"
 #include "augur/testing/enumerate.hpp"
+#include "augur/testing/followed_target.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
-#include "augur/verify/ask.hpp"
 
 namespace augur::testing {
 
@@ -39,35 +40,10 @@ struct asked_policy {
     }
 };
 
-/// For drafters that follow no target: tells them what is committed.
-struct no_target {
-    struct follower {
-        explicit follower(const no_target&) {}
-        void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
-        void verify(prefix&, const auto& /*proposed*/) {}
-        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
-            drafter.on_commit(state, committed);
-        }
-    };
-};
-
-/// For those that follow a target's states: what a session does with it.
-template <HiddenStateModel M>
-struct followed_target {
-    const M& model;
-
-    struct follower {
-        explicit follower(const followed_target& of) : cache(of.model) {}
-        void prefill(const auto& drafter, auto& state, const prefix& prompt) {
-            decode::prefill(cache, drafter, state, prompt);
-        }
-        void verify(prefix& before, const auto& proposed) { verify::chain(cache, before, proposed); }
-        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
-            cache.rewind(committed.tokens());
-            draft::on_commit(drafter, state, committed, cache.states(committed.size() - 1));
-        }
-        model::cached_sequence<M> cache;
-    };
+/// A policy that wants a tree.
+struct wants_tree {
+    augur::topology wanted;
+    const augur::topology& topology(const observation&) const { return wanted; }
 };
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
@@ -84,9 +60,13 @@ class drafter_law_cases {
         const std::size_t policy_wants = from.below(5);
         const auto got =
             propose_fresh(asked, random::philox_chooser(from.below(1000)), policy::fixed_length{policy_wants});
-        if (got.size() > std::min(asked.room, policy_wants)) {
+        if (longest_path(got) > std::min(asked.room, policy_wants)) {
             return augur::detail::message(asked.described(), ", policy wants ", policy_wants, ": proposes ",
-                                          describe(got.tokens()));
+                                          described_proposal(got));
+        }
+        if (!branches<D> && !got.is_chain()) {
+            return augur::detail::message(asked.described(), ": proposes ", described_proposal(got),
+                                          " and does not say static constexpr bool branches = true");
         }
         for (token t : got.tokens()) {
             if (t >= 0 && static_cast<std::size_t>(t) < vocabulary_) continue;
@@ -94,6 +74,17 @@ class drafter_law_cases {
                                           " with a vocabulary of ", vocabulary_);
         }
         return "";
+    }
+
+    /// The nodes of a topology that fits, or fewer.
+    std::string no_more_than_the_tree_that_is_wanted(choices& from) const {
+        request asked = some_request(from);
+        const wants_tree policy{some_topology(from)};
+        const topology fits = policy.wanted.within(asked.room);
+        const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
+        if (longest_path(got) <= fits.depth() && got.size() <= fits.size()) return "";
+        return augur::detail::message(asked.described(), ", policy wants a tree with parents ",
+                                      describe(policy.wanted.parents()), ": proposes ", described_proposal(got));
     }
 
     std::string the_prefix_is_left_alone(choices& from) const {
@@ -112,34 +103,39 @@ class drafter_law_cases {
         target.prefill(drafter_, used, asked.before);
         std::string history;
         for (std::size_t round = from.below(4); round > 0; --round) {
-            const auto proposed = propose(used, asked, chooser);
+            const auto proposed = propose(used, asked, chooser, asked.policy());
             target.verify(asked.before, proposed);
-            const std::size_t accepted = from.below(proposed.size() + 1);
-            for (std::size_t i = 0; i < accepted; ++i) asked.before.push(proposed.tokens()[i]);
+            std::size_t accepted = 0;
+            for (std::size_t node = 0, most = from.below(proposed.size() + 1);
+                 node < proposed.size() && accepted < most; ++accepted) {
+                asked.before.push(proposed.tokens()[node]);
+                node =
+                    parents::next_child(proposed.parents(), proposed.size(), static_cast<std::int32_t>(node), node + 1);
+            }
             asked.before.push(from.tokens(1, 1, vocabulary_)[0]);
             target.on_commit(drafter_, used, asked.before);
-            history += augur::detail::message(" proposed ", describe(proposed.tokens()), ", accepted ", accepted, ';');
+            history += augur::detail::message(" proposed ", described_proposal(proposed), ", accepted ", accepted, ';');
         }
         auto fresh = fresh_state(asked.before);
-        const auto expected = propose(fresh, asked, chooser);
-        const std::string found = difference(expected, propose(used, asked, chooser));
+        const auto expected = propose(fresh, asked, chooser, asked.policy());
+        const std::string found = difference(expected, propose(used, asked, chooser, asked.policy()));
         return found.empty() ? found : asked.described() + ", having" + history + ' ' + found;
     }
 
     std::string length_does_not_depend_on_the_value(choices& from) const {
         request asked = some_request(from);
-        std::map<std::vector<token>, std::pair<bool, bool>> seen;  // after these tokens: ended there, went on
+        std::map<first_nodes, std::set<std::int32_t>> seen;  // after these nodes: the parents of the next, or the end
         each_proposal(asked, [&](const proposal<claim>& proposed, double) {
             for (std::size_t i = 0; i <= proposed.size(); ++i) {
-                auto& [ended, went_on] = seen[first(proposed, i)];
-                (i == proposed.size() ? ended : went_on) = true;
+                seen[first_nodes(proposed, i)].insert(i == proposed.size() ? ended : proposed.parent(i));
             }
         });
-        for (const auto& [tokens, what] : seen) {
-            if (what.first && what.second) {
-                return asked.described() + ": after " + describe(tokens) +
-                       " it ends or drafts on, depending on the token that it has drawn";
-            }
+        for (const auto& [before, next] : seen) {
+            if (next.size() == 1) continue;
+            const std::string what =
+                next.contains(ended) ? " it ends or drafts on" : " it drafts beneath one node or another";
+            return asked.described() + ": after " + describe(before.tokens) + what +
+                   ", depending on the token that it has drawn";
         }
         return "";
     }
@@ -147,24 +143,26 @@ class drafter_law_cases {
     /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for itself.
     std::string claimed_rows_are_drawn_from(choices& from) const {
         request asked = some_request(from);
-        struct node {
+        struct place {
             double total = 0;
             std::map<token, double> drawn;
         };
-        std::map<std::pair<std::vector<token>, std::vector<double>>, node> nodes;
+        std::map<std::pair<first_nodes, std::vector<double>>, place> places;
         each_proposal(asked, [&](const proposal<claim>& proposed, double probability) {
             for (std::size_t i = 0; i < proposed.size(); ++i) {
                 std::vector<double> claimed(proposed[i].row->size());
                 for (std::size_t t = 0; t < claimed.size(); ++t) {
                     claimed[t] = proposed[i].probability(static_cast<token>(t));
                 }
-                node& at = nodes[{first(proposed, i), std::move(claimed)}];
+                first_nodes before(proposed, i);
+                before.parents.push_back(proposed.parent(i));
+                place& at = places[{std::move(before), std::move(claimed)}];
                 at.total += probability;
                 at.drawn[proposed.tokens()[i]] += probability;
             }
         });
-        for (auto& [claim_after, at] : nodes) {
-            const auto& [tokens, claimed] = claim_after;
+        for (auto& [claim_after, at] : places) {
+            const auto& [before, claimed] = claim_after;
             if (claimed.size() != vocabulary_) {
                 return augur::detail::message(asked.described(), ": claims a row of ", claimed.size());
             }
@@ -172,7 +170,7 @@ class drafter_law_cases {
                 const token t = static_cast<token>(i);
                 const double drawn = at.drawn[t] / at.total;
                 if (std::abs(drawn - claimed[i]) < 1e-12) continue;
-                return augur::detail::message(asked.described(), ": after ", describe(tokens), " token ", t,
+                return augur::detail::message(asked.described(), ": after ", describe(before.tokens), " token ", t,
                                               " is drawn with probability ", drawn, ", but its row claims ",
                                               claimed[i]);
             }
@@ -200,7 +198,7 @@ class drafter_law_cases {
         std::size_t times = 0;
         const asked_policy<Needed> policy{asked.room, &times};
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
-        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : got.size();
+        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : rows_of(got);
         if (times >= least) return "";
         return augur::detail::message(asked.described(), ": proposes ", describe(got.tokens()),
                                       ", but asked the policy ", times, " times");
@@ -212,10 +210,19 @@ class drafter_law_cases {
         prefix before;
         transform::settings sampling;
         std::size_t room = 0;
+        topology wanted{};  ///< by the policy, of a drafter that branches; else it wants all there is room for
 
         std::string described() const {
-            return augur::detail::message("prefix ", describe(before.tokens()), ", room for ", room, ", ",
+            return augur::detail::message("prefix ", describe(before.tokens()), ", room for ", room,
+                                          branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
                                           describe_settings(sampling));
+        }
+        auto policy() const {
+            if constexpr (branches<D>) {
+                return wants_tree{wanted};
+            } else {
+                return policy::fixed_length{100};
+            }
         }
     };
 
@@ -224,6 +231,7 @@ class drafter_law_cases {
         made.before = prefix(from.tokens(1, 6, vocabulary_));
         made.room = from.below(4);
         made.sampling = random_settings(from, vocabulary_);
+        if (branches<D>) made.wanted = some_topology(from);
         return made;
     }
 
@@ -233,19 +241,18 @@ class drafter_law_cases {
         return state;
     }
 
-    template <class Policy = policy::fixed_length>
-    proposal<claim> propose(typename D::state_type& state, request& asked, auto chooser,
-                            const Policy& policy = Policy{100}) const {
+    proposal<claim> propose(typename D::state_type& state, request& asked, auto chooser, const auto& policy) const {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
                                observation{.prefix_length = asked.before.size()}, asked.room);
         return draft::propose(drafter_, state, context);
     }
-
-    template <class Policy = policy::fixed_length>
-    proposal<claim> propose_fresh(request& asked, auto chooser, const Policy& policy = Policy{100}) const {
+    proposal<claim> propose_fresh(request& asked, auto chooser, const auto& policy) const {
         auto state = fresh_state(asked.before);
         return propose(state, asked, chooser, policy);
+    }
+    proposal<claim> propose_fresh(request& asked, auto chooser) const {
+        return propose_fresh(asked, chooser, asked.policy());
     }
 
     /// `see(proposal, probability)` on every branch of the drafter's randomness.
@@ -258,10 +265,7 @@ class drafter_law_cases {
         });
     }
 
-    static std::vector<token> first(const proposal<claim>& proposed, std::size_t count) {
-        const auto tokens = proposed.tokens().first(count);
-        return {tokens.begin(), tokens.end()};
-    }
+    static constexpr std::int32_t ended = -2;
 
     static std::string described_prefix(const prefix& before) {
         const std::map<token, token_count> counts(before.counts().begin(), before.counts().end());
@@ -296,6 +300,9 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
     law("the prefix is left as it was", &c::the_prefix_is_left_alone);
     law("after follow, proposals are a fresh state's", &c::after_follow_like_fresh);
     enumerated("the length does not depend on the value of a drawn token", &c::length_does_not_depend_on_the_value);
+    if constexpr (branches<D>) {
+        law("never more nodes than are wanted, nor deeper ones", &c::no_more_than_the_tree_that_is_wanted);
+    }
     if constexpr (std::same_as<typename D::claim_type, distribution>) {
         enumerated("a claimed row is the one that the token was drawn from", &c::claimed_rows_are_drawn_from);
         law("claimed rows are transformed", &c::claimed_rows_are_transformed);

@@ -31,6 +31,28 @@ struct clockless : Policy {
     }
 };
 
+/// What a policy answers: a length, or its tree as it is then.
+template <SpeculationPolicy Policy>
+auto plan_of(const Policy& policy, const observation& seen) {
+    if constexpr (DecidesTopology<Policy>) {
+        return topology(policy.topology(seen));
+    } else {
+        return static_cast<std::size_t>(policy.length(seen));
+    }
+}
+inline std::string described_plan(std::size_t length) {
+    return std::to_string(length);
+}
+inline std::string described_plan(const topology& tree) {
+    return "parents " + describe(tree.parents());
+}
+inline bool is_empty(std::size_t length) {
+    return length == 0;
+}
+inline bool is_empty(const topology& tree) {
+    return tree.size() == 0;
+}
+
 /// Every law is a function of one random input that says what is wrong, or nothing.
 template <SpeculationPolicy Policy>
 class policy_law_cases {
@@ -40,10 +62,12 @@ class policy_law_cases {
     std::string equal_observations_equal_lengths(choices& from) const {
         const observation seen = some_observation(from, declared);
         const Policy copy = policy_;
-        const std::size_t expected = policy_.length(seen);
+        const auto expected = plan_of(policy_, seen);
         for (const Policy* each : {&policy_, &copy}) {
-            const std::size_t got = each->length(seen);
-            if (got != expected) return described(seen) + augur::detail::message(": ", expected, ", then ", got);
+            const auto got = plan_of(*each, seen);
+            if (got != expected)
+                return described(seen) +
+                       augur::detail::message(": ", described_plan(expected), ", then ", described_plan(got));
         }
         return "";
     }
@@ -53,9 +77,11 @@ class policy_law_cases {
         const observation seen = some_observation(from, declared,
                                                   {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), -1.0,
                                                    0.0, limits::max(), limits::denorm_min()});
-        const std::size_t first = policy_.length(seen);
-        const std::size_t second = policy_.length(seen);
-        return first == second ? "" : described(seen) + augur::detail::message(": ", first, ", then ", second);
+        const auto first = plan_of(policy_, seen);
+        const auto second = plan_of(policy_, seen);
+        return first == second ? ""
+                               : described(seen) + augur::detail::message(": ", described_plan(first), ", then ",
+                                                                          described_plan(second));
     }
 
     std::string equal_pasts_equal_lengths(choices& from) const requires LearnsFromOutcomes<Policy> {
@@ -68,22 +94,23 @@ class policy_law_cases {
             other.learn(happened);
         }
         const observation seen = some_observation(from, declared);
-        const std::size_t expected = one.length(seen);
-        const std::size_t got = other.length(seen);
+        const auto expected = plan_of(one, seen);
+        const auto got = plan_of(other, seen);
         if (got == expected) return "";
-        return described(seen) + augur::detail::message(", having learned", past, ": ", expected, " and ", got);
+        return described(seen) + augur::detail::message(", having learned", past, ": ", described_plan(expected),
+                                                        " and ", described_plan(got));
     }
 
     std::string a_copy_learns_apart(choices& from) const requires LearnsFromOutcomes<Policy> {
         const observation seen = some_observation(from, declared);
-        const std::size_t expected = policy_.length(seen);
+        const auto expected = plan_of(policy_, seen);
         Policy copy = policy_;
         std::string past;
         for (std::size_t i = from.below(20); i > 0; --i) copy.learn(some_outcome(from, declared, past));
-        const std::size_t got = policy_.length(seen);
+        const auto got = plan_of(policy_, seen);
         if (got == expected) return "";
-        return described(seen) +
-               augur::detail::message(": ", expected, ", and ", got, " once a copy has learned", past);
+        return described(seen) + augur::detail::message(": ", described_plan(expected), ", and ", described_plan(got),
+                                                        " once a copy has learned", past);
     }
 
     /// What is not declared is not shown: a decoding would decide on NaN or 0 where this observation says something.
@@ -104,11 +131,11 @@ class policy_law_cases {
             std::string past;
             const Policy policy = some_policy(from, past);
             observation seen = before_drafting(from);
-            const std::size_t length = policy.length(seen);
-            if (length > 0 && lost.empty()) lost = augur::detail::message(length, " on ", described(seen));
+            const auto plan = plan_of(policy, seen);
+            if (!is_empty(plan) && lost.empty()) lost = described_plan(plan) + " on " + described(seen);
             hide(seen, used);
             seen.pending = used;
-            if (policy.length(seen) > 0) return "";
+            if (!is_empty(plan_of(policy, seen))) return "";
         }
         if (lost.empty()) return lost;
         return augur::detail::message("it uses ", name_of(used),
@@ -122,7 +149,7 @@ class policy_law_cases {
         for (std::size_t i = 0; i < 8 * tries.cases; ++i) {
             choices from(tries.seed * 1'000'003 + i);
             std::string past;
-            if (some_policy(from, past).length(before_drafting(from)) > 0) return false;
+            if (!is_empty(plan_of(some_policy(from, past), before_drafting(from)))) return false;
         }
         return true;
     }
@@ -190,13 +217,13 @@ class policy_law_cases {
         }
         observation seen = some_observation(from, declared);
         const std::string where = described(seen) + (past.empty() ? past : ", having learned" + past);
-        const std::size_t expected = shown.length(seen);
+        const auto expected = plan_of(shown, seen);
         hide(seen, hidden);
-        const std::size_t got = blind.length(seen);
+        const auto got = plan_of(blind, seen);
         if (got == expected) return "";
         return augur::detail::message("it reads ", name_of(hidden),
-                                      ", which is neither in `needs` nor in `uses`: in a decoding its length is ", got,
-                                      ", not ", expected, ", on ", where);
+                                      ", which is neither in `needs` nor in `uses`: in a decoding its answer is ",
+                                      described_plan(got), ", not ", described_plan(expected), ", on ", where);
     }
 
     const Policy& policy_;

@@ -2,6 +2,7 @@
 // Random rows, models and transforms, made from choices so that they shrink.
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "augur/testing/models.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::testing {
 
@@ -78,6 +80,15 @@ inline std::string describe_settings(const transform::settings& s) {
     for (const auto& [t, by] : s.bias.added) text += augur::detail::message(", bias of token ", t, ' ', by);
     if (s.mask) text += ", a mask by the token before";
     return text;
+}
+
+/// A tree of up to `most` nodes.
+inline topology some_topology(choices& from, std::size_t most = 5) {
+    std::vector<std::int32_t> parents(from.below(most + 1));
+    for (std::size_t node = 0; node < parents.size(); ++node) {
+        parents[node] = static_cast<std::int32_t>(from.below(node + 1)) - 1;
+    }
+    return topology(std::move(parents));
 }
 
 }  // namespace augur::testing

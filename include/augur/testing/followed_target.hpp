@@ -1,0 +1,44 @@
+#pragma once
+// What a drafter under test is told of what is committed, with a target's hidden states or without.
+
+#include "augur/decode/session.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/model/cached_sequence.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/verify/ask.hpp"
+
+namespace augur::testing {
+
+/// For drafters that follow no target: tells them what is committed.
+struct no_target {
+    struct follower {
+        explicit follower(const no_target&) {}
+        void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
+        void verify(prefix&, const auto& /*proposed*/) {}
+        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
+            drafter.on_commit(state, committed);
+        }
+    };
+};
+
+/// For those that follow a target's states: what a session does with it.
+template <HiddenStateModel M>
+struct followed_target {
+    const M& model;
+
+    struct follower {
+        explicit follower(const followed_target& of) : cache(of.model) {}
+        void prefill(const auto& drafter, auto& state, const prefix& prompt) {
+            decode::prefill(cache, drafter, state, prompt);
+        }
+        void verify(prefix& before, const auto& proposed) { verify::chain(cache, before, proposed); }
+        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
+            cache.rewind(committed.tokens());
+            draft::on_commit(drafter, state, committed, cache.states(committed.size() - 1));
+        }
+        model::cached_sequence<M> cache;
+    };
+};
+
+}  // namespace augur::testing
