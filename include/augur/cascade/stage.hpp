@@ -241,8 +241,7 @@ class stage {
         co_await draft::proposing(inner_, state.inner, within, state.block);
         require_chain(state.block);
         const double drafting = watch.lap();
-        model::pass_rows<model_type> rows;
-        co_await verify::ask(within, state.cache, before, state.block, rows);
+        const auto rows = co_await verify::ask_chain(state.cache, before, state.block);
         const double verifying = watch.lap();
         const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
         more = !decided.invalid_row();

@@ -126,7 +126,13 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
         }
     }
     model::pass_rows<typename Scheme::target_type> rows;
-    co_await verify::ask(s, s.target, s.committed, record.proposed, rows);
+    bool chain = true;
+    if constexpr (branches<typename Scheme::drafter_type>) chain = record.proposed.is_chain();
+    if (chain) {
+        rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
+    } else {
+        rows = co_await s.target.ask_tree(s.committed.tokens(), record.proposed.tokens(), record.proposed.parents());
+    }
     record.seconds.verify = watch.lap();
     accept::walk(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
                  s.target_rows, record.decided);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,17 @@
 #include "augur/model/run.hpp"
 
 namespace augur::model {
+
+/// How many tokens both begin with. Whole blocks are compared as memory.
+inline std::size_t shared_length(std::span<const token> a, std::span<const token> b) {
+    constexpr std::size_t block = 64;
+    const std::size_t most = std::min(a.size(), b.size());
+    std::size_t same = 0;
+    while (most - same >= block && std::memcmp(a.data() + same, b.data() + same, block * sizeof(token)) == 0)
+        same += block;
+    while (same < most && a[same] == b[same]) ++same;
+    return same;
+}
 
 /// The tokens [0, size) of a sequence are known, so rewinding is never a matter of counting: whatever was speculated
 /// before, the cache is truncated to what it shares with the tokens asked about, and extended by the rest.
@@ -117,8 +129,7 @@ class cached_sequence {
 
     /// Forgets whatever is not a prefix of `tokens`.
     void rewind(std::span<const token> tokens) {
-        const auto differs = std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first;
-        tokens_.erase(differs, tokens_.end());
+        tokens_.resize(shared_length(tokens_, tokens));
         if (model_->length(sequence_) != tokens_.size()) model_->truncate(sequence_, tokens_.size());
     }
 

@@ -119,6 +119,9 @@ inline std::span<const token> checked_prompt(std::span<const token> prompt, std:
 class speculative_suffix {
  public:
     explicit speculative_suffix(prefix& extended) : prefix_(&extended), length_(extended.size()) {}
+    speculative_suffix(prefix& extended, std::span<const token> by) : speculative_suffix(extended) {
+        for (token t : by) push(t);
+    }
     speculative_suffix(const speculative_suffix&) = delete;
     speculative_suffix& operator=(const speculative_suffix&) = delete;
     ~speculative_suffix() {

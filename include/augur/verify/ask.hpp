@@ -10,27 +10,30 @@
 
 namespace augur::verify {
 
-/// co_await ask(with, target, before, proposed, rows): `rows` becomes proposed.size() + 1 rows. rows[0] follows the prefix, rows[1 + i]
-/// the drafted token i (its path, in a tree). Afterwards the sequence of a chain holds the drafted tokens too, until the commit
-/// rewinds it; that of a tree holds none until it keeps a path. `with` has the frames.
-/// Cost: one forward pass over what the cache lacks (model/run.hpp says what of, for trees).
+/// co_await ask_chain(target, before, proposed): proposed.size() + 1 rows, as model::pass_rows. rows[0] follows the prefix, rows[1 + i]
+/// the first i + 1 drafted tokens, which the prefix has while it waits. Afterwards the sequence holds the drafted tokens too, until
+/// the commit rewinds it. Cost: one forward pass over what the cache lacks.
+/// Of a tree ask target.ask_tree(before.tokens(), proposed.tokens(), proposed.parents()): rows[1 + i] follows node i and its path; the
+/// sequence holds none of the nodes until it keeps a path.
 template <Model M>
-flow::task ask(auto& /*with*/, model::cached_sequence<M>& target, prefix& before, const auto& proposed,
-               model::pass_rows<M>& rows) {
-    if (proposed.is_chain()) {
-        speculative_suffix speculative(before);
-        for (token t : proposed.tokens()) speculative.push(t);
-        rows = co_await target.ask(before.tokens(), proposed.size() + 1);
-    } else {
-        rows = co_await target.ask_tree(before.tokens(), proposed.tokens(), proposed.parents());
-    }
-}
+class ask_chain {
+ public:
+    ask_chain(model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed)
+        : speculative_(before, proposed.tokens()), pass_(target.ask(before.tokens(), proposed.size() + 1)) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(flow::task::handle by) noexcept { pass_.await_suspend(by); }
+    model::pass_rows<M> await_resume() { return pass_.await_resume(); }
+
+ private:
+    speculative_suffix speculative_;
+    typename model::cached_sequence<M>::asked pass_;
+};
 
 /// The same at once, for a chain.
 template <Model M>
 model::pass_rows<M> chain(model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed) {
-    speculative_suffix speculative(before);
-    for (token t : proposed.tokens()) speculative.push(t);
+    const speculative_suffix speculative(before, proposed.tokens());
     return target.score(before.tokens(), proposed.size() + 1);
 }
 
