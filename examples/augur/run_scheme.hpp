@@ -72,6 +72,29 @@ bool unless_interrupted(const auto& work) {
     }
 }
 
+/// Notes where tokens come from, and shows a request its rounds, less the time in the sink.
+struct round_notes {
+    const run_request& request;
+    run_result& result;
+    const double& in_sink;
+    double time_spent::*sink_part;
+    double in_sink_before = 0;
+
+    void watch(const auto& view) {
+        for (const auto& t : view.committed) result.origins.push_back(t.from);
+        if (!request.on_round) return;
+        const auto drafted = view.proposed.tokens();
+        time_spent seconds = view.seconds;
+        seconds.*sink_part = std::max(0.0, seconds.*sink_part - (in_sink - in_sink_before));
+        in_sink_before = in_sink;
+        request.on_round({view.length_before,
+                          {drafted.begin(), drafted.end()},
+                          view.decided,
+                          {view.committed.begin(), view.committed.end()},
+                          seconds});
+    }
+};
+
 /// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
 template <class Scheme>
 run_result run_scheme(const Scheme& scheme, const run_request& request) {
@@ -97,20 +120,12 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
         return result;
     }
     decode::session<Scheme>& s = *made;
+    round_notes notes{request, result, in_sink, sink_part};
     while (s.finished == finish_reason::running) {
-        const std::size_t position = s.committed.size();
-        const double before = in_sink;
-        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}); })) {
+        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes); })) {
             s.finished = finish_reason::cancelled;
             break;
         }
-        const auto& record = s.last;
-        for (const auto& t : record.committed) result.origins.push_back(t.from);
-        if (!request.on_round) continue;
-        const auto drafted = record.proposed.tokens();
-        time_spent seconds = record.seconds;
-        seconds.*sink_part -= in_sink - before;
-        request.on_round({position, {drafted.begin(), drafted.end()}, record.decided, record.committed, seconds});
     }
     if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
     s.stops.text().finish();

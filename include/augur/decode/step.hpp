@@ -91,14 +91,14 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
         s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, last_row);
     }
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
-    const auto states = detail::states_of < (sizeof...(Watchers) > 0) ||
-                        augur::detail::NamesWatch < typename Scheme::policy_type >> (s);
-    const round_view view{s.committed,    before,           s.last.proposed, rows,          states,
-                          s.last.decided, s.last.committed, decided_on,      s.last.seconds};
+    record.seconds.other = watch.lap();
+    s.counts.seconds += record.seconds;
+    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
+    const auto states = detail::states_of<looks>(s);
+    const round_view view{s.committed, before,           record.proposed, rows,          states,
+                          decided,     record.committed, decided_on,      record.seconds};
     show(s.policy, view);
     (watchers.watch(view), ...);
-    s.last.seconds.other = watch.lap();
-    s.counts.seconds += s.last.seconds;
 }
 
 /// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it needs a model.

@@ -163,10 +163,12 @@ void write(Session& s, const auto& rows, const step_options& chosen) {
 
 }  // namespace detail
 
-/// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme.
-template <cascade::SwitchingPolicy Policy, class... Held, Chooser C>
+/// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme. Watchers are shown the writer's
+/// rows. It runs at once: it cannot be opened.
+template <cascade::SwitchingPolicy Policy, class... Held, Chooser C, class... Watchers>
 const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
-                 session<cascade::switching_scheme<Policy, Held...>, C>& s, const step_options& chosen = {}) {
+                 session<cascade::switching_scheme<Policy, Held...>, C>& s, const step_options& chosen = {},
+                 Watchers&&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
     auto& record = s.last;
     record.proposed.clear();
@@ -177,9 +179,15 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
     s.with_cache(s.writer, [&](auto& cache) {
         const auto rows = detail::rows_of(cache, s.counts.models[s.writer], s.committed, record.proposed);
         record.seconds.verify = watch.lap();
+        const std::size_t before = s.committed.size();
+        const observation none{.round = s.counts.rounds(), .prefix_length = before};
         detail::write(s, rows, chosen);
+        record.seconds.accept = watch.lap();
+        const no_states states;
+        const round_view view{s.committed,      before, record.proposed, rows, states, record.decided,
+                              record.committed, none,   record.seconds};
+        (watchers.watch(view), ...);
     });
-    record.seconds.accept = watch.lap();
     for (std::size_t i = 0; i < sizeof...(Held); ++i) {
         if (scheme.options().keep_warm) {
             s.fill(i);
