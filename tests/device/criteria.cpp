@@ -62,9 +62,10 @@ struct drafts {
     augur::proposal<device::distribution<>> on_device;
 };
 
+/// A chain, or the same tokens and rows in the places of a tree.
 template <class Drawing>
 drafts draw_drafts(const round& played, const settings& chosen, Drawing drawing, std::mt19937& random,
-                   std::uint64_t seed) {
+                   std::uint64_t seed, bool tree) {
     const augur::transform::pipeline host(chosen, played.size);
     const device::pipeline on_device(chosen, played.size);
     const augur::random::philox_chooser chooser(seed);
@@ -80,9 +81,10 @@ drafts draw_drafts(const round& played, const settings& chosen, Drawing drawing,
         augur::position_draws device_draws(device_chooser, before.size(), seed % 4);
         const token id = drawing.pick(drawn_from, draws);
         BOOST_TEST(drawing.pick(there, device_draws) == id);
-        made.certain.push(id);
-        made.on_host.push(id, std::move(drawn_from));
-        made.on_device.push(id, std::move(there));
+        const auto parent = static_cast<std::int32_t>(tree ? random() % (i + 1) : i) - 1;
+        made.certain.push(id, parent);
+        made.on_host.push(id, std::move(drawn_from), parent);
+        made.on_device.push(id, std::move(there), parent);
         before.push(id);
     }
     return made;
@@ -114,6 +116,7 @@ void check_judgement(const Criterion& criterion, const round& played, const sett
     BOOST_TEST(made.drafted == expected.drafted);
     BOOST_TEST(made.accepted == expected.accepted);
     BOOST_TEST(made.next == expected.next);
+    BOOST_TEST(made.path == expected.path, boost::test_tools::per_element());
     seen.accepted += expected.accepted;
     seen.invalid += expected.invalid_row();
     const bool all = expected.accepted == played.drafted;
@@ -123,7 +126,7 @@ void check_judgement(const Criterion& criterion, const round& played, const sett
 
 /// Rounds of every kind, judged in both memories, with the claim that the criterion's way of drafting makes and with certainty.
 template <class Criterion>
-void check_parity(const Criterion& criterion, bool greedy) {
+void check_parity(const Criterion& criterion, bool greedy, bool tree = false) {
     std::mt19937 random(greedy ? 1 : 2);
     outcomes seen;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -133,13 +136,13 @@ void check_parity(const Criterion& criterion, bool greedy) {
         if (seed % 3 == 1) chosen.penalties = {.repetition = 1.1f, .presence = 0.2f};
         if (seed % 5 == 2) chosen.top_p.p = 0.9f;
         if (seed % 7 == 3) chosen.top_k.k = 1 + random() % 20;
-        const drafts drawn = draw_drafts(played, chosen, typename Criterion::drawing{}, random, seed);
+        const drafts drawn = draw_drafts(played, chosen, typename Criterion::drawing{}, random, seed, tree);
         check_judgement(criterion, played, chosen, drawn.certain, drawn.certain, seed, seen);
         check_judgement(criterion, played, chosen, drawn.on_host, drawn.on_device, seed, seen);
     }
     BOOST_TEST(seen.accepted > 100u);
     BOOST_TEST(seen.corrected > 100u);
-    BOOST_TEST(seen.bonus > 50u);
+    BOOST_TEST(seen.bonus > (tree ? 0u : 50u));
     BOOST_TEST(seen.invalid > 20u);
 }
 
@@ -153,6 +156,13 @@ BOOST_AUTO_TEST_CASE(exact) {
 
 BOOST_AUTO_TEST_CASE(rejection_sampling) {
     check_parity(accept::rejection_sampling{}, false);
+}
+
+BOOST_AUTO_TEST_CASE(siblings) {
+    check_parity(accept::exact{}, true, true);
+    check_parity(accept::rejection_sampling{}, false, true);
+    check_parity(accept::coupled{}, false, true);
+    check_parity(accept::rejection_then_fuzzy<augur::measure::total_variation>{0.2}, false, true);
 }
 
 BOOST_AUTO_TEST_CASE(block) {

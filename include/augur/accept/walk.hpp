@@ -97,13 +97,15 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
         position_draws draws(chooser, before.size(), round, row - out.accepted);  // parents::aside of the row's node
         const std::size_t child =
             parents::next_child(parents, proposed.size(), static_cast<std::int32_t>(row) - 1, row);
-        out.at_leaf = child == proposed.size() && !parents.empty();
-        const settlement settled = child == proposed.size() ? settlement{child, criterion.draw(target, draws)}
-                                                            : settle(criterion, target, proposed, child, draws);
+        if (child == proposed.size()) {
+            out.at_leaf = !parents.empty();
+            out.next = criterion.draw(target, draws);
+            return watcher.took(row, target, out.next);
+        }
+        const settlement settled = settle(criterion, target, proposed, child, draws);
         if (settled.drawn != no_token) {
             out.next = settled.drawn;
-            watcher.took(row, target, out.next);
-            return;
+            return watcher.took(row, target, out.next);
         }
         const token taken = proposed.tokens()[settled.accepted];
         watcher.took(row, target, taken);

@@ -83,14 +83,14 @@ class context {
 
     /// Randomness of the position after the prefix, speculative tokens included. What a drafter drew that then had nothing to say
     /// does not fix what the next one draws.
-    position_draws<C> draws() { return {chooser_, before_.size(), start_.round + (turn_ << turn_bit)}; }
+    position_draws<C> draws() { return {chooser_, before_.size(), round()}; }
 
     /// The same of a tree's: for child number `sibling` of the node `parent` (after_prefix: of the prefix), wherever the prefix
     /// stands.
     position_draws<C> draws(const auto& proposed, std::int32_t parent, std::size_t sibling) {
         const auto parents = parents_of(proposed);
-        position_draws<C> made(chooser_, committed_ + parents::depth_of(parents, parent),
-                               start_.round + (turn_ << turn_bit), parents::aside(parents, parent));
+        position_draws<C> made(chooser_, committed_ + parents::depth_of(parents, parent), round(),
+                               parents::aside(parents, parent));
         made.at_sibling(sibling);
         return made;
     }
@@ -110,6 +110,9 @@ class context {
     const observation& seen() const { return query_.seen(); }
 
  private:
+    /// Of its numbers: another for each drafter that has begun.
+    std::size_t round() const { return start_.round + (turn_ << turn_bit); }
+
     /// Computes the signals that the policy needs, and asks it.
     void see(std::size_t drafted, logit_row row) {
         double entropy_nats = 0, confidence = 0;
