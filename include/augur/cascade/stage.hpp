@@ -246,8 +246,11 @@ class stage {
         const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
         more = !decided.invalid_row();
         state.now.counts.add(state.block.size(), decided.accepted);
-        policy::learn(state.now.policy,
-                      outcome{within.seen(), state.block.size(), decided.accepted, drafting, verifying});
+        const no_states states;
+        const time_spent seconds{.draft = drafting, .verify = verifying};
+        policy::show(
+            state.now.policy,
+            round_view{before, seen.prefix_length, state.block, rows, states, decided, {}, within.seen(), seconds});
         seen.last_drafted = state.block.size();
         seen.last_accepted = decided.accepted;
     }

@@ -12,18 +12,10 @@
 #include "augur/measure/entropy.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/round_view.hpp"
 #include "augur/types/verdict.hpp"
 
 namespace augur::commit {
-
-/// A token that was committed, where it came from, and the text that became final with it (whole code points, perhaps
-/// none; empty without text_of).
-struct committed_token {
-    token id = no_token;
-    origin from = origin::plain;
-    std::string text{};
-    friend bool operator==(const committed_token&, const committed_token&) = default;
-};
 
 /// Is shown every committed token, in order; false ends the decoding after that token.
 using token_sink = std::function<bool(const committed_token&)>;

@@ -90,7 +90,7 @@ void finish_session(auto& made, auto& s) {
 
 }  // namespace detail
 
-/// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round (decode/round_view.hpp).
+/// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round (types/round_view.hpp).
 /// `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises less does not compile.
 /// Throws augur::error for a prompt or settings that cannot be decoded with, before anything is computed.
 template <class Demanded = lossless, class Scheme, Chooser C, class... Watchers>

@@ -12,12 +12,12 @@
 
 #include "augur/accept/walk.hpp"
 #include "augur/commit/apply.hpp"
-#include "augur/decode/round_view.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/types/observation.hpp"
+#include "augur/types/round_view.hpp"
 #include "augur/types/verdict.hpp"
 #include "augur/verify/ask.hpp"
 #include "augur/verify/device_verifier.hpp"
@@ -97,7 +97,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     const auto states = detail::states_of<looks>(s);
     const round_view view{s.committed, before,           record.proposed, rows,          states,
                           decided,     record.committed, decided_on,      record.seconds};
-    show(s.policy, view);
+    policy::show(s.policy, view);
     (watchers.watch(view), ...);
 }
 

@@ -7,6 +7,7 @@
 #include "augur/detail/named_member.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/types/observation.hpp"
+#include "augur/types/round_view.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/topology.hpp"
 
@@ -40,7 +41,8 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         matched), always, and a policy that reads it decides on that in silence;
 ///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
-///         `void learn(const outcome&)`, called after every round.
+///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown all of it
+///         (types/round_view.hpp).
 ///         A topology is asked as with asked_once: before drafting, or with the round's first row.
 /// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
@@ -122,6 +124,20 @@ template <SpeculationPolicy P>
 void learn(P& from, const outcome& happened) {
     static_assert(augur::detail::optional_members_of_policy<P>::fit);
     if constexpr (LearnsFromOutcomes<P>) from.learn(happened);
+}
+
+/// Shows a policy a round, if it learns: by watch(view), or by learn(outcome).
+template <SpeculationPolicy P, class View>
+void show(P& to, const View& view) {
+    static_assert(
+        !augur::detail::NamesWatch<P> || Watches<P, View>,
+        "augur: this policy has a member watch that cannot be called as void watch(const auto& view), so that "
+        "nobody would call it");
+    if constexpr (Watches<P, View>) {
+        to.watch(view);
+    } else {
+        learn(to, view.result());
+    }
 }
 
 /// The entropy of a row as the policy measures it.
