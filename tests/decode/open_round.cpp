@@ -1,0 +1,229 @@
+#include <augur/decode/step.hpp>
+//
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/cascade/cascade.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/policy/learned_bins.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <augur/testing/trace.hpp>
+#include <boost/test/unit_test.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(decode_open_round)
+
+using namespace augur;
+using model_type = testing::function_model;
+using awaited = model::pass_work<model_type>;
+
+const std::vector<token> prompt{3, 1, 4};
+
+struct fixture {
+    model_type target = testing::hashed_model(30, 1), middle = testing::hashed_model(30, 2),
+               small = testing::hashed_model(30, 3);
+
+    /// Learns at every link, so that a round that was cancelled would show.
+    auto scheme() const {
+        return cascaded(small, cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, middle,
+                        cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, target);
+    }
+    template <class Scheme>
+    static auto session_of(const Scheme& scheme, std::uint64_t seed = 7) {
+        return decode::session<Scheme>(scheme, prompt, transform::settings{},
+                                       commit::stop_conditions{.max_tokens = 60}, random::philox_chooser(seed));
+    }
+};
+
+/// What there is to compare after a round.
+std::string told(const auto& s) {
+    std::string text = testing::trace(s.last);
+    for (token t : s.committed.tokens()) text += ' ' + std::to_string(t);
+    for (const auto& stage : s.counts.stages) {
+        text += " | " + std::to_string(stage.rounds) + ' ' + std::to_string(stage.drafted) + ' ' +
+                std::to_string(stage.accepted);
+    }
+    return text;
+}
+
+BOOST_FIXTURE_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result, fixture) {
+    const auto scheme = this->scheme();
+    auto alone = session_of(scheme), broken = session_of(scheme);
+    const decode::step_options untimed{.timed = false};
+    std::mt19937 random(1);
+    std::size_t cancelled = 0;
+    while (alone.finished == finish_reason::running) {
+        decode::step(scheme, alone, untimed);
+        for (std::size_t stops = random() % 9; stops > 0; --stops) {
+            const std::size_t before = broken.committed.size();
+            {
+                decode::open_round round(scheme, broken, untimed);
+                for (std::size_t i = 0; i < stops && !round.done(); ++i) {
+                    round.wanted()->run();
+                    if (i + 1 < stops && !round.wanted()->done()) BOOST_ERROR("not done");
+                    if (i + 2 < stops) round.resume();
+                    if (round.done()) break;
+                }
+                if (round.done()) {
+                    stops = 0;
+                    break;
+                }
+            }
+            ++cancelled;
+            BOOST_TEST_REQUIRE(broken.committed.size() == before);
+        }
+        if (told(broken) != told(alone)) decode::step(scheme, broken, untimed);
+        BOOST_TEST_REQUIRE(told(broken) == told(alone));
+    }
+    BOOST_TEST(cancelled > 20u);
+}
+
+BOOST_FIXTURE_TEST_CASE(stops_once_for_every_pass, fixture) {
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::rejection_sampling{});
+    auto s = session_of(scheme);
+    const decode::step_options chosen{};
+    decode::open_round round(scheme, s, chosen);
+    std::string passes;
+    while (!round.done()) {
+        passes += awaited::of(round.wanted(), small) != nullptr ? 's' : '-';
+        passes += awaited::of(round.wanted(), target) != nullptr ? 't' : '-';
+        BOOST_TEST((awaited::of(round.wanted(), middle) == nullptr));
+        round.wanted()->run();
+        round.resume();
+    }
+    BOOST_TEST(passes == "s-s-s--t");
+    BOOST_TEST((awaited::of(round.wanted(), target) == nullptr));
+    BOOST_TEST(s.counts.rounds() == 1u);
+}
+
+bool says(const error& thrown, const std::string& expected) {
+    BOOST_TEST(thrown.what() == expected);
+    return thrown.what() == expected;
+}
+
+BOOST_FIXTURE_TEST_CASE(wrong_answers_are_refused_and_the_right_one_still_taken, fixture) {
+    const auto scheme = plain(target);
+    auto s = session_of(scheme), same = session_of(scheme);
+    const decode::step_options chosen{};
+    decode::open_round round(scheme, s, chosen);
+    awaited& pass = *awaited::of(round.wanted(), target);
+    const auto is = [](const char* expected) { return [expected](const error& e) { return says(e, expected); }; };
+    BOOST_CHECK_EXCEPTION(round.resume(), error, is("a round was resumed before what it waits for was done"));
+    std::vector<float> row(30);
+    BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 1, 30)), error,
+                          is("a pass of 1 tokens after 2 was answered, but its sequence holds 2 tokens, not 3"));
+    const auto& asked = pass.asked_pass();
+    const scores rows = target.extend(*asked.sequence, asked.tokens);
+    BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 0, 30)), error,
+                          is("a pass that wants 1 rows was answered with 0"));
+    BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 1, 29)), error,
+                          is("row 0 of an answer has 29 logits, but the vocabulary has 30 tokens"));
+    pass.answer(rows);
+    round.resume();
+    BOOST_TEST(round.done());
+    decode::step(scheme, same);
+    BOOST_TEST(told(s) == told(same));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_session_that_has_ended_begins_no_round, fixture) {
+    const auto scheme = plain(target);
+    decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 1},
+                                                             random::philox_chooser(1));
+    decode::step(scheme, s);
+    const decode::step_options chosen{};
+    BOOST_CHECK_EXCEPTION(decode::open_round(scheme, s, chosen), error, [](const error& e) {
+        return says(e, "a round was begun in a session that has ended: max_tokens");
+    });
+}
+
+/// Notes what it is shown, and where.
+struct diary {
+    std::vector<token> tokens{};
+    std::vector<std::size_t> accepted{};
+    bool rows_follow = true, states_are_rows = true;
+    const testing::hidden_state_mock* model = nullptr;
+
+    void watch(const auto& view) {
+        for (const auto& t : view.committed) tokens.push_back(t.id);
+        accepted.push_back(view.decided.accepted);
+        const auto written = view.prefix.tokens();
+        for (std::size_t i = 0; i <= view.decided.accepted; ++i) {
+            std::vector<float> row(view.rows[i].size());
+            model->fill_row(written.first(view.length_before + i), row);
+            rows_follow = rows_follow && std::equal(row.begin(), row.end(), view.rows[i].begin());
+        }
+        for (std::size_t i = 0; i < view.states.size(); ++i) {  // of this mock the states are the rows
+            std::vector<float> row(view.states[i].size());
+            model->fill_row(written.first(view.states.first() + i + 1), row);
+            states_are_rows = states_are_rows && std::equal(row.begin(), row.end(), view.states[i].begin());
+        }
+        states += view.states.size();
+    }
+    std::size_t states = 0;
+};
+
+BOOST_AUTO_TEST_CASE(watchers_are_shown_every_round) {
+    const testing::hidden_state_mock target(testing::hashed_model(30, 1));
+    const auto small = testing::hashed_model(30, 2);
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});
+    diary one{.model = &target}, other{.model = &target};
+    decode::options chosen{.seed = 4};
+    chosen.stop.max_tokens = 50;
+    const auto made = decode::generate(scheme, prompt, chosen, one, other);
+    BOOST_TEST(one.tokens == made.tokens, boost::test_tools::per_element());
+    BOOST_TEST(other.tokens == made.tokens, boost::test_tools::per_element());
+    BOOST_TEST(one.accepted.size() == made.counts.rounds());
+    BOOST_TEST(one.rows_follow);
+    BOOST_TEST(one.states_are_rows);
+    BOOST_TEST(one.states >= made.tokens.size() - 1);
+    BOOST_TEST(made.tokens == decode::generate(scheme, prompt, chosen).tokens, boost::test_tools::per_element());
+}
+
+/// A policy that is shown rounds instead of numbers.
+struct watching {
+    std::size_t rounds = 0, tokens = 0;
+    std::size_t length(const observation&) const { return 1 + rounds % 3; }
+    void watch(const auto& view) {
+        ++rounds;
+        tokens += view.decided.accepted + 1;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_policy_may_watch, fixture) {
+    decode::options chosen{.seed = 4};
+    chosen.stop.max_tokens = 50;
+    const auto scheme = speculate(small, target, watching{}, accept::coupled{});
+    const auto made = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(made.policy.rounds == made.counts.rounds());
+    BOOST_TEST(made.policy.tokens >= made.tokens.size());
+    const auto nested = cascaded(small, cascade::model_link{watching{}, accept::coupled{}}, middle,
+                                 cascade::model_link{watching{}, accept::coupled{}}, target);
+    auto s = session_of(nested);
+    while (s.finished == finish_reason::running) decode::step(nested, s);
+    BOOST_TEST(s.drafter_state.now.policy.rounds == s.counts.stages.front().rounds);
+    BOOST_TEST(s.counts.stages.front().rounds > s.counts.rounds());
+}
+
+BOOST_FIXTURE_TEST_CASE(two_sessions_of_one_model_run_at_once, fixture) {
+    const auto scheme = this->scheme();
+    std::vector<std::string> texts(4);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        threads.emplace_back([&, i] {
+            auto s = session_of(scheme, i / 2);
+            while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false});
+            texts[i] = told(s);
+        });
+    }
+    for (auto& each : threads) each.join();
+    BOOST_TEST(texts[0] == texts[1]);
+    BOOST_TEST(texts[2] == texts[3]);
+    BOOST_TEST(texts[0] != texts[2]);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
