@@ -8,32 +8,23 @@
 #include <utility>
 #include <vector>
 
+#include "model/smallest.hpp"
+
 BOOST_AUTO_TEST_SUITE(model_any_model)
 
 using namespace augur;
 
 namespace {
 
-/// A mock with last rows, as any_model asks for them.
-struct whole_mock : testing::hidden_state_mock {
-    using hidden_state_mock::extend;
-    using hidden_state_mock::hidden_state_mock;
-
-    scores extend(testing::mock_sequence& s, std::span<const token> tokens, std::size_t last) const {
-        const scores all = hidden_state_mock::extend(s, tokens);
-        const std::size_t size = vocabulary_size();
-        return {last == 0 ? nullptr : all[all.size() - last].data(), last, size};
-    }
-};
-
-whole_mock some_model() {
-    return whole_mock(testing::hashed_model(5, 3));
+testing::full_mock some_model() {
+    return testing::full_mock(testing::hashed_model(5, 3, 2, 64));
 }
+using strict_model = model::basic_any_model<>;
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_what_it_holds) {
-    const model::any_model held(some_model());
+    const strict_model held(some_model());
     const auto r = testing::model_laws(held, {.cases = 50});
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(held.vocabulary_size() == some_model().vocabulary_size());
@@ -43,11 +34,12 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_what_it_holds) {
 
 BOOST_AUTO_TEST_CASE(rows_are_those_of_what_it_holds) {
     const auto own = some_model();
-    const model::any_model held(some_model());
+    const strict_model held(some_model());
     auto a = own.make_sequence();
     auto b = held.make_sequence();
     const std::vector<token> tokens = {1, 4, 0, 2};
-    const auto expected = own.extend(a, tokens, 2), got = held.extend(b, tokens, 2);
+    const auto expected = own.extend(a, tokens, 2);
+    const auto got = held.extend(b, tokens, 2);
     BOOST_TEST(got.size() == 2u);
     for (std::size_t i = 0; i < 2; ++i) {
         BOOST_TEST((std::vector(got[i].begin(), got[i].end()) == std::vector(expected[i].begin(), expected[i].end())));
@@ -58,22 +50,78 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_what_it_holds) {
 }
 
 BOOST_AUTO_TEST_CASE(it_moves_and_its_sequences_stay) {
-    model::any_model first(some_model());
+    strict_model first(some_model());
     auto sequence = first.make_sequence();
-    const model::any_model moved = std::move(first);
+    const strict_model moved = std::move(first);
     moved.extend(sequence, std::vector<token>{1, 2});
     BOOST_TEST(moved.length(sequence) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(it_refers_to_what_it_is_not_given) {
     const auto own = some_model();
-    const model::any_model held(own);
+    const strict_model held(own);
     auto sequence = held.make_sequence();
     BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == own.vocabulary_size());
 }
 
+BOOST_AUTO_TEST_CASE(any_model_holds_models_that_promise_and_show_nothing) {
+    const auto keeps = [](const model::any_model& held) {
+        const auto r = testing::model_laws(held, {.cases = 50});
+        BOOST_TEST(r.kept(), r);
+    };
+    keeps(model::any_model(testing::hashed_model(5, 3, 2, 64)));
+    keeps(model::any_model(smallest::model{}));
+    keeps(model::any_model(smallest::batch_model{}));
+    keeps(model::any_model(smallest::tree_model{}));
+    keeps(model::any_model(some_model()));
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_is_kept_on_an_engine_without_trees) {
+    const model::any_model held(testing::hashed_model(5, 3, 2, 64));
+    auto s = held.make_sequence();
+    const std::vector<token> nodes{3, 4, 0};
+    const std::vector<std::int32_t> parents{-1, 0, -1};
+    model::run(held, {.sequence = &s, .tokens = nodes, .parents = parents});
+    BOOST_TEST(held.length(s) == 0u);
+    BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{1}), error);
+    BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{0, 2}), error);
+    held.keep(s, std::vector<std::size_t>{0, 1});
+    BOOST_TEST(held.length(s) == 2u);
+    BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{0}), error);  // the tree is gone
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_one_run_of_the_engine) {
+    struct counted : testing::full_mock {
+        using testing::full_mock::full_mock;
+        mutable std::size_t runs = 0;
+        scattered_scores run(std::span<const pass<sequence_type>> asked) const {
+            ++runs;
+            return testing::full_mock::run(asked);
+        }
+    };
+    const counted own(testing::hashed_model(5, 3, 2, 64));
+    const model::any_model held(own);
+    std::vector<model::any_model::sequence_type> sequences;
+    for (int i = 0; i < 8; ++i) sequences.push_back(held.make_sequence());
+    const std::vector<token> tokens{1, 2, 3};
+    std::vector<pass<model::any_model::sequence_type>> passes;
+    for (auto& s : sequences) passes.push_back({.sequence = &s, .tokens = tokens, .rows = 1});
+    std::vector<model::pass_rows<model::any_model>> made(8);
+    model::run<model::any_model>(held, passes, made);
+    BOOST_TEST(own.runs == 1u);
+    for (const auto& rows : made) BOOST_TEST(rows.size() == 1u);
+    const model::any_model other(own);
+    auto foreign = model::any_model(some_model());
+    auto s = foreign.make_sequence();
+    passes[5].sequence = &s;
+    BOOST_CHECK_EXCEPTION((model::run<model::any_model>(held, passes, made)), error, [](const error& e) {
+        return std::string(e.what()) == "any_model: a sequence of another model";
+    });
+    for (const auto& each : sequences) BOOST_TEST(held.length(each) == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(sequences_of_others_are_refused) {
-    const model::any_model one(some_model()), other(some_model());
+    const strict_model one(some_model()), other(some_model());
     auto sequence = one.make_sequence();
     BOOST_CHECK_EXCEPTION(other.extend(sequence, std::vector<token>{1}), augur::error, [](const augur::error& e) {
         return std::string(e.what()) == "any_model: a sequence of another model";

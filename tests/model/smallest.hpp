@@ -115,7 +115,7 @@ struct split_model : hidden_state_model {
         } else {
             extend(*one.sequence, one.tokens);
         }
-        if (one.to_layer != augur::all) {
+        if (one.to_layer != augur::all_layers) {
             auto& waits = one.sequence->waiting;
             waits.insert(waits.end(), one.sequence->rows.begin(), one.sequence->rows.end());
         } else if (!one.states) {

@@ -5,6 +5,7 @@
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <numeric>
 
 #include "every_law.hpp"
 
@@ -64,57 +65,104 @@ struct wrong_last : testing::function_model {
     }
 };
 
+/// A mock whose passes are spoiled on their way in, or their rows on their way out.
+template <class Mock>
+struct spoiled : Mock {
+    using typename Mock::sequence_type;
+    using asked_type = std::vector<pass<sequence_type>>;
+    using Mock::extend;
+
+    spoiled() : Mock(sound) {}
+    scattered_scores run(std::span<const pass<sequence_type>> of) const {
+        asked_type asked(of.begin(), of.end());
+        before(asked);
+        const scattered_scores rows = Mock::run(asked);
+        after(asked);
+        return rows;
+    }
+    virtual ~spoiled() = default;
+    virtual void before(asked_type&) const {}
+    virtual void after(const asked_type&) const {}
+};
+
 /// Scores a node as if it followed the one before it, not its parent.
-struct wrong_ancestors : testing::tree_mock {
-    wrong_ancestors() : tree_mock(sound) {}
-    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t>) const {
-        std::vector<std::int32_t> chain;
-        for (std::size_t i = 0; i < tokens.size(); ++i) chain.push_back(static_cast<std::int32_t>(i) - 1);
-        return tree_mock::extend_tree(s, tokens, chain);
+struct wrong_ancestors : spoiled<testing::tree_mock> {
+    mutable std::vector<std::int32_t> chain;
+    void before(asked_type& asked) const override {
+        if (asked[0].parents.empty()) return;
+        chain.resize(asked[0].tokens.size());
+        std::iota(chain.begin(), chain.end(), -1);
+        asked[0].parents = chain;
+    }
+};
+
+/// Appends the tokens of a tree at once.
+struct appends_a_tree : spoiled<testing::tree_mock> {
+    void after(const asked_type& asked) const override {
+        if (asked[0].parents.empty()) return;
+        asked[0].sequence->tokens.insert(asked[0].sequence->tokens.end(), asked[0].tokens.begin(),
+                                         asked[0].tokens.end());
     }
 };
 
 /// Keeps the first nodes in memory instead of those of the path.
 struct wrong_keep : testing::tree_mock {
-    wrong_keep() : tree_mock(sound) {}
+    wrong_keep() : testing::tree_mock(sound) {}
     void keep(sequence_type& s, std::span<const std::size_t> path) const {
         for (std::size_t i = 0; i < path.size(); ++i) s.tokens.push_back(s.nodes[i]);
     }
 };
 
-/// Makes too few states where it makes no rows.
-struct prefills_the_last_state_only : testing::hidden_state_mock {
-    prefills_the_last_state_only() : hidden_state_mock(sound) {}
-    scores extend_states(testing::mock_sequence& sequence, std::span<const token> tokens) const {
-        extend(sequence, tokens, 1);
-        return hidden(sequence);
+/// Makes rows of the first tokens where those of the last are wanted.
+struct wrong_rows : testing::tree_mock {
+    wrong_rows() : testing::tree_mock(sound) {}
+    scores run(std::span<const pass<sequence_type>> of) const {
+        pass<sequence_type> whole = of[0];
+        whole.rows = all_rows;
+        testing::tree_mock::run(std::span(&whole, 1));
+        return {whole.sequence->rows.data(), of[0].wanted(), 5};
+    }
+};
+
+/// Shows the states of wanted rows only.
+struct states_of_rows_only : spoiled<testing::hidden_state_mock> {
+    void before(asked_type& asked) const override { asked[0].states = false; }
+};
+
+/// Does the first pass of a run, though another one is wrong.
+struct does_some : testing::batch_mock {
+    does_some() : testing::batch_mock(sound) {}
+    scattered_scores run(std::span<const pass<sequence_type>> of) const {
+        try {
+            return testing::batch_mock::run(of);
+        } catch (...) {
+            testing::batch_mock::run(of.first(1));
+            throw;
+        }
     }
 };
 
 /// Hands out the hidden states of the last extend's first row for all.
 struct stale_hidden : testing::hidden_state_mock {
-    stale_hidden() : hidden_state_mock(sound) {}
-    testing::row_copies hidden(const testing::mock_sequence& s) const {
-        const auto rows = testing::copy_of(hidden_state_mock::hidden(s));
-        return testing::row_copies(rows.size(), rows.front());
+    stale_hidden() : testing::hidden_state_mock(sound) {}
+    testing::row_copies hidden(const sequence_type& s) const {
+        const auto rows = testing::copy_of(testing::hidden_state_mock::hidden(s));
+        return testing::row_copies(rows.size(), rows.empty() ? std::vector<float>() : rows.front());
     }
 };
 
 /// Finishes the states, but leaves out one layer.
-struct skips_a_layer : testing::split_mock {
-    skips_a_layer() : split_mock(sound, 4) {}
-    scores extend_deep(sequence_type& s, std::size_t split) const {
-        s.split = split + 1;
-        return split_mock::extend_deep(s, split + 1);
+struct skips_a_layer : spoiled<testing::split_mock> {
+    void before(asked_type& asked) const override {
+        if (asked[0].from_layer == 0) return;
+        asked[0].sequence->split = ++asked[0].from_layer;
     }
 };
 
 /// All members of a batch get the mask of the first.
-struct shares_a_batch : testing::batch_mock {
-    shares_a_batch() : batch_mock(sound) {}
-    batch_rows extend_batch(std::span<const batch_item<testing::mock_sequence>> items) const {
-        for (const auto& item : items) item.sequence->tokens = items[0].sequence->tokens;
-        return batch_mock::extend_batch(items);
+struct shares_a_batch : spoiled<testing::batch_mock> {
+    void before(asked_type& asked) const override {
+        for (const auto& each : asked) each.sequence->tokens = asked[0].sequence->tokens;
     }
 };
 
@@ -136,8 +184,9 @@ BOOST_AUTO_TEST_CASE(sound_models_keep_them) {
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     every_law::watch all;
     all.holds(model_laws(testing::tree_mock(sound)));
-    all.holds(model_laws(testing::split_mock(sound, 4)));
+    all.holds(model_laws(testing::split_mock(sound)));
     all.holds(model_laws(testing::hidden_state_mock(sound)));
+    all.holds(model_laws(testing::full_mock(sound)));
     all.holds(model_laws(testing::batch_mock(sound)));
 
     all.breaks(model_laws(testing::faulty_model(sound, testing::fault::missing_row, 7)),
@@ -158,12 +207,15 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     all.breaks(model_laws(wrong_truncate(0)), "truncating beyond the length throws and changes nothing");
     all.breaks(model_laws(grows_before_it_throws{}), "extending past the context throws and changes nothing");
     all.breaks(model_laws(wrong_last{}), "the last rows equal those of the full extend");
+    all.breaks(model_laws(wrong_rows{}), "a pass equals extend");
     all.breaks(model_laws(wrong_ancestors{}), "a row of a tree equals its path's alone");
+    all.breaks(model_laws(appends_a_tree{}), "a row of a tree equals its path's alone");
     all.breaks(model_laws(wrong_keep{}), "keep leaves the sequence as if the path had been extended");
     all.breaks(model_laws(stale_hidden{}), "hidden rows equal recomputation");
-    all.breaks(model_laws(prefills_the_last_state_only{}), "states made without rows equal those with");
+    all.breaks(model_laws(states_of_rows_only{}), "states of a pass equal those of extend");
     all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");
-    all.breaks(model_laws(shares_a_batch{}), "batch mates do not matter");
+    all.breaks(model_laws(shares_a_batch{}), "passes run together equal each alone");
+    all.breaks(model_laws(does_some{}), "a run with a wrong pass throws and changes nothing");
 }
 
 BOOST_AUTO_TEST_CASE(a_failing_case_is_small) {
@@ -256,58 +308,52 @@ BOOST_AUTO_TEST_CASE(rows_that_change_when_many_are_made_at_once_are_found) {
 }
 
 /// Refinements whose rows change when more than so many are made at once.
-struct wide_tree : testing::tree_mock {
+struct wide_tree : spoiled<testing::tree_mock> {
     std::size_t most;
-    explicit wide_tree(std::size_t n) : tree_mock(sound), most(n) {}
-    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t> parents) const {
-        const scores rows = tree_mock::extend_tree(s, tokens, parents);
-        if (tokens.size() > most) s.rows.back() += 1e-6f;
-        return rows;
+    explicit wide_tree(std::size_t n) : most(n) {}
+    void after(const asked_type& asked) const override {
+        auto& rows = asked[0].sequence->rows;
+        if (asked[0].parents.size() > most && !rows.empty()) rows.back() += 1e-6f;
     }
 };
 /// Looks no further back than so many nodes.
-struct shallow_tree : testing::tree_mock {
+struct shallow_tree : spoiled<testing::tree_mock> {
     std::size_t deepest;
-    explicit shallow_tree(std::size_t n) : tree_mock(sound), deepest(n) {}
-    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const std::int32_t> parents) const {
-        const scores rows = tree_mock::extend_tree(s, tokens, parents);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
+    explicit shallow_tree(std::size_t n) : deepest(n) {}
+    void after(const asked_type& asked) const override {
+        const std::size_t first = asked[0].parents.size() - asked[0].wanted();
+        for (std::size_t i = first; i < asked[0].parents.size(); ++i) {
             std::size_t depth = 0;
-            for (auto node = static_cast<std::int32_t>(i); node >= 0; node = parents[static_cast<std::size_t>(node)])
-                ++depth;
-            if (depth > deepest) s.rows[i * 5] += 1e-6f;
+            for (auto node = static_cast<std::int32_t>(i); node >= 0; ++depth) {
+                node = asked[0].parents[static_cast<std::size_t>(node)];
+            }
+            if (depth > deepest) asked[0].sequence->rows[(i - first) * 5] += 1e-6f;
         }
-        return rows;
     }
 };
-struct wide_split : testing::split_mock {
+struct wide_split : spoiled<testing::split_mock> {
     std::size_t most;
-    explicit wide_split(std::size_t n) : split_mock(sound, 4), most(n) {}
-    scores extend_deep(sequence_type& s, std::size_t split) const {
-        const scores rows = split_mock::extend_deep(s, split);
-        if (rows.size() > most) s.rows.back() += 1e-6f;
-        return rows;
+    explicit wide_split(std::size_t n) : most(n) {}
+    void after(const asked_type& asked) const override {
+        auto& rows = asked[0].sequence->rows;
+        if (asked[0].from_layer > 0 && rows.size() / 5 > most) rows.back() += 1e-6f;
     }
 };
-struct wide_batch : testing::batch_mock {
+struct wide_batch : spoiled<testing::batch_mock> {
     std::size_t most;
-    explicit wide_batch(std::size_t n) : batch_mock(sound), most(n) {}
-    batch_rows extend_batch(std::span<const batch_item<testing::mock_sequence>> items) const {
-        const batch_rows rows = batch_mock::extend_batch(items);
-        if (rows.size() <= most) return rows;
-        std::vector<float> changed;
-        for (std::size_t i = 0; i < rows.size(); ++i) changed.insert(changed.end(), rows[i].begin(), rows[i].end());
-        changed.back() += 1e-6f;
-        return {changed, 5};
+    explicit wide_batch(std::size_t n) : most(n) {}
+    void after(const asked_type& asked) const override {
+        std::size_t rows = 0;
+        for (const auto& each : asked) rows += each.wanted();
+        auto& last = asked.back().sequence->rows;
+        if (asked.size() > 1 && rows > most && !last.empty()) last.back() += 1e-6f;
     }
 };
-struct wide_states : testing::hidden_state_mock {
+struct wide_states : spoiled<testing::hidden_state_mock> {
     std::size_t most;
-    explicit wide_states(std::size_t n) : hidden_state_mock(sound), most(n) {}
-    scores extend_states(testing::mock_sequence& s, std::span<const token> tokens) const {
-        const scores states = hidden_state_mock::extend_states(s, tokens);
-        if (tokens.size() > most) s.rows.back() += 1e-6f;
-        return states;
+    explicit wide_states(std::size_t n) : most(n) {}
+    void after(const asked_type& asked) const override {
+        if (asked[0].states && asked[0].tokens.size() > most) asked[0].sequence->states.back() += 1e-6f;
     }
 };
 
@@ -317,10 +363,10 @@ BOOST_AUTO_TEST_CASE(refinements_that_change_when_much_is_done_at_once_are_found
     is_found(shallow_tree(12), "a row of a tree equals its path's alone", "a tree deeper than 12");
     is_found(wide_split(12), "shallow then deep equals extend", "more than 12");
     is_found(wide_split(32), "shallow then deep equals extend", "more than 32");
-    is_found(wide_batch(12), "batch mates do not matter", "more than 12 rows");
-    is_found(wide_batch(32), "batch mates do not matter", "more than 32 rows");
-    is_found(wide_states(12), "states made without rows equal those with", "more than 12");
-    is_found(wide_states(32), "states made without rows equal those with", "more than 32");
+    is_found(wide_batch(12), "passes run together equal each alone", "more than 12 rows");
+    is_found(wide_batch(32), "passes run together equal each alone", "more than 32 rows");
+    is_found(wide_states(12), "states of a pass equal those of extend", "more than 12");
+    is_found(wide_states(32), "states of a pass equal those of extend", "more than 32");
 }
 
 BOOST_AUTO_TEST_CASE(a_context_of_16_tokens_is_enough) {
@@ -331,9 +377,10 @@ BOOST_AUTO_TEST_CASE(a_context_of_16_tokens_is_enough) {
     for (const std::size_t context : {16u, 17u, 30u, 50u}) {
         const auto model = testing::hashed_model(5, 1, 2, context);
         keeps(testing::tree_mock(model));
-        keeps(testing::split_mock(model, 4));
+        keeps(testing::split_mock(model));
         keeps(testing::batch_mock(model));
         keeps(testing::hidden_state_mock(model));
+        keeps(testing::full_mock(model));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "augur/testing/refined_models.hpp"
 
+#include <augur/model/run.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace augur;
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_tree_is_kept_along_one_path_only) {
     model.extend(sequence, std::vector<token>{1, 2});
     const std::vector<token> nodes{3, 4, 0};
     const std::vector<std::int32_t> parents{-1, 0, -1};
-    model.extend_tree(sequence, nodes, parents);
+    model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents});
     BOOST_TEST(model.length(sequence) == 2u);
     BOOST_CHECK_THROW(model.keep(sequence, std::vector<std::size_t>{1}), error);     // skips node 0
     BOOST_CHECK_THROW(model.keep(sequence, std::vector<std::size_t>{0, 2}), error);  // node 2 is a root
@@ -30,24 +31,36 @@ BOOST_AUTO_TEST_CASE(wrong_trees_are_refused) {
     auto sequence = model.make_sequence();
     model.extend(sequence, std::vector<token>{1});
     using parents = std::vector<std::int32_t>;
-    BOOST_CHECK_THROW(model.extend_tree(sequence, std::vector<token>{1, 2}, parents{-1}), error);
-    BOOST_CHECK_THROW(model.extend_tree(sequence, std::vector<token>{1, 2}, parents{-1, 1}), error);
-    BOOST_CHECK_THROW(model.extend_tree(sequence, std::vector<token>{1, 2}, parents{-2, 0}), error);
-    BOOST_CHECK_THROW(model.extend_tree(sequence, std::vector<token>{1, 2, 3}, parents{-1, 0, 1}), error);
-    BOOST_TEST(model.extend_tree(sequence, std::vector<token>{1, 2}, parents{-1, 0}).size() == 2u);
+    const auto tree = [&](const std::vector<token>& tokens, const parents& of) {
+        return model::run(model, {.sequence = &sequence, .tokens = tokens, .parents = of});
+    };
+    BOOST_CHECK_THROW(tree(std::vector<token>{1, 2}, parents{-1}), error);
+    BOOST_CHECK_THROW(tree(std::vector<token>{1, 2}, parents{-1, 1}), error);
+    BOOST_CHECK_THROW(tree(std::vector<token>{1, 2}, parents{-2, 0}), error);
+    BOOST_CHECK_THROW(tree(std::vector<token>{1, 2, 3}, parents{-1, 0, 1}), error);
+    BOOST_TEST(tree(std::vector<token>{1, 2}, parents{-1, 0}).size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(positions_wait_for_the_deep_layers_they_were_split_at) {
     const testing::split_mock model(testing::hashed_model(5, 1), 4);
     auto sequence = model.make_sequence();
-    model.extend_shallow(sequence, std::vector<token>{1, 2}, 3);
-    BOOST_CHECK_THROW(model.extend_shallow(sequence, std::vector<token>{1}, 2), error);
-    BOOST_CHECK_THROW(model.extend_deep(sequence, 1), error);
-    BOOST_CHECK_THROW(model.extend_deep(sequence, 5), error);
+    const auto shallow = [&](const std::vector<token>& tokens, std::size_t to) {
+        model::run(model, {.sequence = &sequence, .tokens = tokens, .to_layer = to});
+    };
+    const auto deep = [&](std::size_t from, std::size_t to = all_layers) {
+        return model::run(model, {.sequence = &sequence, .from_layer = from, .to_layer = to});
+    };
+    shallow({1, 2}, 1);
+    deep(1, 3);
+    BOOST_CHECK_THROW(shallow({1}, 2), error);
+    BOOST_CHECK_THROW(deep(1), error);
+    BOOST_CHECK_THROW(deep(5), error);
+    BOOST_CHECK_THROW(deep(3, 3), error);
     BOOST_CHECK_THROW(model.extend(sequence, std::vector<token>{1}), error);
     model.truncate(sequence, 1);
-    BOOST_TEST(model.extend_deep(sequence, 3).size() == 1u);
-    BOOST_TEST(model.extend_deep(sequence, 3).size() == 0u);
+    BOOST_TEST(model.waiting(sequence) == 1u);
+    BOOST_TEST(deep(3).size() == 1u);
+    BOOST_TEST(deep(3).size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(shallow_states_are_not_the_rows_yet) {
@@ -55,7 +68,8 @@ BOOST_AUTO_TEST_CASE(shallow_states_are_not_the_rows_yet) {
     auto split = model.make_sequence();
     auto whole = model.make_sequence();
     const std::vector<token> tokens{1};
-    const scores state = model.extend_shallow(split, tokens, 3);
+    model::run(model, {.sequence = &split, .tokens = tokens, .to_layer = 3});
+    const scores state = model.hidden(split);
     const scores row = model.extend(whole, tokens);
     BOOST_TEST(!std::equal(state[0].begin(), state[0].end(), row[0].begin()));
 }

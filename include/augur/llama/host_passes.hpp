@@ -107,7 +107,7 @@ class host_passes {
         const std::size_t waiting = asked.sequence->waiting_.size() / config_.width;
         const std::size_t computed = asked.from_layer > 0 ? waiting : asked.tokens.size();
         const std::size_t rows = asked.wanted(waiting);
-        return {computed, rows, asked.states || asked.to_layer != all ? computed : rows};
+        return {computed, rows, asked.states || asked.to_layer != all_layers ? computed : rows};
     }
     static std::pair<std::size_t, std::size_t> layers_of(const pass_type& asked) {
         return {asked.from_layer, asked.to_layer};
@@ -138,7 +138,7 @@ class host_passes {
         s.hidden_.require(of.shown * config_.width);
         s.tree_.reserve(asked.parents.size());
         s.kept_.require(asked.parents.size() * kept_floats());
-        if (asked.to_layer != all) s.waiting_.reserve(s.waiting_.size() + asked.tokens.size() * config_.width);
+        if (asked.to_layer != all_layers) s.waiting_.reserve(s.waiting_.size() + asked.tokens.size() * config_.width);
     }
 
     /// Those of the passes that go through these layers.
@@ -148,7 +148,7 @@ class host_passes {
             if (layers_of(each) == layers) append(each, fused);
         }
         const bool is_long = rows_.size() > forward_pass::most_rows;
-        const layer_range range{layers.first, std::min(layers.second, config_.layers), layers.second == all,
+        const layer_range range{layers.first, std::min(layers.second, config_.layers), layers.second == all_layers,
                                 is_long && between_layers_ ? &between_layers_ : nullptr};
         for (std::span<const forward_row> rest(rows_); !rest.empty();) {
             const std::size_t size = std::min(rest.size(), forward_pass::most_rows);
@@ -204,7 +204,7 @@ class host_passes {
         s.tree_at_ = s.length_;
         if (asked.parents.empty()) s.length_ += asked.tokens.size();
         if (asked.from_layer > 0) s.waiting_.clear();
-        if (asked.to_layer != all) {
+        if (asked.to_layer != all_layers) {
             s.waiting_.insert(s.waiting_.end(), s.hidden_.data(), s.hidden_.data() + of.shown * config_.width);
             s.split_ = asked.to_layer;
         }

@@ -3,18 +3,16 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
-#include "augur/model/run.hpp"
+#include "augur/model/hosted_sequence.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -167,19 +165,12 @@ class erased_model {
 
     template <class M>
     struct held_sequence final : sequence_base {
-        sequence_t<M> own;
+        hosted_sequence<M> own;
         const M* owner;
-        pass_rows<M> rows;                       ///< of the last run
-        std::vector<token> nodes;                ///< of a tree, where the engine has none
-        std::vector<std::int32_t> parents;       ///< theirs
-        std::size_t scored_at = 0;               ///< tokens before them
-        std::vector<pass<sequence_t<M>>> asked;  ///< storage for runs that begin with this sequence
-        std::vector<pass_rows<M>> made;
-        std::vector<const float*> places;
 
-        explicit held_sequence(const M& of) : own(of.make_sequence()), owner(&of) {}
+        explicit held_sequence(const M& of) : own(of), owner(&of) {}
         std::size_t memory_bytes() const override {
-            if constexpr (requires { own.memory_bytes(); }) return own.memory_bytes();
+            if constexpr (requires { own.sequence.memory_bytes(); }) return own.sequence.memory_bytes();
             return 0;
         }
     };
@@ -213,62 +204,22 @@ class erased_model {
     }
 
     template <class M>
-    static const held_sequence<M>& held_of(const sequence_base& s, const M& owner) {
+    static const hosted_sequence<M>& hosted(const sequence_base& s, const M& owner) {
         const auto* const found = dynamic_cast<const held_sequence<M>*>(&s);
         if (found == nullptr || found->owner != &owner) augur::detail::fail("any_model: a sequence of another model");
-        return *found;
+        return found->own;
     }
     template <class M>
-    static held_sequence<M>& held_of(sequence_base& s, const M& owner) {
-        return const_cast<held_sequence<M>&>(held_of(std::as_const(s), owner));
+    static hosted_sequence<M>& hosted(sequence_base& s, const M& owner) {
+        return const_cast<hosted_sequence<M>&>(hosted(std::as_const(s), owner));
     }
     template <class M>
     static sequence_t<M>& own_of(sequence_base& s, const M& owner) {
-        return held_of(s, owner).own;
+        return hosted(s, owner).sequence;
     }
     template <class M>
     static const sequence_t<M>& own_of(const sequence_base& s, const M& owner) {
-        return held_of(s, owner).own;
-    }
-
-    /// The rows stay with the sequences that they are of; only where they lie, with the first.
-    template <class M>
-    static scattered_scores run_on(const M& model, std::span<const pass<sequence_type>> asked) {
-        if (asked.empty()) return {};
-        held_sequence<M>& first = held_of(*asked[0].sequence->held_, model);
-        first.asked.clear();
-        for (const auto& each : asked) {
-            first.asked.push_back({&own_of(*each.sequence->held_, model), each.tokens, each.parents, each.rows,
-                                   each.from_layer, each.to_layer, each.states});
-        }
-        first.made.resize(asked.size());
-        model::run<M>(model, first.asked, first.made);
-        first.places.clear();
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            held_sequence<M>& own = held_of(*asked[i].sequence->held_, model);
-            std::swap(own.rows, first.made[i]);
-            for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
-            if constexpr (!TreeModel<M>) {
-                own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
-                own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());
-                own.scored_at = model.length(own.own);
-            }
-        }
-        return {first.places.data(), first.places.size(), model.vocabulary_size()};
-    }
-
-    template <class M>
-    static void keep_on(const M& model, held_sequence<M>& s, std::span<const std::size_t> path) {
-        if constexpr (TreeModel<M>) {
-            model.keep(s.own, path);
-        } else {
-            check_tree_end(s.scored_at, model.length(s.own));
-            check_path(path, s.parents);
-            std::vector<token> kept;
-            for (const std::size_t node : path) kept.push_back(s.nodes[node]);
-            if (!kept.empty()) model::run<M>(model, {.sequence = &s.own, .tokens = kept, .rows = 0});
-            s.parents.clear();
-        }
+        return hosted(s, owner).sequence;
     }
 
     template <class Source>
@@ -287,9 +238,11 @@ class erased_model {
             return std::make_unique<held_sequence<M>>(own());
         }
         std::size_t length(const sequence_base& s) const override { return own().length(of(s)); }
-        scattered_scores run(std::span<const pass<sequence_type>> asked) const override { return run_on(own(), asked); }
+        scattered_scores run(std::span<const pass<sequence_type>> asked) const override {
+            return run_hosted(own(), asked, [this](const sequence_type& s) { return &hosted(*s.held_, own()); });
+        }
         void keep(sequence_base& s, std::span<const std::size_t> path) const override {
-            keep_on(own(), held_of(s, own()), path);
+            keep_hosted(own(), hosted(s, own()), path);
         }
         void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
         scores hidden(const sequence_base& s) const override {

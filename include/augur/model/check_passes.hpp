@@ -42,12 +42,12 @@ inline void check_tree_end(std::size_t scored_at, std::size_t length) {
 /// Throws unless the rows and layers of a pass are such that a model of `layers` layers can have them.
 template <class Sequence>
 void check_range(const pass<Sequence>& asked, std::size_t layers) {
-    if (asked.from_layer == 0 && asked.rows != all && asked.rows > asked.tokens.size()) {
+    if (asked.from_layer == 0 && asked.rows != all_rows && asked.rows > asked.tokens.size()) {
         augur::detail::fail("run: ", asked.rows, " rows of ", asked.tokens.size(), " tokens");
     }
-    if (asked.from_layer == 0 && asked.to_layer == all) return;
+    if (asked.from_layer == 0 && asked.to_layer == all_layers) return;
     if (asked.from_layer > layers) augur::detail::fail("run: layers from ", asked.from_layer, " on of ", layers);
-    if (asked.to_layer != all && (asked.to_layer <= asked.from_layer || asked.to_layer > layers)) {
+    if (asked.to_layer != all_layers && (asked.to_layer <= asked.from_layer || asked.to_layer > layers)) {
         augur::detail::fail("run: layers from ", asked.from_layer, " to ", asked.to_layer, " of ", layers);
     }
     if (asked.from_layer > 0 && !asked.tokens.empty()) {
@@ -56,8 +56,8 @@ void check_range(const pass<Sequence>& asked, std::size_t layers) {
     }
     if (!asked.parents.empty()) {
         augur::detail::fail("run: ", asked.parents.size(), " parents in a pass through layers from ", asked.from_layer,
-                            " to ", asked.to_layer == all ? layers : asked.to_layer, "; a tree goes through all ",
-                            layers);
+                            " to ", asked.to_layer == all_layers ? layers : asked.to_layer,
+                            "; a tree goes through all ", layers);
     }
 }
 
@@ -85,7 +85,7 @@ void check_waiting(const pass<Sequence>& asked, std::size_t waiting, std::size_t
         if (waiting > 0 && after != asked.from_layer) {
             augur::detail::fail("run: layers from ", asked.from_layer, " on, but positions wait after layer ", after);
         }
-        if (asked.rows != all && asked.rows > waiting) {
+        if (asked.rows != all_rows && asked.rows > waiting) {
             augur::detail::fail("run: ", asked.rows, " rows of ", waiting, " positions that wait");
         }
     } else if (waiting > 0 && asked.to_layer != after) {

@@ -88,9 +88,10 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(last_of(fresh(joined(text, more)), more.size()), got, where, ", then ", describe(more));
     }
 
-    /// Chains and trees of several sequences, some rows of each.
+    /// Chains, now and then trees, of several sequences, some rows of each.
     std::string passes_together_equal_each_alone(choices& from) const {
-        const std::size_t members = from.between(1, 4);
+        const std::size_t members = from.between(2, 4);
+        const bool all_chains = from.below(4) != 3;  // else a model without trees runs them one by one
         std::vector<tree> drawn;
         std::vector<sequence_t<M>> sequences;
         std::vector<pass<sequence_t<M>>> passes;
@@ -100,13 +101,16 @@ class refined_model_law_cases : public model_inputs<M> {
             drawn.push_back(some_tree(from));
             sequences.push_back(model_.make_sequence());
             model_.extend(sequences[i], drawn[i].before);
-            if (from.below(2) == 0) std::iota(drawn[i].parents.begin(), drawn[i].parents.end(), -1);
+            if (!all_chains && from.below(2) != 0) continue;
+            drawn[i].nodes = some_tokens(from, {1, 3, wide_pass}, drawn[i].before.size());
+            drawn[i].parents.resize(drawn[i].nodes.size());
+            std::iota(drawn[i].parents.begin(), drawn[i].parents.end(), -1);
         }
         std::vector<bool> chains;
         for (std::size_t i = 0; i < members; ++i) {
             const tree& own = drawn[i];
-            chains.push_back(from.below(2) == 0 && own.is_chain());
-            const std::size_t nodes = own.nodes.size(), rows = from.below(nodes + 1);
+            chains.push_back(all_chains || (from.below(2) == 0 && own.is_chain()));
+            const std::size_t nodes = own.nodes.size(), rows = from.one_of({nodes, nodes, from.below(nodes + 1)});
             passes.push_back({.sequence = &sequences[i], .tokens = own.nodes, .rows = rows});
             if (!chains[i]) passes[i].parents = own.parents;
             for (std::size_t node = nodes - rows; node < nodes; ++node)

@@ -111,17 +111,17 @@ class pass_mock : public function_model {
     }
 
     results results_of(const pass_type& asked) const {
-        const std::size_t size = vocabulary_size(), to = asked.to_layer == all ? layer_count_ : asked.to_layer;
+        const std::size_t size = vocabulary_size(), to = asked.to_layer == all_layers ? layer_count_ : asked.to_layer;
         results made;
         if (asked.from_layer > 0) {
             made.states = asked.sequence->waiting;
             run_layers(made.states, to - asked.from_layer);
         } else {
-            const bool every = asked.states || asked.to_layer != all;
+            const bool every = asked.states || asked.to_layer != all_layers;
             made.states = rows_after(asked, every ? asked.tokens.size() : asked.wanted());
             run_layers(made.states, layer_count_ * (size - 1) + to);
         }
-        if (asked.to_layer != all) {
+        if (asked.to_layer != all_layers) {
             if (asked.from_layer == 0) made.waiting = asked.sequence->waiting;
             made.waiting.insert(made.waiting.end(), made.states.begin(), made.states.end());
             return made;
@@ -156,7 +156,7 @@ class pass_mock : public function_model {
         sequence.rows = std::move(made.rows);
         sequence.states = std::move(made.states);
         sequence.waiting = std::move(made.waiting);
-        if (asked.to_layer != all) sequence.split = asked.to_layer;
+        if (asked.to_layer != all_layers) sequence.split = asked.to_layer;
         sequence.nodes.clear();
         sequence.parents.assign(asked.parents.begin(), asked.parents.end());
         sequence.scored_at = sequence.tokens.size();

@@ -86,7 +86,7 @@ class device_passes {
         const std::size_t waiting = asked.sequence->waiting_.size();
         const std::size_t computed = asked.from_layer > 0 ? waiting : asked.tokens.size();
         const std::size_t rows = asked.wanted(waiting);
-        return {computed, rows, asked.states || asked.to_layer != all ? computed : rows};
+        return {computed, rows, asked.states || asked.to_layer != all_layers ? computed : rows};
     }
     static std::pair<std::size_t, std::size_t> layers_of(const pass_type& asked) {
         return {asked.from_layer, asked.to_layer};
@@ -110,7 +110,8 @@ class device_passes {
         s.cache_.reserve(s.length_ + asked.tokens.size());
         s.hidden_.require(on_, counts_of(asked).shown, config_.width);
         s.logits_.require(on_, counts_of(asked).rows, config_.vocabulary);
-        if (asked.to_layer != all) s.waiting_.reserve(on_, s.waiting_.size() + asked.tokens.size(), config_.width);
+        if (asked.to_layer != all_layers)
+            s.waiting_.reserve(on_, s.waiting_.size() + asked.tokens.size(), config_.width);
         s.tree_.clear();
     }
 
@@ -119,7 +120,7 @@ class device_passes {
     void run_layers(std::span<const pass_type> asked, std::pair<std::size_t, std::size_t> layers) {
         place(asked, layers);
         const auto [from, to] = layers;
-        const bool is_whole = from == 0 && to == all, is_single = pieces_.front().of == pieces_.back().of;
+        const bool is_whole = from == 0 && to == all_layers, is_single = pieces_.front().of == pieces_.back().of;
         sequence_type& only = *pieces_.front().of->sequence;
         outputs out;
         out.states = is_whole ? nullptr : states_.require(on_, rows_.size(), config_.width);
@@ -136,9 +137,9 @@ class device_passes {
                 if (from == 0) forward_.embed(state);
                 forward_.run_layers(from, std::min(to, config_.layers), state);
             }
-            if (to == all) run_head(state, first, size, out);
+            if (to == all_layers) run_head(state, first, size, out);
         });
-        if (to != all) return hand_out(out.states, nullptr);
+        if (to != all_layers) return hand_out(out.states, nullptr);
         if (!is_single) hand_out(out.hidden, out.logits);
     }
 
@@ -244,7 +245,7 @@ class device_passes {
         s.tree_at_ = s.length_;
         if (asked.parents.empty()) s.length_ += asked.tokens.size();
         if (asked.from_layer > 0) s.waiting_.shrink(0);
-        if (asked.to_layer == all) return;
+        if (asked.to_layer == all_layers) return;
         float* const waiting = s.waiting_.append(on_, of.all, config_.width);
         on_.copy(waiting, s.hidden_.data(), of.all * config_.width * sizeof(float));
         s.split_ = asked.to_layer;

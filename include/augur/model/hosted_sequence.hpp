@@ -1,0 +1,76 @@
+#pragma once
+// A sequence of any model that another type stands for, with what its passes leave: then every model has trees and batches.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/model/check_passes.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/model/pass.hpp"
+#include "augur/model/pass_rows.hpp"
+#include "augur/model/run.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::model {
+
+template <Model M>
+struct hosted_sequence {
+    explicit hosted_sequence(const M& of) : sequence(of.make_sequence()) {}
+
+    sequence_t<M> sequence;
+    pass_rows<M> rows;                       ///< of the last run
+    std::vector<token> nodes;                ///< of a tree, where the model has none
+    std::vector<std::int32_t> parents;       ///< theirs
+    std::size_t scored_at = 0;               ///< tokens before them
+    std::vector<pass<sequence_t<M>>> asked;  ///< storage for runs that begin with this sequence
+    std::vector<pass_rows<M>> made;
+    std::vector<const float*> places;
+};
+
+/// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are of; only
+/// where they lie, with the first.
+template <Model M, class S, class Hosted>
+scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, const Hosted& hosted) {
+    if (asked.empty()) return {};
+    hosted_sequence<M>& first = *hosted(*asked[0].sequence);
+    first.asked.clear();
+    for (const pass<S>& each : asked) {
+        first.asked.push_back({&hosted(*each.sequence)->sequence, each.tokens, each.parents, each.rows, each.from_layer,
+                               each.to_layer, each.states});
+    }
+    first.made.resize(asked.size());
+    run<M>(model, first.asked, first.made);
+    first.places.clear();
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        hosted_sequence<M>& own = *hosted(*asked[i].sequence);
+        std::swap(own.rows, first.made[i]);
+        for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
+        if constexpr (!TreeModel<M>) {
+            own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
+            own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());
+            own.scored_at = model.length(own.sequence);
+        }
+    }
+    return {first.places.data(), first.places.size(), model.vocabulary_size()};
+}
+
+/// Appends a path of the tree that was run last: what waits, or on a model without trees, by one more pass.
+template <Model M>
+void keep_hosted(const M& model, hosted_sequence<M>& s, std::span<const std::size_t> path) {
+    if constexpr (TreeModel<M>) {
+        model.keep(s.sequence, path);
+    } else {
+        check_tree_end(s.scored_at, model.length(s.sequence));
+        check_path(path, s.parents);
+        std::vector<token> kept;
+        for (const std::size_t node : path) kept.push_back(s.nodes[node]);
+        if (!kept.empty()) run<M>(model, {.sequence = &s.sequence, .tokens = kept, .rows = 0});
+        s.parents.clear();
+    }
+}
+
+}  // namespace augur::model

@@ -1,0 +1,108 @@
+#pragma once
+// The rows of one pass, whatever a model returns rows as.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "augur/model/concepts.hpp"
+#include "augur/model/pass.hpp"
+
+namespace augur::model {
+
+/// What `M` returns rows as.
+template <Model M>
+struct made_rows {
+    using type = decltype(std::declval<const M&>().extend(std::declval<sequence_t<M>&>(), std::span<const token>()));
+};
+template <ScoresLastRows M>
+requires(!RunsPasses<M>) struct made_rows<M> {
+    using type = decltype(std::declval<const M&>().extend(std::declval<sequence_t<M>&>(), std::span<const token>(),
+                                                          std::size_t()));
+};
+template <RunsPasses M>
+struct made_rows<M> {
+    using type = decltype(std::declval<const M&>().run(std::span<const pass<sequence_t<M>>>()));
+};
+template <Model M>
+using made_rows_t = std::remove_cvref_t<typename made_rows<M>::type>;
+
+/// The rows of one pass: those that it wanted. They stay valid until its sequence is run or extended again.
+template <Model M>
+class pass_rows {
+    /// Views are copied; rows that own their numbers are shared by the passes of a run.
+    static constexpr bool are_view = std::is_trivially_copyable_v<made_rows_t<M>>;
+
+ public:
+    using held_type =
+        std::conditional_t<are_view, std::optional<made_rows_t<M>>, std::shared_ptr<const made_rows_t<M>>>;
+
+    pass_rows() = default;
+    pass_rows(made_rows_t<M> made, std::size_t first, std::size_t count) { refer(held(std::move(made)), first, count); }
+
+    std::size_t size() const { return count_; }
+    logit_row operator[](std::size_t i) const {
+        if (made_) return (*made_)[first_ + i];
+        return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_};
+    }
+
+    static held_type held(made_rows_t<M> made) {
+        if constexpr (are_view) {
+            return made;
+        } else {
+            return std::make_shared<const made_rows_t<M>>(std::move(made));
+        }
+    }
+    /// Becomes `count` rows of these from `first` on. Where they are a view of numbers that lie together, only the numbers have to
+    /// stay: what tells where the rows of a whole run lie may be of another pass.
+    void refer(const held_type& made, std::size_t first, std::size_t count) {
+        first_ = first;
+        count_ = count;
+        if (are_view && count > 0 && lie_together(*made)) {
+            const logit_row row = (*made)[first];
+            made_.reset();
+            lent_ = row.data();
+            width_ = row.size();
+        } else {
+            made_ = made;
+            lent_ = nullptr;
+        }
+    }
+    /// Forgets the first so many.
+    void drop(std::size_t rows) {
+        if (lent_ != nullptr) lent_ += rows * width_;
+        first_ += rows;
+        count_ -= rows;
+    }
+    /// Becomes `count` rows of `width` numbers of its own; returns where they are.
+    std::span<float> own(std::size_t count, std::size_t width) {
+        copies_.resize(count * width);
+        made_.reset();
+        lent_ = nullptr;
+        count_ = count;
+        width_ = width;
+        return copies_;
+    }
+
+    std::size_t expected = 0;  ///< rows of the run that is under way
+
+ private:
+    bool lie_together(const made_rows_t<M>& made) const {
+        const logit_row row = made[first_];
+        for (std::size_t i = 1; i < count_; ++i) {
+            if (logit_row(made[first_ + i]).data() != row.data() + i * row.size()) return false;
+        }
+        return true;
+    }
+
+    held_type made_{};
+    const float* lent_ = nullptr;
+    std::size_t first_ = 0, count_ = 0, width_ = 0;
+    std::vector<float> copies_;
+};
+
+}  // namespace augur::model

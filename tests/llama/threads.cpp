@@ -1,0 +1,68 @@
+// Two threads, each with sequences of its own, on one model: what one reads, the other does not write. Also built with ThreadSanitizer.
+
+#include <augur/model/run.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "llama/small_llama.hpp"
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(llama_threads)
+
+namespace {
+
+/// Chains, trees, parts of layers and batches, and the sum of every number read, in an order of its own.
+template <class M>
+double work(const M& model, std::size_t layers) {
+    auto a = model.make_sequence(), b = model.make_sequence();
+    const std::vector<token> text{1, 2, 3, 0};
+    const std::vector<std::int32_t> parents{-1, 0, 0, 1};
+    double sum = 0;
+    const auto read = [&](const auto& rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            for (const float logit : rows[i]) sum += static_cast<double>(logit);
+        }
+    };
+    for (int round = 0; round < 20; ++round) {
+        read(model::run(model, {.sequence = &a, .tokens = text, .states = true}));
+        read(model.hidden(a));
+        read(model::run(model, {.sequence = &a, .tokens = text, .parents = parents}));
+        model.keep(a, std::vector<std::size_t>{0, 2});
+        model::run(model, {.sequence = &a, .tokens = text, .to_layer = layers - 1});
+        read(model::run(model, {.sequence = &a, .from_layer = layers - 1}));
+        const std::vector<pass<sequence_t<M>>> both{{.sequence = &a, .tokens = text}, {.sequence = &b, .tokens = text}};
+        std::vector<model::pass_rows<M>> made(2);
+        model::run<M>(model, both, made);
+        for (const auto& rows : made) read(rows);
+        model.truncate(a, 2);
+        model.truncate(b, 0);
+    }
+    return sum;
+}
+
+template <class M>
+void two_at_once(const M& model, std::size_t layers) {
+    const double expected = work(model, layers);
+    double one = 0, two = 0;
+    std::thread other([&] { one = work(model, layers); });
+    two = work(model, layers);
+    other.join();
+    BOOST_TEST(one == expected);
+    BOOST_TEST(two == expected);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sequences_of_two_threads_do_not_meet) {
+    two_at_once(testing::full_mock(testing::hashed_model(7, 3)), 4);
+    two_at_once(testing::small_llama(io::tensor_type::q8_0).load({.threads = 2}), 2);
+    two_at_once(testing::small_llama(io::tensor_type::f32).load({.threads = 1}), 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

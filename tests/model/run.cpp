@@ -1,0 +1,176 @@
+#include "augur/model/run.hpp"
+
+#include <augur/testing/compare_rows.hpp>
+#include <augur/testing/counting_model.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "model/smallest.hpp"
+
+using namespace augur;
+
+BOOST_AUTO_TEST_SUITE(model_run)
+
+namespace {
+
+const testing::function_model sound = testing::hashed_model(5, 1, 2, 64);
+const std::vector<token> before{1, 2};
+const std::vector<token> nodes{3, 4, 0, 1, 2};
+const std::vector<std::int32_t> parents{-1, 0, -1, 0, 2};  // leaves 1, 3 and 4
+
+testing::row_copies row_after(std::vector<token> text) {
+    auto sequence = sound.make_sequence();
+    return testing::copy_of(sound.extend(sequence, text, 1));
+}
+
+void refuses(const auto& what, const std::string& said) {
+    BOOST_CHECK_EXCEPTION(what(), error, [&](const error& e) {
+        BOOST_TEST(std::string(e.what()).find(said) != std::string::npos, e.what());
+        return true;
+    });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_tree_on_a_simple_model_takes_a_pass_for_each_leaf) {
+    const testing::counting_model model(sound);
+    auto sequence = model.make_sequence();
+    model.extend(sequence, before);
+    model.reset();
+    const auto rows = model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents});
+    BOOST_TEST(model.counts().calls == 3u);
+    BOOST_TEST(model.counts().tokens == nodes.size());  // none is computed twice
+    BOOST_TEST(sequence.tokens == before, boost::test_tools::per_element());
+    testing::row_copies expected;
+    for (const std::vector<token>& path : {std::vector<token>{3}, {3, 4}, {0}, {3, 1}, {0, 2}}) {
+        std::vector<token> text = before;
+        text.insert(text.end(), path.begin(), path.end());
+        testing::append(expected, row_after(text));
+    }
+    BOOST_TEST(testing::difference(expected, testing::copy_of(rows)) == "");
+    const std::vector<std::size_t> path{0, 3};
+    BOOST_TEST(model::keep(model, sequence, path) == 0u);  // there is nothing to gather
+    BOOST_TEST(model.length(sequence) == 2u);
+    const auto last = model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents, .rows = 2});
+    BOOST_TEST(testing::difference({expected[3], expected[4]}, testing::copy_of(last)) == "");
+    model.reset();
+    const auto none = model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents, .rows = 0});
+    BOOST_TEST(none.size() == 0u);
+    BOOST_TEST(model.counts().rows == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_on_a_model_with_trees_is_one_pass_and_can_be_kept) {
+    const testing::tree_mock model(sound);
+    auto sequence = model.make_sequence();
+    model.extend(sequence, before);
+    model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents, .rows = 1});
+    BOOST_TEST(sequence.rows.size() == 5u);
+    BOOST_TEST(model::keep(model, sequence, std::vector<std::size_t>{0, 3}) == 2u);
+    BOOST_TEST((sequence.tokens == std::vector<token>{1, 2, 3, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_that_fails_in_the_middle_leaves_the_sequence_as_it_was) {
+    const testing::function_model model(5, 64, [](std::span<const token> text, std::span<float> row) {
+        if (text.back() == 2 && text.size() > 2) throw error("no row after 2");
+        std::fill(row.begin(), row.end(), 0.0f);
+    });
+    auto sequence = model.make_sequence();
+    model.extend(sequence, before);
+    refuses([&] { model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents}); }, "no row after 2");
+    BOOST_TEST(sequence.tokens == before, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(passes_one_after_another_are_taken_back_when_one_fails) {
+    const auto check = [](const auto& model) {
+        using asked = pass<sequence_t<std::remove_cvref_t<decltype(model)>>>;
+        auto a = model.make_sequence(), b = model.make_sequence(), c = model.make_sequence();
+        model.extend(a, before);
+        const std::vector<token> too_many(65);
+        const std::vector<asked> passes{{.sequence = &a, .tokens = nodes},
+                                        {.sequence = &c, .tokens = nodes, .parents = parents},
+                                        {.sequence = &b, .tokens = too_many}};
+        std::vector<model::pass_rows<std::remove_cvref_t<decltype(model)>>> made(3);
+        refuses([&] { model::run(model, std::span(passes), std::span(made)); }, "cannot grow by 65");
+        BOOST_TEST(model.length(a) == 2u);
+        BOOST_TEST(model.length(b) == 0u);
+        BOOST_TEST(model.length(c) == 0u);
+    };
+    check(sound);
+    check(testing::tree_mock(sound));
+    check(testing::full_mock(sound));
+}
+
+BOOST_AUTO_TEST_CASE(rows_stay_while_the_sequences_of_other_passes_are_run) {
+    const auto check = [](const auto& model) {
+        using M = std::remove_cvref_t<decltype(model)>;
+        auto a = model.make_sequence(), b = model.make_sequence();
+        const std::vector<token> first{1, 2, 3}, second{4, 0};
+        const std::vector<pass<sequence_t<M>>> passes{{.sequence = &a, .tokens = first, .rows = 2},
+                                                      {.sequence = &b, .tokens = second}};
+        std::vector<model::pass_rows<M>> made(2);
+        model::run<M>(model, passes, made);
+        const auto expected = testing::copy_of(made[1]);
+        BOOST_TEST(made[0].size() == 2u);
+        for (int i = 0; i < 10; ++i) {
+            model::run<M>(model, {.sequence = &a, .tokens = first});
+            model.truncate(a, 0);
+        }
+        BOOST_TEST(testing::difference(expected, testing::copy_of(made[1])) == "");
+    };
+    check(sound);
+    check(testing::batch_mock(sound));  // where its rows lie is noted in the first sequence
+    check(testing::full_mock(sound));
+    check(smallest::batch_model{});  // its rows own their numbers
+    check(smallest::model{});
+}
+
+BOOST_AUTO_TEST_CASE(states_come_with_rows_where_a_model_runs_no_passes_for_them) {
+    const smallest::hidden_state_model model;
+    auto sequence = model.make_sequence();
+    const auto rows = model::run(model, {.sequence = &sequence, .tokens = nodes, .rows = 1, .states = true});
+    BOOST_TEST(rows.size() == 1u);
+    BOOST_TEST(rows[0][5] == 1.0f);
+    BOOST_TEST(model.hidden(sequence).size() == nodes.size());
+}
+
+BOOST_AUTO_TEST_CASE(what_no_model_can_make_up_is_refused_by_name) {
+    auto sequence = sound.make_sequence();
+    refuses([&] { model::run(sound, {.sequence = &sequence, .tokens = nodes, .states = true}); },
+            "the hidden states of 5 tokens were asked of a model that has no hidden(sequence)");
+    refuses([&] { model::run(sound, {.sequence = &sequence, .tokens = nodes, .to_layer = 2}); },
+            "a part of the layers (from 0) was asked of a model that runs all of them only");
+    refuses([&] { model::run(sound, {.sequence = &sequence, .from_layer = 2}); }, "a part of the layers (from 2)");
+    const testing::hidden_state_mock shows(sound);
+    auto shown = shows.make_sequence();
+    refuses([&] { model::run(shows, {.sequence = &shown, .tokens = nodes, .parents = parents, .states = true}); },
+            "the hidden states of a tree of 5 tokens were asked of a model that has not both");
+    std::vector<model::pass_rows<testing::function_model>> made(2);
+    const std::vector<pass<testing::mock_sequence>> one{{.sequence = &sequence, .tokens = nodes}};
+    refuses([&] { model::run<testing::function_model>(sound, one, made); }, "1 passes, but places for the rows of 2");
+    BOOST_TEST(sequence.tokens.empty());
+    BOOST_TEST(shown.tokens.empty());
+}
+
+/// Its run forgets a row.
+struct forgetful : testing::batch_mock {
+    using testing::batch_mock::batch_mock;
+    scattered_scores run(std::span<const pass<sequence_type>> asked) const {
+        auto fewer = std::vector(asked.begin(), asked.end());
+        fewer.back().rows = 0;
+        return testing::batch_mock::run(fewer);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(rows_that_are_missing_are_not_taken_for_others) {
+    const forgetful model(sound);
+    auto a = model.make_sequence(), b = model.make_sequence();
+    const std::vector<pass<forgetful::sequence_type>> passes{{.sequence = &a, .tokens = nodes},
+                                                             {.sequence = &b, .tokens = before}};
+    std::vector<model::pass_rows<forgetful>> made(2);
+    refuses([&] { model::run<forgetful>(model, passes, made); }, "the model made 5 rows where 7 were wanted");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
