@@ -53,18 +53,6 @@ enum class claims {
     own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
 };
 
-/// A chain whose type says that it does not branch.
-template <class Claim>
-struct unbranched {
-    using claim_type = Claim;
-    const proposal<Claim>& of;
-
-    explicit unbranched(const proposal<Claim>& chain) : of(chain) {}
-    std::size_t size() const { return of.size(); }
-    std::span<const token> tokens() const { return of.tokens(); }
-    drafted_token<Claim> operator[](std::size_t i) const { return of[i]; }
-};
-
 /// The row that the token comes from once it is accepted; the model's, where that is left open by nothing.
 template <class Criterion, class Claim>
 const distribution& row_of(const Criterion& criterion, const distribution& target, const drafted_token<Claim>& drafted,

@@ -56,7 +56,9 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
     }
     block.resize(kept);
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
-    if (!proposed.is_chain()) s.target.keep(std::span(decided.path).first(accepted));
+    if constexpr (branches<typename Scheme::drafter_type>) {
+        if (!proposed.is_chain()) s.target.keep(std::span(decided.path).first(accepted));
+    }
     s.target.rewind(s.committed.tokens());
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {
         scheme.drafter().on_commit(s.drafter_state, s.committed, s.target.states(s.committed.size() - 1));

@@ -113,7 +113,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
-    if constexpr (verify::has_device_verifier<Scheme, C>) {
+    if constexpr (verify::has_device_verifier<Scheme, C> && !branches<typename Scheme::drafter_type>) {
         if (s.device_verifier) {
             co_await flow::alone{[&] {
                 record.decided =
@@ -126,16 +126,28 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
         }
     }
     model::pass_rows<typename Scheme::target_type> rows;
-    bool chain = true;
-    if constexpr (branches<typename Scheme::drafter_type>) chain = record.proposed.is_chain();
-    if (chain) {
+    const auto judge = [&](const auto& proposed) {
+        record.seconds.verify = watch.lap();
+        accept::walk(scheme.criterion(), proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
+                     s.target_rows, record.decided);
+    };
+    if constexpr (!branches<typename Scheme::drafter_type>) {
+        require_chain(record.proposed);
         rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
+        if constexpr (ReturnsVerdict<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {
+            judge(record.proposed);
+        } else {
+            judge(unbranched(record.proposed));
+        }
     } else {
-        rows = co_await s.target.ask_tree(s.committed.tokens(), record.proposed.tokens(), record.proposed.parents());
+        if (record.proposed.is_chain()) {
+            rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
+        } else {
+            rows =
+                co_await s.target.ask_tree(s.committed.tokens(), record.proposed.tokens(), record.proposed.parents());
+        }
+        judge(record.proposed);
     }
-    record.seconds.verify = watch.lap();
-    accept::walk(scheme.criterion(), record.proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
-                 s.target_rows, record.decided);
     record.seconds.accept = watch.lap();
     finish_step(scheme, s, chosen, context.seen(), rows, watch, watchers...);
 }

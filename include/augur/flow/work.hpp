@@ -34,10 +34,12 @@ class work {
     /// Does all of a kind and subject; throws, or leaves all done.
     using function = void (*)(std::span<work* const>);
 
-    work(const void* subject, function does) : subject_(subject), does_(does) {}
+    /// `kind`: an address by which those who know the type find it.
+    work(const void* subject, function does, const void* kind = nullptr)
+        : subject_(subject), does_(does), kind_(kind) {}
     ~work() = default;
 
-    static function kind_of(const work& of) { return of.does_; }
+    static const void* kind_of(const work& of) { return of.kind_; }
     void set_done() { done_ = true; }
     /// Where the round goes on.
     void check() const {
@@ -48,6 +50,7 @@ class work {
  private:
     const void* subject_;
     function does_;
+    const void* kind_;
     bool done_ = false;
     std::exception_ptr failure_;
 };

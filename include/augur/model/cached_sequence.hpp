@@ -52,7 +52,7 @@ class cached_sequence {
         const auto missing = rewind_for(tokens, rows);
         const pass<sequence_t<M>> wanted{.sequence = &sequence_, .tokens = missing, .rows = rows};
         pass_rows<M> made;
-        model::run<M>(*model_, {&wanted, 1}, {&made, 1});
+        model::run<M, false>(*model_, {&wanted, 1}, {&made, 1});
         hold(missing);
         return made;
     }
@@ -145,7 +145,7 @@ class cached_sequence {
 
     void run_once(const pass<sequence_t<M>>& wanted) {
         pass_rows<M> made;
-        model::run<M>(*model_, {&wanted, 1}, {&made, 1});
+        model::run<M, false>(*model_, {&wanted, 1}, {&made, 1});
     }
 
     void hold(std::span<const token> added) {
@@ -197,7 +197,9 @@ class cached_sequence<M>::asked : public pass_work<M> {
 
  private:
     asked(cached_sequence& cache, std::span<const token> missing, std::size_t rows, int)
-        : pass_work<M>(*cache.model_, {.sequence = &cache.sequence_, .tokens = missing, .rows = rows}), cache_(cache) {}
+        : pass_work<M>(*cache.model_, {.sequence = &cache.sequence_, .tokens = missing, .rows = rows},
+                       std::false_type()),
+          cache_(cache) {}
 
     cached_sequence& cache_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,13 @@ namespace augur::model {
 template <Model M>
 class pass_work : public flow::work {
  public:
-    pass_work(const M& model, const pass<sequence_t<M>>& asked)
-        : work(&model, &pass_work::run_passes), model_(&model), asked_(asked), length_(model.length(*asked.sequence)) {}
+    /// Without `Trees` for chains only (model::run).
+    template <bool Trees = true>
+    pass_work(const M& model, const pass<sequence_t<M>>& asked, std::bool_constant<Trees> = {})
+        : work(&model, &pass_work::run_passes<Trees>, &kind),
+          model_(&model),
+          asked_(asked),
+          length_(model.length(*asked.sequence)) {}
 
     /// The work, if it is a pass of this model; else null.
     static pass_work* of(flow::work* wanted, const M& model) {
@@ -59,15 +65,17 @@ class pass_work : public flow::work {
     pass_rows<M> rows_;
 
  private:
-    static bool same_kind(const flow::work& other) { return flow::work::kind_of(other) == &pass_work::run_passes; }
+    static bool same_kind(const flow::work& other) { return flow::work::kind_of(other) == &kind; }
+    static constexpr char kind = 0;
 
+    template <bool Trees>
     static void run_passes(std::span<flow::work* const> all) {
         auto* const first = static_cast<pass_work*>(all.front());
-        if (all.size() == 1) return model::run<M>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
+        if (all.size() == 1) return model::run<M, Trees>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
         std::vector<pass<sequence_t<M>>> passes;
         for (flow::work* each : all) passes.push_back(static_cast<pass_work*>(each)->asked_);
         std::vector<pass_rows<M>> made(all.size());
-        model::run<M>(*first->model_, passes, made);
+        model::run<M, Trees>(*first->model_, passes, made);
         for (std::size_t i = 0; i < all.size(); ++i) static_cast<pass_work*>(all[i])->rows_ = std::move(made[i]);
     }
 

@@ -122,7 +122,7 @@ void check_features(const pass<sequence_t<M>>& asked) {
 }
 
 /// One pass, by the model's run or by what it has.
-template <Model M>
+template <Model M, bool Trees>
 void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
     if constexpr (RunsPasses<M>) {
         if (includes(pass_features_of<M>, asked.needs())) {
@@ -132,11 +132,24 @@ void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& mad
             return made.refer(made.held(std::move(rows)), 0, count);
         }
     }
-    if (!asked.parents.empty()) return run_paths(model, asked, made);
+    if constexpr (Trees) {
+        if (!asked.parents.empty()) return run_paths(model, asked, made);
+    }
     // A model shows the states of the rows it makes.
     const std::size_t wanted = asked.wanted(), computed = asked.states ? asked.tokens.size() : wanted;
     run_chain(model, asked, computed, made);
     made.drop(computed - wanted);
+}
+
+/// Throws unless the model can run these passes together.
+template <Model M>
+void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
+    for (const auto& asked : passes) check_features<M>(asked);
+    if constexpr (SplitModel<M>) {
+        check_passes(passes, model.layer_count());
+    } else {
+        check_passes(passes);
+    }
 }
 
 /// Runs passes of one model, together where it can, else one after another; made[i] becomes the rows of passes[i], which stay
@@ -145,19 +158,15 @@ void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& mad
 /// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing to keep
 /// afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each state.
 /// Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for each leaf, a copy of
-/// each row, and the kept path once more.
-template <Model M>
+/// each row, and the kept path once more. Without `Trees` passes are chains of different sequences through all layers:
+/// that is not checked, and nothing is compiled for others.
+template <Model M, bool Trees = true>
 void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
     static_assert(sound_pass_members<M>);
     if (made.size() != passes.size()) {
         augur::detail::fail("run: ", passes.size(), " passes, but places for the rows of ", made.size());
     }
-    for (const auto& asked : passes) check_features<M>(asked);
-    if constexpr (SplitModel<M>) {
-        check_passes(passes, model.layer_count());
-    } else {
-        check_passes(passes);
-    }
+    if constexpr (Trees) check_all<M>(model, passes);
     if constexpr (BatchModel<M>) {
         const auto is_own = [](const auto& asked) { return includes(pass_features_of<M>, asked.needs()); };
         if (std::all_of(passes.begin(), passes.end(), is_own)) {
@@ -175,7 +184,7 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
     }
     std::size_t done = 0;
     try {
-        for (; done < passes.size(); ++done) run_one(model, passes[done], made[done]);
+        for (; done < passes.size(); ++done) run_one<M, Trees>(model, passes[done], made[done]);
     } catch (...) {
         for (const auto& before : passes.first(done)) {
             if (!before.parents.empty() || before.tokens.empty()) continue;

@@ -124,6 +124,18 @@ class proposal<point_mass> : public detail::drafted_nodes {
     drafted_token<point_mass> operator[](std::size_t i) const { return {tokens()[i]}; }
 };
 
+/// A chain whose type says that it does not branch.
+template <class Claim>
+struct unbranched {
+    using claim_type = Claim;
+    const proposal<Claim>& of;
+
+    explicit unbranched(const proposal<Claim>& chain) : of(chain) {}
+    std::size_t size() const { return of.size(); }
+    std::span<const token> tokens() const { return of.tokens(); }
+    drafted_token<Claim> operator[](std::size_t i) const { return of[i]; }
+};
+
 /// P models drafted tokens with one claim about all: a chain, unless it has `parents()` that say otherwise.
 template <class P>
 concept ChainProposal = requires(const P& proposed, std::size_t i) {

@@ -48,6 +48,11 @@ struct round_view {
     outcome result() const { return {decided_on, decided.drafted, decided.accepted, seconds.draft, seconds.verify}; }
 };
 
+template <class Proposal, class Rows, class States>
+round_view(const prefix&, std::size_t, const Proposal&, const Rows&, const States&, const verdict&,
+           std::span<const commit::committed_token>, const observation&, const time_spent&)
+    -> round_view<Proposal, Rows, States>;
+
 /// Is shown every round: `watcher.watch(view)`, after it is committed. What it throws goes to who ran the round, which is then over.
 template <class W, class View>
 concept Watches = requires(W& watcher, const View& view) {
