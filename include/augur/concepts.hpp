@@ -3,12 +3,13 @@
 //
 //   Model                 scores tokens after a prefix and can take them back        model/concepts.hpp
 //     ScoresLastRows        computes only the rows that are needed
-//     TreeModel             scores a tree of tokens in one pass
 //     HiddenStateModel      shows its last hidden states
-//       PrefillsStates        makes them without rows
-//     SplitModel            runs its lower and upper layers apart
+//     RunsPasses            is asked by passes: chains, trees, parts of layers, several texts
+//       TreeModel             scores a tree of tokens in one pass
+//       PrefillsStates        makes hidden states without rows
+//       SplitModel            runs its lower and upper layers apart
+//       BatchModel            runs many sequences in one pass
 //     FusedModel            takes tokens with hidden states
-//     BatchModel            extends many sequences in one pass
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp
 //     ReadsStates         reads the target's hidden states
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp

@@ -130,4 +130,29 @@ BOOST_AUTO_TEST_CASE(a_model_that_throws_leaves_a_usable_cache) {
     BOOST_TEST(model.length(cached.sequence()) == 5u);
 }
 
+/// The tree's pass begins with tokens that the cache lacked: of these the states are known, too.
+BOOST_AUTO_TEST_CASE(states_of_a_kept_path_are_those_of_its_positions) {
+    const testing::full_mock model(testing::hashed_model(5, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> text{0, 3, 1, 2, 2}, nodes{1, 4, 3, 0};
+    const std::vector<std::int32_t> parents{-1, 0, -1, 2};
+    cached.score(std::span(text).first(2), 1);
+    auto asked = cached.ask_tree(text, nodes, parents);
+    asked.run();
+    const auto rows = asked.await_resume();
+    BOOST_TEST(rows.size() == 5u);
+    BOOST_TEST(cached.tokens().size() == 2u);
+    const std::vector<std::size_t> path{2, 3};
+    cached.keep(path);
+    const std::vector<token> whole{0, 3, 1, 2, 2, 3, 0};
+    BOOST_TEST(cached.tokens() == std::span<const token>(whole), boost::test_tools::per_element());
+    const auto states = cached.states(whole.size());
+    BOOST_TEST(states.first() == 2u);
+    BOOST_REQUIRE(states.size() == 5u);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        const auto expected = fresh_row(testing::hashed_model(5, 1), std::span(whole).first(3 + i));
+        BOOST_TEST(std::equal(expected.begin(), expected.end(), states[i].begin()), "position " << 2 + i);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

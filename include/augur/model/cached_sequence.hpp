@@ -75,7 +75,7 @@ class cached_sequence {
             model_->keep(sequence_, kept_);
             for (std::size_t place : kept_) tokens_.push_back(tree_tokens_[place]);
             states_at_ = before;
-            states_known_ = true;
+            states_known_ = PrefillsStates<M>;  // else those of the last rows only
         }
     }
 
@@ -166,7 +166,11 @@ class cached_sequence {
         tree_parents_.clear();
         for (std::int32_t i = 0; i < chain; ++i) tree_parents_.push_back(i - 1);
         for (std::int32_t parent : parents) tree_parents_.push_back(chain + parent);
-        return {.sequence = &sequence_, .tokens = tree_tokens_, .parents = tree_parents_, .rows = nodes.size() + 1};
+        return {.sequence = &sequence_,
+                .tokens = tree_tokens_,
+                .parents = tree_parents_,
+                .rows = nodes.size() + 1,
+                .states = TreeModel<M> && PrefillsStates<M>};
     }
 
     const M* model_;

@@ -51,10 +51,6 @@ class model {
         static const std::vector<float> zeros(4096);
         return {zeros.data(), s.count, 1};
     }
-    augur::scores extend_states(sequence_type& s, std::span<const token> tokens) const {
-        extend_there(s, tokens, tokens.size());
-        return hidden(s);
-    }
 
     device::emulated_system system() const { return on_; }
     void extend_there(sequence_type& s, std::span<const token> tokens, std::size_t last) const {

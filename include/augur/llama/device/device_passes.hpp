@@ -104,7 +104,7 @@ class device_passes {
         check_extension(asked.tokens, asked.sequence->length_, context_, config_.vocabulary);
     }
 
-    /// For so many more tokens. They take the slots of a tree that was scored before, which cannot be kept any more.
+    /// All memory that it takes. New tokens take the slots of a tree that was scored before, which cannot be kept any more.
     void reserve(const pass_type& asked) const {
         sequence_type& s = *asked.sequence;
         s.cache_.reserve(s.length_ + asked.tokens.size());
@@ -112,7 +112,6 @@ class device_passes {
         s.logits_.require(on_, counts_of(asked).rows, config_.vocabulary);
         if (asked.to_layer != all_layers)
             s.waiting_.reserve(on_, s.waiting_.size() + asked.tokens.size(), config_.width);
-        s.tree_.clear();
     }
 
     /// Those of the passes that go through these layers. The states and logits of several are made together, and then copied to
