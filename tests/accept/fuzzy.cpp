@@ -93,6 +93,10 @@ BOOST_AUTO_TEST_CASE(thresholds_that_are_none_are_refused) {
     fuzzy_laws::check_refusals<fuzzy>();
 }
 
+BOOST_AUTO_TEST_CASE(siblings_are_within_the_threshold) {
+    fuzzy_laws::check_bound_among_siblings<fuzzy>();
+}
+
 BOOST_AUTO_TEST_CASE(laws) {
     fuzzy_laws::check_criterion_laws<fuzzy>();
 }

@@ -9,6 +9,7 @@
 #include <augur/testing/explain.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/tree_round.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -139,6 +140,41 @@ void check_bound_in_texts() {
     });
 }
 
+/// The bound for the token of a position with two siblings, or three, and for those beneath them.
+template <template <class> class Criterion>
+void check_bound_among_siblings() {
+    std::mt19937 random(3);
+    std::size_t apart = 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+        std::vector<std::vector<double>> target(3), draft(3);
+        for (auto* rows : {&target, &draft}) {
+            for (auto& row : *rows) {
+                const auto weights = random_weights(random, 3);
+                row.assign(weights.begin(), weights.end());
+            }
+        }
+        testing::tree_round round{testing::markov_model(target), testing::markov_model(draft), {-1, -1, 0}};
+        if (i % 2 == 1) round.shape = {-1, -1, -1};
+        round.replacement = i % 4 < 2;
+        each_divergence([&]<class D>(const D&) {
+            const Criterion<D> criterion(0.2);
+            const auto law = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
+                return round.text(criterion, draft::sampled{}, chooser);
+            });
+            for (const auto& [before, row] : testing::detail::rows_of(law)) {
+                if (before.size() == round.length()) continue;
+                const auto& weights = target[static_cast<std::size_t>(before.empty() ? 0 : before.back())];
+                std::vector<double> got(3);
+                for (const auto& [t, p] : row) got[static_cast<std::size_t>(t)] = p;
+                const double far = distance<D>(distribution::weighted({weights.begin(), weights.end()}), got);
+                BOOST_TEST(far <= 0.2 + 1e-6, D::name << " after " << before.size());
+                apart += far > exactly;
+            }
+        });
+    }
+    BOOST_TEST(apart > 100u);
+}
+
 /// At threshold 0 the text has the target's law; on one vocabulary, with zeros, with n-grams.
 template <class Criterion>
 void check_lossless(const Criterion& criterion) {
@@ -224,7 +260,7 @@ void check_criterion_laws() {
         for (const double threshold : {0.0, 0.3, infinity}) {
             const auto r = testing::criterion_laws(Criterion<D>(threshold), {.cases = 60});
             BOOST_TEST(r.kept(), r);
-            BOOST_TEST(r.checked.size() == 6u);
+            BOOST_TEST(r.checked.size() == 8u);
             BOOST_TEST(r.skipped.size() == 2u);  // a bound is no equality
         }
     });

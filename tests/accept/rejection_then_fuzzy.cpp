@@ -88,6 +88,10 @@ BOOST_AUTO_TEST_CASE(thresholds_that_are_none_are_refused) {
     fuzzy_laws::check_refusals<rejection_then_fuzzy>();
 }
 
+BOOST_AUTO_TEST_CASE(siblings_are_within_the_threshold) {
+    fuzzy_laws::check_bound_among_siblings<rejection_then_fuzzy>();
+}
+
 BOOST_AUTO_TEST_CASE(laws) {
     fuzzy_laws::check_criterion_laws<rejection_then_fuzzy>();
 }

@@ -61,6 +61,7 @@ BOOST_AUTO_TEST_CASE(what_is_too_deep_is_cut_off) {
     BOOST_TEST((tree.within(1) == topology{-1, -1}));
     BOOST_TEST((tree.within(0) == topology{}));
     BOOST_TEST(tree.within(2).depth() == 2u);
+    BOOST_TEST((topology{-1, 0, 1, -1, 3}.within(2) == topology{-1, 0, -1, 2}));  // parents are numbered anew
 }
 
 /// An empty span is a chain: each function says of it what it says of the chain written out.

@@ -116,6 +116,19 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
     }
 }
 
+/// Shows what became of a whole chain, as far as the watcher wants: the walk ends there.
+void show_walk(const ChainProposal auto& proposed, const auto& targets, verdict& out, auto&& watcher) {
+    for (std::size_t i = 0; i <= out.accepted; ++i) {
+        const bool wanted = watcher.wants(i);
+        if (!wanted) out.next = no_token;
+        if (!wanted || (i == out.accepted && out.invalid_row())) {
+            out.accepted = i;
+            return;
+        }
+        watcher.took(i, targets[i], i < out.accepted ? proposed.tokens()[i] : out.next);
+    }
+}
+
 /// A chain at once, for criteria that weigh it so: every row is transformed first. Refuses a tree.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
 void walk_whole(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
@@ -135,16 +148,7 @@ void walk_whole(const Criterion& criterion, const Proposal& proposed, const Rows
     }
     const auto draws = [&](std::size_t i) { return position_draws(chooser, first + i, round); };
     out = criterion.judge_block(std::span<const distribution>(targets).first(possible), proposed, draws);
-    if constexpr (std::same_as<std::remove_cvref_t<Watcher>, nobody>) return;
-    for (std::size_t i = 0; i <= out.accepted; ++i) {
-        const bool wanted = watcher.wants(i);
-        if (!wanted) out.next = no_token;
-        if (!wanted || (i == out.accepted && out.invalid_row())) {
-            out.accepted = i;
-            return;
-        }
-        watcher.took(i, targets[i], i < out.accepted ? proposed.tokens()[i] : out.next);
-    }
+    if constexpr (!std::same_as<std::remove_cvref_t<Watcher>, nobody>) show_walk(proposed, targets, out, watcher);
 }
 
 /// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path to it; there
