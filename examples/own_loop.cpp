@@ -94,6 +94,7 @@ int main() {
         same = same && std::equal(written.begin(), written.end(), alone.tokens.begin(), alone.tokens.end());
         std::cout << "text " << i << ": " << written.size() << " tokens in " << texts[i].counts.rounds() << " rounds\n";
     }
-    std::cout << cancelled << " rounds cancelled; " << (same ? "every text is" : "a text is not") << " the one decoded alone\n";
+    std::cout << cancelled << " rounds cancelled; " << (same ? "every text is" : "a text is not")
+              << " the one decoded alone\n";
     return same && cancelled > 0 ? 0 : 1;
 }

@@ -107,15 +107,18 @@ int main() {
             const auto made = augur::decode::generate(scheme, prompt, chosen);
             return std::pair(made.tokens, made.counts.rounds());
         };
-        same = same && of(tree_drafter(small), same_tree{augur::topology::chain(3)}) ==
-                           of(augur::draft::draft_model(small, augur::draft::sampled{}), augur::policy::fixed_length{3});
+        same =
+            same && of(tree_drafter(small), same_tree{augur::topology::chain(3)}) ==
+                        of(augur::draft::draft_model(small, augur::draft::sampled{}), augur::policy::fixed_length{3});
     }
     std::cout << "a chain drafted as a tree, 200 seeds: " << (same ? "the chain's text" : "another text") << '\n';
 
     chosen.stop.max_tokens = 3;
     std::string refused;
     try {
-        augur::testing::law_of(augur::speculate(forgetful<augur::testing::function_model>(small), target, tree, tree_sampling{}), prompt, chosen);
+        augur::testing::law_of(
+            augur::speculate(forgetful<augur::testing::function_model>(small), target, tree, tree_sampling{}), prompt,
+            chosen);
     } catch (const augur::error& why) {
         refused = why.what();
     }

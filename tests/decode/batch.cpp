@@ -100,9 +100,9 @@ BOOST_AUTO_TEST_CASE(cascades_and_fallbacks_too) {
                             cascade::model_link{policy::fixed_length{3}, accept::rejection_sampling{}}, target),
                    chosen);
     BOOST_TEST(middle.largest == 8u);
-    check_together(speculate(draft::fallback(draft::prompt_lookup{}, small), target, policy::fixed_length{3},
-                             accept::coupled{}),
-                   chosen);
+    check_together(
+        speculate(draft::fallback(draft::prompt_lookup{}, small), target, policy::fixed_length{3}, accept::coupled{}),
+        chosen);
 }
 
 BOOST_AUTO_TEST_CASE(models_that_run_one_pass_at_a_time_serve_too) {

@@ -35,8 +35,8 @@ struct fixture {
     }
     template <class Scheme>
     static auto session_of(const Scheme& scheme, std::uint64_t seed = 7) {
-        return decode::session<Scheme>(scheme, prompt, transform::settings{},
-                                       commit::stop_conditions{.max_tokens = 60}, random::philox_chooser(seed));
+        return decode::session<Scheme>(scheme, prompt, transform::settings{}, commit::stop_conditions{.max_tokens = 60},
+                                       random::philox_chooser(seed));
     }
 };
 

@@ -24,7 +24,8 @@ using token_sink = std::function<bool(const committed_token&)>;
 inline std::vector<committed_token> block_of(const ChainProposal auto& proposed, const verdict& decided,
                                              std::vector<committed_token> block = {}) {
     block.clear();
-    for (std::size_t i = 0; i < decided.accepted; ++i) block.push_back({proposed.tokens()[decided.node(i)], origin::accepted});
+    for (std::size_t i = 0; i < decided.accepted; ++i)
+        block.push_back({proposed.tokens()[decided.node(i)], origin::accepted});
     if (!decided.invalid_row()) block.push_back({decided.next, decided.next_origin()});
     return block;
 }

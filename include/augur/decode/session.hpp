@@ -95,8 +95,8 @@ struct session {
     C chooser;
     statistics counts;
     finish_reason finished = finish_reason::running;
-    std::string fault;                    ///< for invalid_logits: which value, where
-    observation seen;                     ///< what the policy will be shown at the start of the next round
+    std::string fault;                 ///< for invalid_logits: which value, where
+    observation seen;                  ///< what the policy will be shown at the start of the next round
     round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
     accept::target_rows<transform::pipeline> target_rows;  ///< storage
 

@@ -35,9 +35,7 @@ double divergence_of_turns(const cascade::switching_scheme<Policy, Held...>& sch
     all.insert(all.end(), text.begin(), text.end());
     const auto read = std::span<const token>(all).first(all.size() - 1);
     auto caches = scheme.make_caches();
-    const auto rows = std::apply(
-        [&](auto&... cache) { return std::tuple(cache.score(read, text.size())...); },
-        caches);
+    const auto rows = std::apply([&](auto&... cache) { return std::tuple(cache.score(read, text.size())...); }, caches);
     const auto row_of = [&](std::size_t model, std::size_t i) {
         logit_row found;
         const auto pick = [&]<std::size_t... M>(std::index_sequence<M...>) {
