@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "augur/llama/host_model.hpp"
+#include "augur/model/concepts.hpp"
 #include "backend/host/matrices.hpp"
 #include "io/files.hpp"
 #include "io/gguf_writer.hpp"
