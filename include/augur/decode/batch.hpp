@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <list>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,15 +29,15 @@ class batch {
 
     /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no part.
     void add(session_type& s) {
-        for (const member& each : members_) {
-            if (each.s == &s)
-                augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
+        for (const auto& each : members_) {
+            if (each->s != &s) continue;
+            augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
         }
-        members_.emplace_back(&s);
+        members_.push_back(std::make_unique<member>(&s));
     }
     /// Its open round does not take place; the session is as after its last one. False if it is not in the batch.
     bool remove(const session_type& s) {
-        return members_.remove_if([&](const member& each) { return each.s == &s; }) > 0;
+        return std::erase_if(members_, [&](const auto& each) { return each->s == &s; }) > 0;
     }
     std::size_t size() const { return members_.size(); }
 
@@ -53,8 +53,8 @@ class batch {
                 each.round.emplace(*scheme_, *each.s, chosen_);
         });
         wanted_.clear();
-        for (member& each : members_) {
-            if (each.round && !each.round->done()) wanted_.push_back(each.round->wanted());
+        for (const auto& each : members_) {
+            if (each->round && !each->round->done()) wanted_.push_back(each->round->wanted());
         }
         flow::run_all(wanted_);
         bool running = false;
@@ -66,7 +66,7 @@ class batch {
                 if (told_) told_(*each.s);
             }
         });
-        for (const member& each : members_) running = running || each.s->finished == finish_reason::running;
+        for (const auto& each : members_) running = running || each->s->finished == finish_reason::running;
         if (first_thrown_) std::rethrow_exception(first_thrown_);
         return running;
     }
@@ -84,7 +84,7 @@ class batch {
     void for_each(const Act& act) {
         for (auto each = members_.begin(); each != members_.end();) {
             try {
-                act(*each);
+                act(**each);
                 ++each;
             } catch (...) {
                 if (!first_thrown_) first_thrown_ = std::current_exception();
@@ -95,7 +95,7 @@ class batch {
 
     const Scheme* scheme_;
     step_options chosen_;
-    std::list<member> members_;
+    std::vector<std::unique_ptr<member>> members_;  // a round stays where it is
     std::vector<flow::work*> wanted_;
     std::function<void(const session_type&)> told_;
     std::exception_ptr first_thrown_;

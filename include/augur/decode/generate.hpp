@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -127,22 +127,23 @@ auto generate_together(const Scheme& scheme, std::span<const std::span<const tok
                             " texts, but one on_token, which would not know whose "
                             "token it sees");
     }
-    std::deque<session_type> sessions;
+    std::vector<std::unique_ptr<session_type>> sessions;
     std::vector<generation<typename Scheme::policy_type>> made;
     batch<Scheme, random::philox_chooser> together(scheme, {{}, chosen.log_probabilities, chosen.timed});
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-        session_type& s = sessions.emplace_back(scheme, prompts[i], chosen.sampling, chosen.stop,
-                                                random::philox_chooser(chosen.seed + i));
-        made.push_back({.policy = s.policy, .seed = chosen.seed + i});
-        together.add(s);
+        sessions.push_back(std::make_unique<session_type>(scheme, prompts[i], chosen.sampling, chosen.stop,
+                                                          random::philox_chooser(chosen.seed + i)));
+        made.push_back({.policy = sessions.back()->policy, .seed = chosen.seed + i});
+        together.add(*sessions.back());
     }
     together.on_round([&](const session_type& s) {
-        const auto at = std::find_if(sessions.begin(), sessions.end(), [&](const auto& each) { return &each == &s; });
+        const auto at =
+            std::find_if(sessions.begin(), sessions.end(), [&](const auto& each) { return each.get() == &s; });
         detail::add_log_probabilities(made[static_cast<std::size_t>(at - sessions.begin())], s.last);
     });
     while (together.advance()) {
     }
-    for (std::size_t i = 0; i < made.size(); ++i) detail::finish_session(made[i], sessions[i]);
+    for (std::size_t i = 0; i < made.size(); ++i) detail::finish_session(made[i], *sessions[i]);
     return made;
 }
 

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,7 +69,7 @@ class drafted_nodes {
         parents::check(size(), parent);
         if (is_chain()) {
             parents_.resize(size());
-            std::iota(parents_.begin(), parents_.end(), after_prefix);
+            for (std::size_t i = 0; i < parents_.size(); ++i) parents_[i] = static_cast<std::int32_t>(i) - 1;
         }
         parents_.push_back(parent);
     }
