@@ -119,15 +119,15 @@ void rounds_go_on(const testing::counting_model<testing::function_model>& counte
         const fixed_length above{wanted};
         draft::context context(before, pipeline, chooser, above, {.round = wanted}, 20,
                                shown_by<decltype(two_at_a_time)>);
-        state.counts = {};
+        state.now.counts = {};
         counted.reset();
         const auto proposed = draft::propose(two_at_a_time, state, context);
         BOOST_TEST(proposed.size() == wanted);
-        BOOST_TEST(state.counts.rounds == counted.counts().calls);
-        BOOST_TEST(state.counts.accepted <= state.counts.drafted);
-        BOOST_TEST(state.counts.drafted <= 2 * state.counts.rounds);
+        BOOST_TEST(state.now.counts.rounds == counted.counts().calls);
+        BOOST_TEST(state.now.counts.accepted <= state.now.counts.drafted);
+        BOOST_TEST(state.now.counts.drafted <= 2 * state.now.counts.rounds);
         // Each round adds a token of the model's, unless the last one was cut before it.
-        const std::size_t made = state.counts.accepted + state.counts.rounds;
+        const std::size_t made = state.now.counts.accepted + state.now.counts.rounds;
         BOOST_TEST((made == wanted || made == wanted + 1));
         BOOST_TEST(before.size() == 3u);
     }
