@@ -127,6 +127,12 @@ BOOST_AUTO_TEST_CASE(rows_stay_while_the_sequences_of_other_passes_are_run) {
     check(smallest::model{});
 }
 
+/// Shows the states of the rows that it makes, and makes no more than it is asked for.
+struct shows_its_rows : testing::function_model {
+    std::size_t hidden_size() const { return vocabulary_size(); }
+    scores hidden(const testing::mock_sequence& s) const { return {s.rows.data(), s.rows.size() / 5, 5}; }
+};
+
 BOOST_AUTO_TEST_CASE(states_come_with_rows_where_a_model_runs_no_passes_for_them) {
     const smallest::hidden_state_model model;
     auto sequence = model.make_sequence();
@@ -134,6 +140,11 @@ BOOST_AUTO_TEST_CASE(states_come_with_rows_where_a_model_runs_no_passes_for_them
     BOOST_TEST(rows.size() == 1u);
     BOOST_TEST(rows[0][5] == 1.0f);
     BOOST_TEST(model.hidden(sequence).size() == nodes.size());
+    const shows_its_rows exact{sound};
+    auto own = exact.make_sequence();
+    const auto last = model::run(exact, {.sequence = &own, .tokens = nodes, .rows = 1, .states = true});
+    BOOST_TEST(testing::difference(row_after(nodes), testing::copy_of(last)) == "");
+    BOOST_TEST(exact.hidden(own).size() == nodes.size());
 }
 
 BOOST_AUTO_TEST_CASE(what_no_model_can_make_up_is_refused_by_name) {
@@ -154,23 +165,27 @@ BOOST_AUTO_TEST_CASE(what_no_model_can_make_up_is_refused_by_name) {
     BOOST_TEST(shown.tokens.empty());
 }
 
-/// Its run forgets a row.
-struct forgetful : testing::batch_mock {
-    using testing::batch_mock::batch_mock;
+/// Its run makes so many rows of the last pass, whatever is wanted.
+struct miscounts : testing::batch_mock {
+    std::size_t rows;
+    explicit miscounts(std::size_t n) : testing::batch_mock(sound), rows(n) {}
     scattered_scores run(std::span<const pass<sequence_type>> asked) const {
-        auto fewer = std::vector(asked.begin(), asked.end());
-        fewer.back().rows = 0;
-        return testing::batch_mock::run(fewer);
+        auto others = std::vector(asked.begin(), asked.end());
+        others.back().rows = rows;
+        return testing::batch_mock::run(others);
     }
 };
 
-BOOST_AUTO_TEST_CASE(rows_that_are_missing_are_not_taken_for_others) {
-    const forgetful model(sound);
-    auto a = model.make_sequence(), b = model.make_sequence();
-    const std::vector<pass<forgetful::sequence_type>> passes{{.sequence = &a, .tokens = nodes},
-                                                             {.sequence = &b, .tokens = before}};
-    std::vector<model::pass_rows<forgetful>> made(2);
-    refuses([&] { model::run<forgetful>(model, passes, made); }, "the model made 5 rows where 7 were wanted");
+BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others) {
+    for (const auto& [rows, said] : {std::pair{0u, "the model made 5 rows where 6 were wanted"},
+                                     {2u, "the model made 7 rows where 6 were wanted"}}) {
+        const miscounts model(rows);
+        auto a = model.make_sequence(), b = model.make_sequence();
+        const std::vector<pass<miscounts::sequence_type>> passes{{.sequence = &a, .tokens = nodes},
+                                                                 {.sequence = &b, .tokens = before, .rows = 1}};
+        std::vector<model::pass_rows<miscounts>> made(2);
+        refuses([&] { model::run<miscounts>(model, passes, made); }, said);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
