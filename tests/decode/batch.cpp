@@ -25,10 +25,10 @@ class counted_batches : public testing::pass_mock<pass_features::batches> {
  public:
     using testing::pass_mock<pass_features::batches>::pass_mock;
 
-    auto run(std::span<const pass<sequence_type>> passes) const {
+    auto run(std::span<const pass<sequence_type>> asked) const {
         ++runs;
-        largest = std::max(largest, passes.size());
-        return pass_mock::run(passes);
+        largest = std::max(largest, asked.size());
+        return pass_mock::run(asked);
     }
 
     mutable std::size_t runs = 0, largest = 0;
@@ -151,11 +151,11 @@ class fragile : public testing::pass_mock<pass_features::batches> {
  public:
     using testing::pass_mock<pass_features::batches>::pass_mock;
 
-    auto run(std::span<const pass<sequence_type>> passes) const {
-        for (const auto& asked : passes) {
-            if (!asked.tokens.empty() && asked.tokens.back() == 13) throw error("thirteen");
+    auto run(std::span<const pass<sequence_type>> asked) const {
+        for (const auto& each : asked) {
+            if (!each.tokens.empty() && each.tokens.back() == 13) throw error("thirteen");
         }
-        return pass_mock::run(passes);
+        return pass_mock::run(asked);
     }
 };
 
