@@ -17,6 +17,9 @@ if(augur_SANITIZERS)
   target_compile_options(augur_development INTERFACE -fsanitize=${augur_SANITIZERS} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(augur_development INTERFACE -fsanitize=${augur_SANITIZERS})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # clang 14 marks coroutines for -fsanitize=function so that they cannot be assembled
+    target_compile_options(augur_development INTERFACE -fno-sanitize=function)
+  endif()
 endif()
 find_program(augur_ccache ccache)
 if(augur_ccache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_cascade_takes_the_time_that_is_predicted) {
         return (static_cast<double>(of.accepted) + rounds) / rounds / (length + 1);
     };
     // The stage's last round of each proposal is cut to what is wanted, so its share is of what it could have proposed.
-    const std::vector links{verification{3, kept(s.drafter_state.counts, 3), 1.0 / 120},
+    const std::vector links{verification{3, kept(s.drafter_state.settled.counts, 3), 1.0 / 120},
                             verification{8, kept(s.counts.stages.back(), 8), 1.0 / 60}};
     const double predicted = tune::throughput(300, links);
     BOOST_TEST_MESSAGE("measured " << measured << ", predicted " << predicted << " tokens a second");

@@ -32,9 +32,10 @@ struct task_argument {
     frames* own = nullptr;
 
     task_argument() = default;
+    /// nvcc hands a member's own object over as an rvalue.
     template <class A>
-    requires(!std::same_as<A, task_argument>) task_argument(A& of) {
-        if constexpr (HasFrames<A>) own = &of.frames();
+    requires(!std::same_as<std::remove_cvref_t<A>, task_argument>) task_argument(A&& of) {
+        if constexpr (HasFrames<std::remove_reference_t<A>>) own = &of.frames();
     }
 };
 

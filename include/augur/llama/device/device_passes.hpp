@@ -118,7 +118,7 @@ class device_passes {
     /// their sequences.
     void run_layers(std::span<const pass_type> asked, std::pair<std::size_t, std::size_t> layers) {
         place(asked, layers);
-        const auto [from, to] = layers;
+        const std::size_t from = layers.first, to = layers.second;  // clang 14 captures no binding
         const bool is_whole = from == 0 && to == all_layers, is_single = pieces_.front().of == pieces_.back().of;
         sequence_type& only = *pieces_.front().of->sequence;
         outputs out;
