@@ -43,8 +43,9 @@ BOOST_AUTO_TEST_CASE(a_pass_allocates_nothing_after_the_first) {
                 run({.sequence = &sequence, .tokens = some, .to_layer = 1});
                 run({.sequence = &sequence, .from_layer = 1});
                 back();
-                const std::array<pass<llama::sequence>, 2> both{pass<llama::sequence>{.sequence = &sequence, .tokens = some},
-                                                                pass<llama::sequence>{.sequence = &other, .tokens = some}};
+                const std::array<pass<llama::sequence>, 2> both{
+                    pass<llama::sequence>{.sequence = &sequence, .tokens = some},
+                    pass<llama::sequence>{.sequence = &other, .tokens = some}};
                 model::run<llama::host_model>(model, both, made);
                 back();
                 model.truncate(other, 0);
