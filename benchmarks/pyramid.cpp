@@ -4,7 +4,7 @@
 //
 // All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
 // tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written; divergence is the
-// total variation per token between what a token was drawn from and the target's row (tune/metered.hpp).
+// total variation per token between what a token was drawn from and the target's row (tune/divergence_meter.hpp).
 
 #include <CLI/CLI.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
@@ -75,13 +75,12 @@ void add(stage_statistics& into, const stage_statistics& more) {
 }
 
 void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options,
-         const host_model& target, const tune::meter& meter) {
-    const double before = meter.divergence, measuring = meter.seconds;
-    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
+         const host_model& target, auto&... watchers) {
+    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options, watchers...);
     const auto& text = made.tokens;
     into.tokens += text.size();
-    into.seconds += made.counts.seconds.decoding() - (meter.seconds - measuring);
-    into.divergence += meter.divergence - before;
+    into.seconds += made.counts.seconds.decoding();
+    ((into.divergence += watchers.divergence()), ...);
     add(into.target, made.counts.stages.back());
     if (made.counts.stages.size() > 1) add(into.qualifier, made.counts.stages.front());
     std::vector<token> all = asked.tokens;
@@ -95,19 +94,22 @@ void run(outcome& into, const configuration& chosen, const family& of, const pro
          const decode::options& options) {
     using cascade::model_link;
     using policy::fixed_length;
-    tune::meter meter;
-    const tune::metered last(fuzzy(chosen.target_threshold), meter);
+    const fuzzy last(chosen.target_threshold);
+    tune::divergence_meter meter(last, options.sampling, of.target.vocabulary_size());
     const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length}, alone{4};
-    const auto decoded = [&](const auto& scheme) { add(into, scheme, asked, options, of.target, meter); };
+    const auto decoded = [&](const auto& scheme, auto&... watchers) {
+        add(into, scheme, asked, options, of.target, watchers...);
+    };
     const auto pyramid = [&](auto inside) {
         decoded(
-            cascaded(of.draft, model_link{by_draft, inside}, of.qualifier, model_link{by_qualifier, last}, of.target));
+            cascaded(of.draft, model_link{by_draft, inside}, of.qualifier, model_link{by_qualifier, last}, of.target),
+            meter);
     };
     if (chosen.scheme == "plain")
         return decoded(speculate(draft::no_draft{}, of.target, fixed_length{0}, accept::coupled{}));
     if (chosen.scheme == "SD")
         return decoded(cascaded(of.draft, model_link{alone, accept::rejection_sampling{}}, of.target));
-    if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target));
+    if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target), meter);
     if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{});
     pyramid(fuzzy(chosen.qualifier_threshold));
 }

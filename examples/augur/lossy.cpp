@@ -6,6 +6,7 @@
 #include <augur/io/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/rolling_entropy.hpp>
+#include <augur/tune/divergence_meter.hpp>
 #include <augur/tune/turns.hpp>
 
 #include "run_scheme.hpp"
@@ -51,25 +52,33 @@ run_result run_turns(const scheme_options& resolved, const engine& target, const
     const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
     const auto scheme = switching(small, target, turns_of(resolved)).with(options);
     run_result made = run_scheme(scheme, request);
-    if (request.meter != nullptr) {
-        request.meter->divergence +=
-            tune::divergence_of_turns(scheme, request.prompt, made.ids, request.options.sampling);
+    if (request.measures_divergence) {
+        made.divergence = tune::divergence_of_turns(scheme, request.prompt, made.ids, request.options.sampling);
     }
     return made;
 }
 
+/// Runs a scheme whose last link has this criterion, and measures how far from the target its text is drawn, if that is asked for.
+run_result run_measured(const auto& scheme, const engine& target, const run_request& request, const auto& last) {
+    if (!request.measures_divergence) return run_scheme(scheme, request);
+    tune::divergence_meter meter(last, request.options.sampling, target.vocabulary_size());
+    run_result made = run_scheme(scheme, request, meter);
+    made.divergence = meter.divergence();
+    return made;
+}
+
 run_result run_fuzzy(const scheme_options& resolved, const engine& target, const members& drafters,
-                     const run_request& request, const auto& last) {
+                     const run_request& request, const fuzzy& last) {
     using cascade::model_link;
     if (resolved.scheme == "fsd") {
-        return run_scheme(cascaded(*drafters.draft, model_link{policy::fixed_length{*resolved.length}, last}, target),
-                          request);
+        const model_link by_draft{policy::fixed_length{*resolved.length}, last};
+        return run_measured(cascaded(*drafters.draft, by_draft, target), target, request, last);
     }
     const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
     const auto with = [&](auto inside) {
-        return run_scheme(cascaded(*drafters.draft, model_link{by_draft, inside}, *drafters.qualifier,
-                                   model_link{by_qualifier, last}, target),
-                          request);
+        return run_measured(cascaded(*drafters.draft, model_link{by_draft, inside}, *drafters.qualifier,
+                                     model_link{by_qualifier, last}, target),
+                            target, request, last);
     };
     if (resolved.scheme == "psd_a") return with(accept::rejection_sampling{});
     return with(fuzzy(resolved.thresholds.front()));
@@ -104,8 +113,7 @@ run_result run_lossy(const scheme_options& resolved, const engine& target, const
                      const run_request& request) {
     if (resolved.scheme == "ead") return run_turns(resolved, target, *drafters.draft, request);
     const fuzzy last(resolved.thresholds.back());
-    if (request.meter == nullptr) return run_fuzzy(resolved, target, drafters, request, last);
-    return run_fuzzy(resolved, target, drafters, request, tune::metered(last, *request.meter));
+    return run_fuzzy(resolved, target, drafters, request, last);
 }
 
 }  // namespace augur::program

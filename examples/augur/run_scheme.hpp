@@ -96,8 +96,8 @@ struct round_notes {
 };
 
 /// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
-template <class Scheme>
-run_result run_scheme(const Scheme& scheme, const run_request& request) {
+template <class Scheme, class... Watchers>
+run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers&... watchers) {
     const decode::options& chosen = request.options;
     double in_sink = 0;
     const commit::token_sink sink = [&](const commit::committed_token& t) {
@@ -122,7 +122,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request) {
     decode::session<Scheme>& s = *made;
     round_notes notes{request, result, in_sink, sink_part};
     while (s.finished == finish_reason::running) {
-        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes); })) {
+        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes, watchers...); })) {
             s.finished = finish_reason::cancelled;
             break;
         }

@@ -3,7 +3,6 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/tune/metered.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -65,7 +64,7 @@ struct run_request {
     decode::options options;
     std::function<void(const round_summary&)> on_round;  ///< may be empty
     std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
-    tune::meter* meter = nullptr;                        ///< filled by schemes that are not lossless
+    bool measures_divergence = false;                    ///< of schemes that are not lossless
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -87,6 +86,7 @@ struct run_result {
     std::string policy;
     std::optional<bins_summary> bins;
     std::size_t cache_bytes = 0;
+    double divergence = 0;  ///< summed over the text, where it was asked for
 
     double tokens_per_second() const {
         return ids.empty() ? 0 : static_cast<double>(ids.size()) / counts.seconds.decoding();

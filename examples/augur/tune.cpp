@@ -313,19 +313,18 @@ class tuner {
         const scheme_options resolved = resolve(
             with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings, scheme), chosen_.sampling, 0, {});
         const double plain = plain_seconds_per_token(prompt);
-        tune::meter meter;
-        run_request request{prompts_[prompt].ids, options(prompt), {}, {}, &meter};
+        run_request request{prompts_[prompt].ids, options(prompt), {}, {}, true};
         const run_result made = program::run(resolved, engine_, drafters_, request);
         return {.tokens = made.ids.size(),
-                .seconds = std::max(0.0, made.counts.seconds.decoding() - meter.seconds),
+                .seconds = made.counts.seconds.decoding(),
                 .plain_seconds = plain * static_cast<double>(made.ids.size()),
-                .divergence = meter.divergence};
+                .divergence = made.divergence};
     }
 
     /// Measured again after every eighth run: a machine does not stay as fast as it was.
     double plain_seconds_per_token(std::size_t prompt) {
         if (prompt != plain_prompt_ || ++plain_uses_ >= 8) {
-            const run_request request{prompts_[prompt].ids, options(prompt), {}, {}, nullptr};
+            const run_request request{prompts_[prompt].ids, options(prompt), {}, {}, false};
             const run_result plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {}, request);
             plain_seconds_ =
                 plain.counts.seconds.decoding() / static_cast<double>(std::max<std::size_t>(1, plain.ids.size()));
