@@ -156,4 +156,22 @@ BOOST_AUTO_TEST_CASE(who_wants_a_chain_refuses_a_tree_with_node_and_parent) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_tree_is_shortened_to_its_first_nodes) {
+    augur::proposal<augur::point_mass> tree;
+    tree.push(5);
+    tree.push(6, augur::after_prefix);
+    tree.push(7, 0);
+    tree.shorten(9);
+    BOOST_TEST(tree.size() == 3u);
+    tree.shorten(2);
+    BOOST_TEST(tree.size() == 2u);
+    const std::vector<std::int32_t> parents{-1, -1};
+    BOOST_TEST(std::vector<std::int32_t>(tree.parents().begin(), tree.parents().end()) == parents,
+               boost::test_tools::per_element());
+    tree.push(8, 1);
+    BOOST_TEST(tree.parent(2) == 1);
+    tree.shorten(0);
+    BOOST_TEST(tree.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

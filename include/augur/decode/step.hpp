@@ -113,6 +113,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds = {.draft = watch.lap()};
+    if constexpr (!branches<typename Scheme::drafter_type>) require_chain(record.proposed);
     if constexpr (verify::has_device_verifier<Scheme, C> && !branches<typename Scheme::drafter_type>) {
         if (s.device_verifier) {
             co_await flow::alone{[&] {
@@ -132,7 +133,6 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
                      s.target_rows, record.decided);
     };
     if constexpr (!branches<typename Scheme::drafter_type>) {
-        require_chain(record.proposed);
         rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
         if constexpr (ReturnsVerdict<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {
             judge(record.proposed);
@@ -140,6 +140,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
             judge(unbranched(record.proposed));
         }
     } else {
+        // A tree can have more nodes than there is room for, though none of its paths is too long.
+        record.proposed.shorten(s.target.model().context_length() - s.committed.size());
         if (record.proposed.is_chain()) {
             rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
         } else {

@@ -1,6 +1,7 @@
 #pragma once
 // Drafted tokens, and what is claimed about where they came from.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,11 @@ class drafted_nodes {
     std::int32_t parent(std::size_t node) const { return parents::of(parents_, node); }
     /// parents::aside: what draws for the children of `parent` are named by, beside the position.
     std::size_t aside(std::int32_t parent) const { return parents::aside(parents_, parent); }
+    /// Keeps the first `nodes`: a tree, too, for parents come first.
+    void shorten(std::size_t nodes) {
+        tokens_.resize(std::min(nodes, size()));
+        parents_.resize(std::min(nodes, parents_.size()));
+    }
     /// Storage is kept.
     void clear() {
         tokens_.clear();

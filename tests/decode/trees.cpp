@@ -1,0 +1,130 @@
+// Draft trees in whole decodings: on models that run them in one pass, and on those that do not.
+
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/concept.hpp>
+#include <augur/draft/draw_next.hpp>
+#include <augur/testing/law_of.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(decode_trees)
+
+using namespace augur;
+using rich_model = testing::pass_mock<pass_features::trees | pass_features::states>;
+
+/// Three children of the prefix, two of the first, and so on: from the rows of a model, drawn as `Drawing` says.
+template <class Drawing>
+struct bush {
+    using claim_type = typename Drawing::claim_type;
+    static constexpr bool branches = true;
+    struct state_type {
+        model::cached_sequence<testing::function_model> cache;
+        distribution spare{};
+    };
+
+    const testing::function_model& source;
+    std::vector<std::int32_t> parents{-1, -1, -1, 0, 0, 1, 3, 3, 6};
+
+    state_type make_state() const { return {model::cached_sequence<testing::function_model>(source)}; }
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
+        for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
+            const bool again = node > 0 && parents[node] == parents[node - 1];
+            sibling = again ? sibling + 1 : 0;
+            if (!context.wants_more(depth_of(node))) co_return;
+            const draft::at_node here(context, made, parents[node]);
+            const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
+            if (draft::draw_next(Drawing{}, rows[0], context, made, state.spare, parents[node], sibling) == no_token) {
+                co_return;
+            }
+        }
+    }
+    void on_commit(state_type& state, const prefix& committed) const { state.cache.rewind(committed.tokens()); }
+
+    std::size_t depth_of(std::size_t node) const {
+        return parents[node] < 0 ? 0 : 1 + depth_of(static_cast<std::size_t>(parents[node]));
+    }
+};
+
+/// Counts paths that leave the first children.
+struct path_watch {
+    std::size_t branched = 0, longest = 0, states = 0;
+    void watch(const auto& view) {
+        longest = std::max(longest, view.decided.accepted);
+        for (std::size_t i = 0; i < view.decided.path.size(); ++i) {
+            branched += view.decided.path[i] != 0 && i == 0 ? 1 : 0;
+        }
+        if constexpr (requires { view.states.size(); }) states += view.states.size();
+    }
+};
+
+/// Every text, whichever context ends it, is plain decoding's.
+void check_texts(const auto& target, const testing::function_model& small, std::size_t context) {
+    const auto scheme = speculate(bush<draft::argmax>{small}, target, policy::fixed_length{4}, accept::coupled{});
+    path_watch seen;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        decode::options chosen{.seed = seed};
+        chosen.stop.max_tokens = 1000;
+        const std::vector<token> prompt{1, static_cast<token>(seed % 5)};
+        const auto made = decode::generate(scheme, prompt, chosen, seen);
+        const auto expected = decode::generate(plain(target), prompt, chosen);
+        BOOST_TEST(made.tokens == expected.tokens, boost::test_tools::per_element());
+        BOOST_TEST((made.finish == finish_reason::context));
+        BOOST_TEST(made.tokens.size() + prompt.size() == context);
+        BOOST_TEST(made.counts.rounds() < expected.counts.rounds());
+    }
+    BOOST_TEST(seen.branched > 0u);
+    BOOST_TEST(seen.longest >= 3u);
+}
+
+BOOST_AUTO_TEST_CASE(texts_up_to_the_end_of_the_context) {
+    const auto law = testing::hashed_model(6, 1, 2, 60);
+    const auto small = testing::hashed_model(6, 1, 2, 200);  // often right
+    check_texts(law, small, 60);
+    check_texts(testing::tree_mock(law), small, 60);
+    check_texts(rich_model(law), small, 60);
+}
+
+BOOST_AUTO_TEST_CASE(laws_in_one_pass_and_path_by_path) {
+    const auto law = testing::hashed_model(3, 1), small = testing::hashed_model(3, 2);
+    const std::vector<token> prompt{0, 1};
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const auto plain = testing::law_of(testing::plain_sampling(law), prompt, chosen);
+    const bush<draft::sampled> drafter{small, {-1, -1, 0, 0}};
+    const auto distance = [&](const auto& target) {
+        const auto scheme = speculate(drafter, target, policy::fixed_length{2}, accept::rejection_sampling{});
+        return testing::total_variation(plain, testing::law_of(scheme, prompt, chosen));
+    };
+    BOOST_TEST(distance(law) < 1e-12);
+    BOOST_TEST(distance(testing::tree_mock(law)) < 1e-12);
+}
+
+/// Says that it drafts chains, and does not.
+struct undeclared {
+    using claim_type = point_mass;
+    struct state_type {};
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto&, proposal<point_mass>& made) const {
+        made.push(1);
+        made.push(2, after_prefix);
+    }
+    void on_commit(state_type&, const prefix&) const {}
+};
+
+BOOST_AUTO_TEST_CASE(a_tree_that_was_not_announced_is_refused) {
+    const auto target = testing::hashed_model(6, 1);
+    const auto scheme = speculate(undeclared{}, target, policy::fixed_length{2}, accept::coupled{});
+    BOOST_CHECK_EXCEPTION(decode::generate(scheme, std::vector<token>{1}), error, [](const error& e) {
+        return std::string(e.what()).find("of 2 the parent of node 1 is -1") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
