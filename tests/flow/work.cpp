@@ -3,6 +3,8 @@
 #include <augur/types/error.hpp>
 #include <boost/test/unit_test.hpp>
 #include <deque>
+#include <sstream>
+#include <string>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(flow_work)
@@ -49,6 +51,25 @@ BOOST_AUTO_TEST_CASE(what_goes_together_is_done_at_once) {
     const std::vector<std::vector<int>> expected{{0, 2, 3, 5}, {1, 4}};
     BOOST_TEST((runs() == expected));
     for (const flow::work* each : wanted) BOOST_TEST(each->done());
+}
+
+BOOST_AUTO_TEST_CASE(passes_of_two_models_are_no_run) {
+    runs().clear();
+    const int subjects[2] = {};
+    numbered one(&subjects[0], 1), two(&subjects[1], 2);
+    other_kind three(&subjects[0]);
+    const auto names_both = [&](const error& e) {
+        std::ostringstream first, second;
+        first << static_cast<const void*>(&subjects[0]);
+        second << static_cast<const void*>(&subjects[1]);
+        const std::string said = e.what();
+        return said.find(first.str()) != said.npos && said.find(second.str()) != said.npos;
+    };
+    const std::vector<flow::work*> both{&one, &two}, kinds{&one, &three};
+    BOOST_CHECK_EXCEPTION(flow::work::run_together(both), error, names_both);
+    BOOST_CHECK_THROW(flow::work::run_together(kinds), error);
+    BOOST_TEST(runs().empty());
+    BOOST_TEST(!one.done());
 }
 
 BOOST_AUTO_TEST_CASE(none_fails_for_another) {

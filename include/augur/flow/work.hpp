@@ -27,8 +27,9 @@ class work {
         work* const alone = this;
         run_together({&alone, 1});
     }
-    /// Does all of them at once, which go with each other. Where that throws each is done alone, so that none fails for another.
-    static void run_together(std::span<work* const> all) noexcept;
+    /// Does all of them at once. Where that throws each is done alone, so that none fails for another. Refuses those that do not go
+    /// with each other; nothing is done then.
+    static void run_together(std::span<work* const> all);
 
  protected:
     /// Does all of a kind and subject; throws, or leaves all done.
@@ -55,8 +56,14 @@ class work {
     std::exception_ptr failure_;
 };
 
-inline void work::run_together(std::span<work* const> all) noexcept {
+inline void work::run_together(std::span<work* const> all) {
     if (all.empty()) return;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (all[i]->goes_with(*all.front())) continue;
+        augur::detail::fail("run_together: of ", all.size(), " passes the first is of the model at ",
+                            all.front()->subject_, ", but number ", i, " of the one at ", all[i]->subject_,
+                            ", or another kind of work");
+    }
     try {
         all.front()->does_(all);
     } catch (...) {
