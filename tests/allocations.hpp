@@ -10,10 +10,13 @@
 namespace allocations {
 inline std::atomic<std::size_t> made = 0;
 
-inline void* counted(std::size_t size, std::size_t alignment) {
+inline void* counted_or_null(std::size_t size, std::size_t alignment) noexcept {
     ++made;
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-    if (void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded)) return memory;
+    return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+}
+inline void* counted(std::size_t size, std::size_t alignment) {
+    if (void* memory = counted_or_null(size, alignment)) return memory;
     throw std::bad_alloc();
 }
 }  // namespace allocations
@@ -23,6 +26,10 @@ inline void* counted(std::size_t size, std::size_t alignment) {
 }
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
     return allocations::counted(size, static_cast<std::size_t>(alignment));
+}
+// std::stable_sort and its like ask so for their buffers.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return allocations::counted_or_null(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
     std::free(memory);

@@ -6,6 +6,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/speculator.hpp>
+#include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
@@ -14,6 +15,7 @@
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -127,6 +129,23 @@ std::size_t allocations_of(const Scheme& scheme, const transform::settings& samp
     return made;
 }
 
+/// Allocations in the later turns of a batch, whose rounds wait for two models in turns that differ.
+template <class Scheme>
+std::size_t allocations_of_a_batch(const Scheme& scheme, const transform::settings& sampling) {
+    const std::vector<token> prompt{0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
+    std::list<decode::session<Scheme>> sessions;
+    decode::batch<Scheme> together(scheme);
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        together.add(sessions.emplace_back(scheme, std::span(prompt).first(6 + seed), sampling,
+                                           commit::stop_conditions{.max_tokens = 380}, random::philox_chooser(seed)));
+    }
+    const auto committed = [&] { return sessions.front().committed.size(); };
+    while (committed() < 200) BOOST_TEST_REQUIRE(together.advance());
+    const std::size_t before = allocations::made;
+    while (committed() < 300) together.advance();
+    return allocations::made - before;
+}
+
 /// Knows some of what follows in a text that repeats itself.
 draft::ngram_table repeating() {
     const std::vector<std::vector<token>> texts{{0, 1, 2, 3, 4, 0, 1, 2}, {3, 0, 2, 4, 1, 1}};
@@ -189,6 +208,13 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(layer, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(turns_of_a_batch_allocate_nothing) {
+    const rows_at_hand target(1), other(2);
+    const auto scheme = speculate(other, target, policy::entropy_bins{}, accept::rejection_sampling{});
+    BOOST_TEST(allocations_of_a_batch(scheme, {}) == 0u);
+    BOOST_TEST(allocations_of_a_batch(scheme, greedy()) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

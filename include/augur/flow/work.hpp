@@ -76,11 +76,14 @@ inline void work::run_together(std::span<work* const> all) {
     for (work* each : all) each->done_ = true;
 }
 
-/// Does all of them, those that go with each other at once; in the order of the first of each kind.
+/// Does all of them, those that go with each other at once; in the order of the first of each kind. Allocates nothing.
 inline void run_all(std::span<work*> all) noexcept {
     while (!all.empty()) {
-        const auto rest = std::stable_partition(
-            all.begin(), all.end(), [first = all.front()](const work* each) { return each->goes_with(*first); });
+        const work& first = *all.front();
+        auto rest = all.begin();
+        for (auto at = all.begin(); at != all.end(); ++at) {
+            if ((*at)->goes_with(first)) std::rotate(rest++, at, at + 1);
+        }
         const auto size = static_cast<std::size_t>(rest - all.begin());
         work::run_together(all.first(size));
         all = all.subspan(size);

@@ -68,15 +68,25 @@ class pass_work : public flow::work {
     static bool same_kind(const flow::work& other) { return flow::work::kind_of(other) == &kind; }
     static constexpr char kind = 0;
 
+    /// Storage for the passes of a run: a thread keeps it, so that a turn of a batch allocates nothing.
+    struct together {
+        std::vector<pass<sequence_t<M>>> passes;
+        std::vector<pass_rows<M>> made;
+    };
+
     template <bool Trees>
     static void run_passes(std::span<flow::work* const> all) {
         auto* const first = static_cast<pass_work*>(all.front());
         if (all.size() == 1) return model::run<M, Trees>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
-        std::vector<pass<sequence_t<M>>> passes;
-        for (flow::work* each : all) passes.push_back(static_cast<pass_work*>(each)->asked_);
-        std::vector<pass_rows<M>> made(all.size());
-        model::run<M, Trees>(*first->model_, passes, made);
-        for (std::size_t i = 0; i < all.size(); ++i) static_cast<pass_work*>(all[i])->rows_ = std::move(made[i]);
+        static thread_local together spare;
+        together here = std::exchange(spare, {});  // a model may run others inside
+        for (flow::work* each : all) here.passes.push_back(static_cast<pass_work*>(each)->asked_);
+        here.made.resize(all.size());
+        model::run<M, Trees>(*first->model_, here.passes, here.made);
+        for (std::size_t i = 0; i < all.size(); ++i) static_cast<pass_work*>(all[i])->rows_ = std::move(here.made[i]);
+        here.passes.clear();
+        here.made.clear();
+        spare = std::move(here);
     }
 
     const M* model_;
