@@ -172,6 +172,17 @@ class Text(House):
                         offenders.append(f"{name(page)} links to {target}")
         self.assertNothing(offenders)
 
+    def test_pages_of_systems_name_what_is_there(self):
+        """What a link says is in the file that it leads to: a test or a name of the library; else it has a space."""
+        link = re.compile(r"\[`?([^\]\s`]+)`?\]\(([^)#\s]+)\)")
+        offenders = []
+        for page in sorted((ROOT / "docs" / "systems").glob("*.md")):
+            for text, target in link.findall(page.read_text(encoding="utf-8")):
+                path = page.parent / target
+                if path.suffix in (".hpp", ".cpp", ".py") and text not in path.read_text(encoding="utf-8"):
+                    offenders.append(f"{name(page)} links to {target} for {text}, which is not in it")
+        self.assertNothing(offenders)
+
     def test_nothing_is_put_off(self):
         marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
