@@ -4,7 +4,9 @@
 //
 // Prompts are JSON lines {"id", "task", "prompt"}. Each prompt is decoded A B A B (plain, composed; --repeat times), so
 // that a machine's other work slows both alike; a figure is the median over its runs, a class's the median over its
-// prompts. Prefill is not counted. Exit code 1 if any text differs from plain decoding's.
+// prompts. Prefill is not counted. Exit code 1 if any text differs from plain decoding's. "Bound" is tune::speedup_bound of the
+// plain text's rows, as they are sampled from, at the passes' measured times: what no draft by certain tokens, as lookup's
+// are, exceeds on average. At temperature 0 those rows are certain and only the passes bound.
 
 #include <unistd.h>
 
@@ -42,6 +44,19 @@ struct measured {
     double plain_rate = 0, composed_rate = 0, accepted_length = 0, acceptance = 0;
     std::size_t tokens = 0;
     bool identical = true;
+    double bound = 0;
+};
+
+/// Entropies of the rows that plain decoding draws from, after the transform.
+struct entropies_of_rows {
+    const transform::pipeline& transformed;
+    std::vector<double> nats{};
+    distribution row{};
+
+    void watch(const auto& view) {
+        transformed.apply(view.rows[0], view.prefix, row);
+        nats.push_back(measure::entropy_nats(row));
+    }
 };
 
 double median(std::vector<double> of) {
@@ -52,16 +67,19 @@ double median(std::vector<double> of) {
 
 template <class Composed>
 measured measure_prompt(const llama::host_model& model, const Composed& composed, const prompt& of,
-                        const settings& chosen, const std::vector<token>& stops) {
+                        const settings& chosen, const std::vector<token>& stops,
+                        const std::vector<double>& pass_seconds) {
     decode::options options;
     options.seed = chosen.seed;
     options.sampling.temperature.value = chosen.temperature;
     options.stop.max_tokens = chosen.max_tokens;
     options.stop.stop_tokens = stops;
     measured result;
+    const transform::pipeline transformed(options.sampling, model.vocabulary_size());
+    entropies_of_rows seen{transformed};
     std::vector<double> plain_rates, composed_rates;
     for (std::size_t i = 0; i < chosen.repeat; ++i) {
-        const auto a = decode::generate(plain(model), of.tokens, options);
+        const auto a = decode::generate(plain(model), of.tokens, options, seen);
         const auto b = decode::generate(composed, of.tokens, options);
         plain_rates.push_back(static_cast<double>(a.tokens.size()) / a.counts.seconds.decoding());
         composed_rates.push_back(static_cast<double>(b.tokens.size()) / b.counts.seconds.decoding());
@@ -72,17 +90,19 @@ measured measure_prompt(const llama::host_model& model, const Composed& composed
     }
     result.plain_rate = median(plain_rates);
     result.composed_rate = median(composed_rates);
+    if (!seen.nats.empty()) result.bound = tune::speedup_bound(seen.nats, model.vocabulary_size(), pass_seconds);
     return result;
 }
 
 template <class Composed>
 std::map<std::string, std::vector<measured>> measure(const llama::host_model& model, const Composed& composed,
                                                      const std::vector<prompt>& prompts, const settings& chosen,
-                                                     const std::vector<token>& stops) {
+                                                     const std::vector<token>& stops,
+                                                     const std::vector<double>& pass_seconds) {
     std::map<std::string, std::vector<measured>> by_task;
     std::size_t done = 0;
     for (const prompt& p : prompts) {
-        by_task[p.task].push_back(measure_prompt(model, composed, p, chosen, stops));
+        by_task[p.task].push_back(measure_prompt(model, composed, p, chosen, stops, pass_seconds));
         ++done;
         if (isatty(STDERR_FILENO))
             std::fprintf(stderr, "\r%zu of %zu prompts%s", done, prompts.size(), done == prompts.size() ? "\n" : "");
@@ -104,20 +124,21 @@ bool print_row(const std::string& name, const std::vector<measured>& of, json& r
     const double plain_rate = median_of([](const measured& m) { return m.plain_rate; });
     const double composed_rate = median_of([](const measured& m) { return m.composed_rate; });
     const double speedup = median_of([](const measured& m) { return m.composed_rate / m.plain_rate; });
+    const double bound = median_of([](const measured& m) { return m.bound; });
     const double length = median_of([](const measured& m) { return m.accepted_length; });
     const double acceptance = median_of([](const measured& m) { return m.acceptance; });
-    std::printf("| %-16s | %7zu | %6zu | %5zu/%-5zu | %8.1f | %8.1f | %7.2f | %8.2f | %10.2f |\n", name.c_str(),
-                of.size(), tokens, identical, of.size(), plain_rate, composed_rate, speedup, length, acceptance);
-    report[name] = {{"prompts", of.size()},      {"tokens", tokens},        {"identical", identical},
-                    {"plain_rate", plain_rate},  {"rate", composed_rate},   {"speedup", speedup},
-                    {"accepted_length", length}, {"acceptance", acceptance}};
+    std::printf("| %-16s | %7zu | %6zu | %5zu/%-5zu | %8.1f | %8.1f | %7.2f | %7.2f | %8.2f | %10.2f |\n", name.c_str(),
+                of.size(), tokens, identical, of.size(), plain_rate, composed_rate, speedup, bound, length, acceptance);
+    report[name] = {{"prompts", of.size()},     {"tokens", tokens},          {"identical", identical},
+                    {"plain_rate", plain_rate}, {"rate", composed_rate},     {"speedup", speedup},
+                    {"bound", bound},           {"accepted_length", length}, {"acceptance", acceptance}};
     return identical == of.size();
 }
 
 bool print(const std::map<std::string, std::vector<measured>>& by_task, const settings& chosen) {
-    std::printf("| %-16s | %7s | %6s | %11s | %8s | %8s | %7s | %8s | %10s |\n", "task", "prompts", "tokens",
-                "identical", "plain/s", "ahead/s", "speedup", "accepted", "acceptance");
-    std::printf("|-|-|-|-|-|-|-|-|-|\n");
+    std::printf("| %-16s | %7s | %6s | %11s | %8s | %8s | %7s | %7s | %8s | %10s |\n", "task", "prompts", "tokens",
+                "identical", "plain/s", "ahead/s", "speedup", "bound", "accepted", "acceptance");
+    std::printf("|-|-|-|-|-|-|-|-|-|-|\n");
     bool identical = true;
     json report;
     std::vector<measured> all;
@@ -151,10 +172,14 @@ bool run(const settings& chosen) {
     warm.stop.max_tokens = 16;
     decode::generate(plain(model), prompts.front().tokens, warm);
 
+    const std::size_t longest = chosen.length == 0 ? policy::cost_aware_options{}.max_length : chosen.length;
+    const auto pass_seconds = tune::verify_curve(model, longest + 1);
+
     const auto with = [&](auto criterion) {
         const auto by = [&](auto policy) {
             const auto composed = speculate(draft::prompt_lookup(chosen.min_n, chosen.max_n), model, policy, criterion);
-            return print(measure(model, composed, prompts, chosen, {stops.begin(), stops.end()}), chosen);
+            const auto found = measure(model, composed, prompts, chosen, {stops.begin(), stops.end()}, pass_seconds);
+            return print(found, chosen);
         };
         return chosen.length == 0 ? by(policy::cost_aware{}) : by(policy::fixed_length{chosen.length});
     };

@@ -78,7 +78,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->allow_extra_args(false);
     command
         .add_option("--scheme", s.scheme,
-                    "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, psd_f or ead")
+                    "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, "
+                    "psd_a, psd_f or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
@@ -86,7 +87,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->default_str("exact at temperature 0, else coupled");
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
-             "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most", "K");
+             "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "
+             "hysteresis the long length, 4",
+             "K");
+    const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
+    add_text(command, "--max-k", most_tokens, "eaad: the most tokens of a round; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
     };
@@ -104,8 +109,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(command, "--thresholds", thresholds,
              "fsd, psd_a, psd_f: total variation within which a token is accepted, the qualifier's first; ead: bits of "
-             "entropy",
-             "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead");
+             "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it goes",
+             "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead; 1.5,2.5 with hysteresis");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier propose at a time", "LIST",
              "1,2");

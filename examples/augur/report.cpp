@@ -182,6 +182,12 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) out["models"] = models_as_json(run.counts.models);
     if (run.bins) out["bins"] = bins_as_json(*run.bins);
+    if (run.switches) {
+        out["switches"] = {{"long_rounds", run.switches->long_rounds},
+                           {"short_rounds", run.switches->short_rounds},
+                           {"to_long", run.switches->to_long},
+                           {"to_short", run.switches->to_short}};
+    }
     if (!report.plain) return out;
     out["plain"] = {{"ids", report.plain->ids},
                     {"tokens_per_second", report.plain->tokens_per_second()},

@@ -142,6 +142,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
         const auto copied = [](const auto& of) { return std::vector(of.begin(), of.end()); };
         result.bins = {copied(s.policy.edges_nats()), copied(s.policy.lengths()), copied(s.policy.bins())};
     }
+    if constexpr (requires { s.policy.counts(); }) result.switches = s.policy.counts();
     result.cache_bytes = cache_bytes_of(s);
     return result;
 }

@@ -15,6 +15,7 @@
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -56,12 +57,12 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 8> valid = {"plain", "lookup", "hybrid", "sd",
-                                                       "eaad",  "medusa", "hydra",  "eagle"};
+    constexpr std::array<std::string_view, 10> valid = {
+        "plain", "lookup", "hybrid", "sd", "eaad", "eaad_as_published", "hysteresis", "medusa", "hydra", "eagle"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
-                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, "
-                     "psd_f, ead");
+                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
+                     "medusa, hydra, eagle, fsd, psd_a, psd_f, ead");
     }
 }
 
@@ -75,15 +76,51 @@ std::string scheme_for(const member_files& named) {
 }
 
 policy::learned_bins learned_bins_of(const scheme_options& chosen) {
-    if (chosen.length)
-        detail::fail("--length is ", *chosen.length, ", but with --learn-bins the lengths are --bin-lengths");
+    if (chosen.length || chosen.max_k) {
+        detail::fail(chosen.length ? "--length" : "--max-k", " is ", *(chosen.length ? chosen.length : chosen.max_k),
+                     ", but with --learn-bins the lengths are --bin-lengths");
+    }
     return {chosen.bin_edges_nats, chosen.bin_lengths};
 }
 
-policy::entropy_bins bins_of(const scheme_options& chosen) {
+template <policy::entropy_form Form = policy::entropy_form::exact>
+policy::basic_entropy_bins<policy::entropy_of::draft, Form> bins_of(const scheme_options& chosen) {
     policy::entropy_bins_options limits;
+    if (chosen.length && chosen.max_k) {
+        detail::fail("--length is ", *chosen.length, " and --max-k ", *chosen.max_k,
+                     "; with entropy bins both are the most tokens of a round: give one of them");
+    }
     if (chosen.length) limits.max_k = *chosen.length;
+    if (chosen.max_k) limits.max_k = *chosen.max_k;
     return {chosen.bin_edges_nats, chosen.bin_lengths, limits};
+}
+
+using entropy_hysteresis = policy::hysteresis<policy::switched_by::draft_entropy>;
+
+entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
+    const std::vector<double>& nats = chosen.thresholds;
+    if (nats.empty() || nats.size() > 2) {
+        detail::fail("scheme 'hysteresis' takes one threshold or two, but --thresholds has ", nats.size());
+    }
+    return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
+}
+
+/// What EAAD's page leaves open is chosen as there, and what makes it another scheme is refused.
+scheme_options resolve_as_published(scheme_options chosen, const transform::settings& sampling) {
+    if (chosen.accept.empty()) chosen.accept = "exact";
+    if (chosen.accept != "exact") {
+        detail::fail("scheme 'eaad_as_published' accepts by exact match, but --accept is ", io::quote(chosen.accept),
+                     "; use --scheme eaad");
+    }
+    if (sampling.temperature.value != 0) {
+        detail::fail(
+            "scheme 'eaad_as_published' accepts by exact match, which changes the distribution above "
+            "temperature 0, but --temperature is ",
+            sampling.temperature.value, "; use --scheme eaad");
+    }
+    if (chosen.learn_bins) detail::fail("scheme 'eaad_as_published' has fixed bins; use --learn-bins with eaad");
+    if (!chosen.length && !chosen.max_k) chosen.max_k = policy::eaad_as_published().max_k();
+    return chosen;
 }
 
 }  // namespace
@@ -91,7 +128,9 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
     if (scheme == "psd_a" || scheme == "psd_f") return {"draft", "qualifier"};
-    if (scheme == "sd" || scheme == "eaad" || scheme == "fsd" || scheme == "ead") return {"draft"};
+    constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
+                                                            "hysteresis", "fsd",  "ead"};
+    if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
 }
@@ -100,13 +139,17 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), drafts);
+    if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);
-    if (drafts > 1 && (chosen.scheme == "sd" || chosen.scheme == "eaad")) {
+    if (drafts > 1 && members_used_by(chosen.scheme) == std::vector<std::string>{"draft"}) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
-    if (!chosen.length && chosen.scheme == "sd") chosen.length = 4;
+    const bool by_hysteresis = chosen.scheme == "hysteresis";
+    if (!chosen.length && (chosen.scheme == "sd" || by_hysteresis)) chosen.length = 4;
+    if (by_hysteresis && chosen.thresholds.empty()) chosen.thresholds = {1.5, 2.5};
+    if (by_hysteresis) static_cast<void>(hysteresis_of(chosen));
     static_cast<void>(bins_of(chosen));
     if (chosen.learn_bins) static_cast<void>(learned_bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
@@ -155,6 +198,15 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         if (resolved.scheme == "eaad") {
             return run_scheme(speculate(*drafters.draft, target, bins_of(resolved), criterion), request);
+        }
+        if constexpr (std::is_same_v<decltype(criterion), accept::exact>) {
+            if (resolved.scheme == "eaad_as_published") {
+                const auto published = bins_of<policy::entropy_form::offset>(resolved);
+                return run_scheme(speculate(*drafters.draft, target, published, criterion), request);
+            }
+        }
+        if (resolved.scheme == "hysteresis") {
+            return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
         }
         if (resolved.scheme == "sd") {
             const policy::fixed_length fixed{*resolved.length};

@@ -3,6 +3,7 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/hysteresis.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -20,7 +21,8 @@ struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
     std::optional<std::size_t>
-        length{};  ///< unset: 4 with sd, 2 with fsd, the bins' with eaad, none with ead, else what pays
+        length{};  ///< unset: 4 with sd and hysteresis, 2 with fsd, the bins' with eaad, none with ead, else what pays
+    std::optional<std::size_t> max_k{};  ///< eaad: the most; unset: 4 with eaad_as_published, else none
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
     bool learn_bins = false;  ///< eaad: the edges move while it decodes
@@ -85,6 +87,7 @@ struct run_result {
     std::string guarantee;
     std::string policy;
     std::optional<bins_summary> bins;
+    std::optional<policy::hysteresis_counts> switches;
     std::size_t cache_bytes = 0;
     double divergence = 0;  ///< summed over the text, where it was asked for
 

@@ -60,6 +60,7 @@
 #include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
+#include "augur/policy/hysteresis.hpp"
 #include "augur/policy/learned_bins.hpp"
 #include "augur/policy/length_query.hpp"
 #include "augur/policy/rolling_entropy.hpp"

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 using namespace augur::measure;
@@ -259,6 +261,70 @@ BOOST_AUTO_TEST_CASE(confidence_is_the_largest_probability) {
     BOOST_TEST(of({-INFINITY, -INFINITY}) == 0);
     BOOST_TEST(of({0, NAN}) == 0);
     BOOST_TEST(of({0, INFINITY}) == 0);
+}
+
+/// A random row, of which some tokens have no logit in another one.
+struct pruned_row {
+    std::vector<float> whole, kept;
+    std::size_t others = 0;
+    double missing = 0;
+
+    pruned_row(std::mt19937& random, std::size_t size) : whole(random_row(random, size)), kept(whole) {
+        const auto probabilities = softmax(whole);
+        const unsigned share = random() % 10;
+        for (std::size_t i = 1; i < size; ++i) {  // the first is kept
+            if (random() % 10 >= share) continue;
+            kept[i] = -infinity;
+            ++others;
+            missing += static_cast<double>(probabilities[i]);
+        }
+        missing = std::min(missing, 1.0);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(the_whole_entropy_lies_within_the_bounds_that_a_pruned_row_leaves) {
+    std::mt19937 random(5);
+    double widest = 0;
+    for (int trial = 0; trial < 3000; ++trial) {
+        const pruned_row row(random, 2 + random() % 60);
+        const double kept = entropy_nats(row.kept), whole = entropy_nats(row.whole);
+        const entropy_bounds bounds = whole_entropy(kept, row.missing, row.others);
+        BOOST_REQUIRE(bounds.least_nats <= whole + 1e-6 * (1 + whole));
+        BOOST_REQUIRE(bounds.most_nats >= whole - 1e-6 * (1 + whole));
+        // whatever is missing
+        BOOST_REQUIRE(whole <= std::log(std::exp(kept) + static_cast<double>(row.others)) + 1e-6);
+        widest = std::max(widest, bounds.most_nats - bounds.least_nats);
+        if (row.others == 0) BOOST_REQUIRE(bounds.least_nats == bounds.most_nats);
+    }
+    BOOST_TEST(widest > 1);
+}
+
+BOOST_AUTO_TEST_CASE(both_bounds_of_the_whole_entropy_are_reached) {
+    const auto logits = [](std::initializer_list<double> probabilities) {
+        std::vector<float> row;
+        for (const double p : probabilities) row.push_back(p > 0 ? static_cast<float>(std::log(p)) : -infinity);
+        return row;
+    };
+    const double kept = entropy_nats(logits({0.75, 0.25}));
+    const entropy_bounds bounds = whole_entropy(kept, 0.2, 4);
+    const auto tolerance = boost::test_tools::tolerance(1e-6);
+    BOOST_TEST(bounds.least_nats == entropy_nats(logits({0.6, 0.2, 0.2, 0, 0, 0})), tolerance);
+    BOOST_TEST(bounds.most_nats == entropy_nats(logits({0.6, 0.2, 0.05, 0.05, 0.05, 0.05})), tolerance);
+    BOOST_TEST(whole_entropy(kept, 0, 0).least_nats == kept);
+    BOOST_TEST(whole_entropy(kept, 0, 7).most_nats == kept);
+    BOOST_TEST(whole_entropy(kept, 1, 8).least_nats == 0);
+    BOOST_TEST(whole_entropy(kept, 1, 8).most_nats == std::log(8.0));
+    BOOST_TEST(whole_entropy(kept, 1, 1).most_nats == 0);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_missing_probabilities_are_refused_with_their_values) {
+    const auto says = [](const std::string& part) {
+        return [part](const augur::error& e) { return std::string(e.what()).find(part) != std::string::npos; };
+    };
+    for (const double missing : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
+        BOOST_CHECK_EXCEPTION(whole_entropy(1, missing, 5), augur::error, says("must be in [0, 1]"));
+    }
+    BOOST_CHECK_EXCEPTION(whole_entropy(1, 0.25, 0), augur::error, says("a probability of 0.25 is missing"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/fixed_length.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -155,10 +157,44 @@ BOOST_AUTO_TEST_CASE(impossible_bins_are_refused_with_their_values) {
                           says("acceptance_init is -1"));
 }
 
+BOOST_AUTO_TEST_CASE(eaad_as_published_is_what_its_page_says) {
+    const auto published = policy::eaad_as_published();
+    const std::vector<double> edges{0.5, 1.5, 2.5};
+    const std::vector<std::size_t> lengths{4, 3, 2, 1};
+    BOOST_TEST(published.edges_nats() == std::span<const double>(edges), boost::test_tools::per_element());
+    BOOST_TEST(published.lengths() == std::span<const std::size_t>(lengths), boost::test_tools::per_element());
+    BOOST_TEST(published.max_k() == 4u);
+    for (const auto& bin : published.bins()) BOOST_TEST(bin.average == 0.5);
+    auto learned = published;
+    learned.learn({at(0), 4, 4});
+    BOOST_TEST(learned.bins()[0].average == 0.55, boost::test_tools::tolerance(1e-12));
+    const std::vector<float> certain{40, 0};
+    BOOST_TEST(published.entropy_nats(certain) < 0);  // -ln(1 + 1e-9), as the published formula has it
+    BOOST_TEST(published.length(at(published.entropy_nats(certain))) == 4u);
+    static_assert(needs_of<std::remove_const_t<decltype(published)>> == signals::draft_entropy);
+}
+
+BOOST_AUTO_TEST_CASE(eaad_as_published_writes_plain_greedy_text_and_refuses_other_temperatures) {
+    const auto target = testing::hashed_model(12, 1, 4);
+    const auto drafter = testing::hashed_model(12, 1, 3.5f);
+    const auto scheme = speculate(drafter, target, policy::eaad_as_published(), accept::exact{});
+    decode::options chosen;
+    chosen.stop.max_tokens = 60;
+    const std::vector<token> prompt{1};
+    BOOST_CHECK_THROW(decode::generate(scheme, prompt, chosen), error);
+    chosen.sampling.temperature.value = 0;
+    const auto made = decode::generate(scheme, prompt, chosen);
+    const auto plain = speculate(draft::no_draft{}, target, policy::fixed_length{0}, accept::exact{});
+    BOOST_TEST(made.tokens == decode::generate(plain, prompt, chosen).tokens, boost::test_tools::per_element());
+    BOOST_TEST(made.counts.stages[0].drafted > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(prints_itself) {
     std::ostringstream out;
-    out << policy::entropy_bins{};
-    BOOST_TEST(out.str() == "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}}");
+    out << policy::entropy_bins{} << ' ' << policy::eaad_as_published();
+    BOOST_TEST(out.str() ==
+               "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}} "
+               "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}, .max_k=4, .form=offset}");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

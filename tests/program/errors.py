@@ -45,7 +45,7 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, psd_f, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, psd_a, psd_f, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
@@ -62,13 +62,35 @@ class Generate(ProgramTest):
     def test_bins_that_learn(self):
         eaad = ("--scheme", "eaad", "--draft", DRAFT, "--learn-bins")
         self.refused(["--length is 3", "--learn-bins"], *eaad, "--length", 3)
+        self.refused(["--max-k is 3", "--learn-bins"], *eaad, "--max-k", 3)
         self.refused(["must fall", "4", "5"], *eaad, "--bins", "1", "--bin-lengths", "4,5")
+
+    def test_most_tokens_of_bins(self):
+        eaad = ("--scheme", "eaad", "--draft", DRAFT)
+        self.refused(["--length is 2", "--max-k 3", "one of them"], *eaad, "--length", 2, "--max-k", 3)
+        self.refused(["--max-k", "'x'"], *eaad, "--max-k", "x")
+        self.refused(["--max-k", "2000", "1024"], *eaad, "--max-k", "2000")
+
+    def test_eaad_as_published(self):
+        published = ("--scheme", "eaad_as_published", "--draft", DRAFT)
+        self.refused(["'eaad_as_published'", "exact match", "0.7", "--scheme eaad"], *published, "--temperature", "0.7")
+        for rule in ("coupled", "rejection_sampling"):
+            self.refused(["'eaad_as_published'", "exact match", f"'{rule}'"], *published, "--accept", rule)
+        self.refused(["'eaad_as_published'", "fixed bins", "--learn-bins"], *published, "--learn-bins")
+        self.refused(["2 edges make 3 bins", "2 lengths"], *published, "--bins", "1,2", "--bin-lengths", "2,1")
+
+    def test_hysteresis(self):
+        scheme = ("--scheme", "hysteresis", "--draft", DRAFT)
+        self.refused(["on at 2.5", "off at 1.5", "must not be below"], *scheme, "--thresholds", "2.5,1.5")
+        self.refused(["one threshold or two", "3"], *scheme, "--thresholds", "1,2,3")
+        self.refused(["inf", "finite"], *scheme, "--thresholds", "1,inf")
+        self.refused(["the long length is 1", "the short one 1"], *scheme, "--length", 1)
 
     def test_criterion_and_temperature(self):
         self.refused(["exact", "0.7"], "--accept", "exact", "--temperature", "0.7")
 
     def test_drafts(self):
-        for scheme in ("sd", "eaad"):
+        for scheme in ("sd", "eaad", "eaad_as_published", "hysteresis"):
             self.refused([f"'{scheme}'", "--draft"], "--scheme", scheme)
             self.refused([f"'{scheme}'", "2"], "--scheme", scheme, "--draft", DRAFT, "--draft", TARGET)
         other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)

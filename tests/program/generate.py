@@ -84,13 +84,13 @@ class Object(ProgramTest):
 
     def test_counts_agree_for_every_scheme(self):
         for scheme, accept, temperature in itertools.product(
-            ("plain", "lookup", "sd", "eaad"), ("exact", "coupled", "rejection_sampling", "block"), (0, 0.8)
+            ("plain", "lookup", "sd", "eaad", "hysteresis"), ("exact", "coupled", "rejection_sampling", "block"), (0, 0.8)
         ):
             if accept == "exact" and temperature > 0:
                 continue
             with self.subTest(scheme=scheme, accept=accept, temperature=temperature):
                 arguments = ["--prompt", PROMPTS[1], "--max-tokens", 40, "--temperature", temperature]
-                arguments += ["--draft", DRAFT] if scheme in ("sd", "eaad") else []
+                arguments += ["--draft", DRAFT] if scheme in ("sd", "eaad", "hysteresis") else []
                 made = self.generated(*arguments, "--scheme", scheme, "--accept", accept)
                 self.check_sums(made)
                 self.assertEqual(scheme, made["scheme"])
@@ -109,6 +109,39 @@ class Object(ProgramTest):
         stage = made["stages"][0]
         for key in ("drafted", "accepted"):
             self.assertEqual(stage[key], sum(each[key] for each in made["bins"]))
+
+    def test_max_k_bounds_what_is_drafted(self):
+        for scheme, flag in itertools.product(("eaad", "eaad_as_published"), ("--max-k", "--length")):
+            made = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, flag, 2, "--bins", "6", "--bin-lengths", "5,5")
+            self.assertEqual(2, len(made["stages"][0]["positions"]))
+            self.assertIn(".max_k=2", made["settings"]["policy"])
+
+    def test_eaad_as_published_is_greedy_and_by_the_published_entropy(self):
+        published = ("--prompt", "a b", "--draft", DRAFT, "--scheme", "eaad_as_published", "--max-tokens", 60, "--ignore-eos")
+        made = self.generated(*published, "--compare")
+        self.assertEqual("eaad_as_published", made["scheme"])
+        self.assertEqual("exact", made["settings"]["accept"])
+        self.assertTrue(made["identical"])
+        self.assertEqual(
+            "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}, .max_k=4, .form=offset}", made["settings"]["policy"]
+        )
+        self.assertEqual([4, 3, 2, 1], [each["length"] for each in made["bins"]])
+        self.assertGreater(sum(each["rounds"] for each in made["bins"]), 0)
+        own = self.generated(*published, "--bins", "1,5.4", "--bin-lengths", "9,2,1")
+        self.assertEqual([1, 5.4, None], [each["below_nats"] for each in own["bins"]])
+        self.assertLessEqual(len(own["stages"][0]["positions"]), 4)
+
+    def test_hysteresis_reports_its_switches(self):
+        scheme = ("--prompt", "a", "--draft", DRAFT, "--scheme", "hysteresis", "--max-tokens", 60, "--ignore-eos", "--compare")
+        made = self.generated(*scheme, "--thresholds", "5.2,5.3", "--length", 3)
+        self.assertTrue(made["identical"])
+        self.assertTrue(made["settings"]["policy"].startswith("hysteresis{.by=draft_entropy, .on=5.2, .off=5.3, .long_length=3,"))
+        switches = made["switches"]
+        self.assertEqual(made["rounds"], switches["long_rounds"] + switches["short_rounds"])
+        self.assertIn(switches["to_long"] - switches["to_short"], (0, 1))
+        self.assertIn("on=1.5, .off=2.5, .long_length=4", self.generated(*scheme)["settings"]["policy"])
+        one = self.generated(*scheme, "--thresholds", "100")
+        self.assertEqual((0, 1), (one["switches"]["short_rounds"], one["switches"]["to_long"]))
 
     def test_bins_that_learn_begin_where_they_are_told(self):
         eaad = ("--prompt", "a", "--draft", DRAFT, "--scheme", "eaad", "--max-tokens", 60, "--ignore-eos", "--compare")

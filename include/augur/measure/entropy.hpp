@@ -12,6 +12,7 @@
 #include "augur/detail/host_device.hpp"
 #include "augur/detail/row_scan.hpp"
 #include "augur/types/distribution.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 
 namespace augur::measure {
@@ -135,6 +136,27 @@ inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
         entropy -= probability * std::log(probability + offset);
     }
     return entropy;
+}
+
+/// Between which the entropy of a whole distribution lies, in nats.
+struct entropy_bounds {
+    double least_nats = 0;
+    double most_nats = 0;
+};
+
+/// Of a distribution over more tokens than have a row: kept_nats is the entropy of those that have, by themselves, and the
+/// `others` have the probability `missing` together, however it is spread. Both bounds are reached: where one of the others has
+/// all of it, and where all have the same. Source: the chain rule of entropy.
+inline entropy_bounds whole_entropy(double kept_nats, double missing, std::size_t others) {
+    if (!(missing >= 0 && missing <= 1)) {
+        augur::detail::fail("the missing probability is ", missing, "; it must be in [0, 1]");
+    }
+    if (missing > 0 && others == 0) {
+        augur::detail::fail("a probability of ", missing, " is missing, but there are no other tokens");
+    }
+    const auto part = [](double p) { return p > 0 ? -p * std::log(p) : 0; };
+    const double least = part(missing) + part(1 - missing) + (missing < 1 ? (1 - missing) * kept_nats : 0);
+    return {least, least + (missing > 0 ? missing * std::log(static_cast<double>(others)) : 0)};
 }
 
 /// log softmax(row)[of], in nats: the log-probability of a token under the untransformed row. NaN where the row holds NaN

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/host_device.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/types/error.hpp"
@@ -38,7 +39,7 @@ struct bin_statistics {
     double rate() const { return drafted == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(drafted); }
 
     /// A round that drafted, with its weight in the average.
-    void add(const outcome& happened, double alpha) {
+    AUGUR_HOST_DEVICE void add(const outcome& happened, double alpha) {
         ++rounds;
         drafted += happened.drafted;
         accepted += happened.accepted;
@@ -115,10 +116,13 @@ class basic_entropy_bins : public measured_in<Form> {
     std::span<const double> edges_nats() const { return edges_; }
     std::span<const std::size_t> lengths() const { return lengths_; }
     std::size_t max_k() const { return options_.max_k; }
+    const entropy_bins_options& options() const { return options_; }
     std::span<const bin_statistics> bins() const { return bins_; }
 
     friend std::ostream& operator<<(std::ostream& out, const basic_entropy_bins& p) {
         write_bins(out << "entropy_bins", p.edges_, p.lengths_);
+        if (p.max_k() != entropy_bins_options{}.max_k) out << ", .max_k=" << p.max_k();
+        if (Form == entropy_form::offset) out << ", .form=offset";
         return out << '}';
     }
 
@@ -158,6 +162,13 @@ class basic_entropy_bins : public measured_in<Form> {
 using entropy_bins = basic_entropy_bins<entropy_of::draft>;
 /// Bins on the target's last entropy, for drafters that have no rows.
 using target_entropy_bins = basic_entropy_bins<entropy_of::target>;
+
+/// EAAD's policy as published: its bins, at most 4 tokens, its averages, and the entropy with the offset inside the logarithm.
+/// Its rule of acceptance is accept::exact, at temperature 0; above that the published rule changes the distribution.
+inline auto eaad_as_published() {
+    return basic_entropy_bins<entropy_of::draft, entropy_form::offset>(
+        {0.5, 1.5, 2.5}, {4, 3, 2, 1}, {.max_k = 4, .acceptance_alpha = 0.1, .acceptance_init = 0.5});
+}
 
 static_assert(SpeculationPolicy<entropy_bins> && LearnsFromOutcomes<entropy_bins>);
 static_assert(SpeculationPolicy<target_entropy_bins>);

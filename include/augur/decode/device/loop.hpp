@@ -84,7 +84,7 @@ class speculation_loop {
     void start(std::span<const token> prompt, std::size_t limit, std::span<const token> stops, std::uint64_t seed) {
         cancel();  // what was left running
         wait();
-        state_type s;
+        state_type s{.policy = policy_};
         s.seed = seed;
         s.prompt = s.length = static_cast<std::uint32_t>(prompt.size());
         s.limit = static_cast<std::uint32_t>(limit);
@@ -93,7 +93,6 @@ class speculation_loop {
         s.running = 1;
         s.stop_count = static_cast<std::uint32_t>(std::min(stops.size(), state_type::most_stops));
         std::copy_n(stops.begin(), s.stop_count, s.stops);
-        s.policy = policy_;
         s.held = s.length - 1;
         on_.upload(text_.data(), prompt.data(), prompt.size_bytes());
         edits_.start(prompt);
@@ -139,7 +138,7 @@ class speculation_loop {
     const Policy& initial_policy() const { return policy_; }
     /// With what it learned since start(); after wait().
     Policy policy() const {
-        state_type s;
+        state_type s{.policy = policy_};
         on_.download(&s, state_.data(), sizeof s);
         return s.policy;
     }

@@ -67,8 +67,8 @@ struct loop_state {
 
     std::uint32_t stop_count = 0;
     token stops[most_stops] = {};
-    observation next;  ///< what is seen at the start of the round
-    policy::length_query<Policy> asks;
+    observation next{};  ///< what is seen at the start of the round
+    policy::length_query<Policy> asks{};
     Policy policy;
 
     /// What the draft's next row needs.
