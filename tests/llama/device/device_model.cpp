@@ -261,6 +261,32 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 }
 
 /// What was extended since lies in the tree's slots, even if it was taken back.
+/// The rows of passes are computed in an order of their own: those without logits first. Where one pass has the first rows and the
+/// last, all are not its.
+BOOST_AUTO_TEST_CASE(passes_that_want_different_rows_run_together) {
+    using model_type = emulated_model<bfloat16>;
+    const model_type model({}, some_llama(true));
+    const std::vector<token> a = {1, 2, 3}, b = {9, 8, 7, 6};
+    const auto alone = [&](const std::vector<token>& tokens, std::size_t rows) {
+        auto s = model.make_sequence();
+        return copied(model.extend(s, tokens, rows));
+    };
+    for (const std::size_t rows_of_a : {1u, 3u}) {
+        for (const std::size_t rows_of_b : {0u, 1u, 4u}) {
+            auto s = model.make_sequence(), t = model.make_sequence();
+            using pass_type = augur::pass<decltype(s)>;
+            const std::vector<pass_type> both = {{.sequence = &s, .tokens = a, .rows = rows_of_a},
+                                                 {.sequence = &t, .tokens = b, .rows = rows_of_b}};
+            std::vector<augur::model::pass_rows<model_type>> made(2);
+            augur::model::run<model_type>(model, both, made);
+            BOOST_TEST(copied(made[0]) == alone(a, rows_of_a), boost::test_tools::per_element());
+            BOOST_TEST(copied(made[1]) == alone(b, rows_of_b), boost::test_tools::per_element());
+            BOOST_TEST(model.hidden(s).size() == rows_of_a);
+            BOOST_TEST(model.hidden(t).size() == rows_of_b);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
     const emulated_model<bfloat16> model({}, some_llama(true));
     const std::vector<token> tokens = {1, 2, 3};

@@ -119,7 +119,9 @@ class device_passes {
     void run_layers(std::span<const pass_type> asked, std::pair<std::size_t, std::size_t> layers) {
         place(asked, layers);
         const std::size_t from = layers.first, to = layers.second;  // clang 14 captures no binding
-        const bool is_whole = from == 0 && to == all_layers, is_single = pieces_.front().of == pieces_.back().of;
+        const bool is_whole = from == 0 && to == all_layers;
+        const bool is_single = std::all_of(pieces_.begin(), pieces_.end(),
+                                           [&](const piece& each) { return each.of == pieces_.front().of; });
         sequence_type& only = *pieces_.front().of->sequence;
         outputs out;
         out.states = is_whole ? nullptr : states_.require(on_, rows_.size(), config_.width);
