@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""EAAD on a real model: lengths by the draft's entropy, beside every fixed length and plain decoding.
+"""EAAD on a real model: lengths by the draft's entropy, beside every fixed length, Medusa, Hydra and plain decoding.
 
     benchmarks/eaad.py --program build/dev/bin/augur --model model.gguf [--draft draft.gguf] --output DIR
 
@@ -23,10 +23,14 @@ PASSES = 50  # of the target, after which texts are compared, as the published r
 GREEDY = {"plain": PLAIN}
 GREEDY |= {f"fixed {length}": ("--scheme", "sd", "--length", str(length)) for length in range(1, 7)}
 GREEDY["eaad"] = ("--scheme", "eaad")
+GREEDY["as published"] = ("--scheme", "eaad_as_published")
+# Structured drafts of the model's family, as chains of as many tokens as pay; they have files of their own.
+HEADS = {name: ("--scheme", name) for name in ("medusa", "hydra")}
+GREEDY |= HEADS
 # Of every round one token: what it tells about entropy is not mixed with how long a chain was.
 FIRST = "eaad, length 1"
 GREEDY[FIRST] = ("--scheme", "eaad", "--bin-lengths", "1,1,1,1")
-SAMPLED = {name: GREEDY[name] for name in ("plain", "fixed 4", "eaad", FIRST)}
+SAMPLED = {name: GREEDY[name] for name in ("plain", "fixed 4", "eaad", *HEADS, FIRST)}
 
 
 def options():
@@ -43,9 +47,12 @@ def measure(chosen, schemes, prompt, temperature):
     """What the runs of each scheme, which take turns, came to."""
     drawn = ("--temperature", temperature)
     drafting = ("--draft", chosen.draft) if chosen.draft else ()
-    if temperature:
-        drafting += ("--accept", "rejection_sampling")
-    asked = {name: (*scheme, *drawn, *(() if scheme == PLAIN else drafting)) for name, scheme in schemes.items()}
+    accepting = ("--accept", "rejection_sampling") if temperature else ()
+    asked = {}
+    for name, scheme in schemes.items():
+        asked[name] = (*scheme, *drawn)
+        if name != "plain":
+            asked[name] += accepting if name in HEADS else (*drafting, *accepting)
     return {name: summary(several) for name, several in runs.in_turns(chosen, asked, prompt).items()}
 
 

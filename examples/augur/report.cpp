@@ -208,10 +208,11 @@ std::string as_table(const generation_report& report, bool colour) {
     if (report.plain) out += dimmed("text     ") + bold(verdict_on_text(report)) + "\n";
     if (report.composed.finish == finish_reason::cancelled) out += dimmed("ended    ") + "by Ctrl-C\n";
     out += "\n";
+    const std::size_t width = std::max<std::size_t>(10, report.scheme.scheme.size() + 2);
     for (const line& each : lines_of(report)) {
         std::string figures = each.name + std::string(20 - each.name.size(), ' ');
         if (report.plain) figures += padded(each.plain, 10);
-        figures += padded(each.composed, 10);
+        figures += padded(each.composed, width);
         out += "  " + figures + (each.remark.empty() ? "" : "   " + dimmed(each.remark)) + "\n";
     }
     if (report.composed.bins) out += bins_as_table(*report.composed.bins);

@@ -43,6 +43,9 @@ class Pipe(ProgramTest):
         table = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1], "--compare").stderr.decode()
         self.assertRegex(table, r"text +identical to plain decoding, 128 tokens")
         self.assertRegex(table, r"\n +plain +lookup\n +tokens per second +\d+\.\d +\d+\.\d +\d+\.\d\d x\n")
+        published = ("--scheme", "eaad_as_published", "--draft", DRAFT, "--max-tokens", 20)
+        table = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1], *published, "--compare").stderr.decode()
+        self.assertRegex(table, r"\n +plain +eaad_as_published\n +tokens per second +\d+\.\d +\d+\.\d +\d+\.\d\d x\n")
         table = self.works(*ARGUMENTS, "--compare").stderr.decode()
         self.assertRegex(table, r"text +differs from plain decoding from token \d+ on")
 
