@@ -16,11 +16,12 @@ namespace {
 
 /// By total variation: finite, too, where a draft knows a part of the vocabulary only.
 using fuzzy = accept::rejection_then_fuzzy<measure::total_variation>;
+using published_fuzzy = accept::fuzzy<measure::total_variation>;
 
 /// Where the user names none. The qualifier's before the target's.
 std::vector<double> first_thresholds(const std::string& scheme) {
     if (scheme == "ead") return {0.25};
-    return scheme == "psd_f" ? std::vector{0.4, 0.5} : std::vector{0.5};
+    return scheme.starts_with("psd_f") ? std::vector{0.4, 0.5} : std::vector{0.5};
 }
 
 policy::rolling_entropy turns_of(const scheme_options& chosen) {
@@ -75,6 +76,12 @@ run_result run_fuzzy(const scheme_options& resolved, const engine& target, const
         return run_measured(cascaded(*drafters.draft, by_draft, target), target, request, last);
     }
     const policy::fixed_length by_draft{resolved.lengths[0]}, by_qualifier{resolved.lengths[1]};
+    if (resolved.scheme == "psd_f_as_published") {  // its rows are not those that tokens were drawn from: not measured
+        const published_fuzzy first(resolved.thresholds.front()), at_target(resolved.thresholds.back());
+        return run_scheme(cascaded_as_published(*drafters.draft, model_link{by_draft, first}, *drafters.qualifier,
+                                                model_link{by_qualifier, at_target}, target),
+                          request);
+    }
     const auto with = [&](auto inside) {
         return run_measured(cascaded(*drafters.draft, model_link{by_draft, inside}, *drafters.qualifier,
                                      model_link{by_qualifier, last}, target),
@@ -87,7 +94,7 @@ run_result run_fuzzy(const scheme_options& resolved, const engine& target, const
 }  // namespace
 
 bool is_lossy(const std::string& scheme) {
-    return scheme == "fsd" || scheme == "psd_a" || scheme == "psd_f" || scheme == "ead";
+    return scheme == "fsd" || scheme.starts_with("psd") || scheme == "ead";
 }
 
 scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts) {

@@ -61,7 +61,7 @@ void check_scheme(const std::string& name) {
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, medusa, hydra, eagle, fsd, psd_a, "
-                     "psd_f, ead");
+                     "psd_f, psd_f_as_published, ead");
     }
 }
 
@@ -90,7 +90,7 @@ policy::entropy_bins bins_of(const scheme_options& chosen) {
 
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
-    if (scheme == "psd_a" || scheme == "psd_f") return {"draft", "qualifier"};
+    if (scheme.starts_with("psd")) return {"draft", "qualifier"};
     if (scheme == "sd" || scheme == "eaad" || scheme == "fsd" || scheme == "ead") return {"draft"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};

@@ -29,7 +29,7 @@ struct scheme_options {
     std::vector<double> thresholds{};           ///< unset: what the scheme starts with
     std::size_t window = 5;                     ///< ead
     std::size_t dwell = 10;                     ///< ead
-    std::vector<std::size_t> lengths = {1, 2};  ///< psd_a, psd_f: of draft and qualifier
+    std::vector<std::size_t> lengths = {1, 2};  ///< psd_*: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
@@ -38,7 +38,7 @@ struct scheme_options {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named);
 
-/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, ead.
+/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published, ead.
 bool is_lossy(const std::string& scheme);
 
 /// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
