@@ -6,6 +6,7 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
+#include "augur/accept/fuzzy_greedy.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/accept/walk.hpp"
