@@ -26,10 +26,11 @@ struct scheme_options {
     bool learn_bins = false;  ///< eaad: the edges move while it decodes
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
-    std::vector<double> thresholds{};           ///< unset: what the scheme starts with
-    std::size_t window = 5;                     ///< ead
-    std::size_t dwell = 10;                     ///< ead
-    std::vector<std::size_t> lengths = {1, 2};  ///< psd_*: of draft and qualifier
+    std::vector<double> thresholds{};               ///< unset: what the scheme starts with
+    std::optional<float> divergence_temperature{};  ///< with accept fuzzy_greedy; unset: 1
+    std::size_t window = 5;                         ///< ead
+    std::size_t dwell = 10;                         ///< ead
+    std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
