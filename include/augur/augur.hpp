@@ -76,6 +76,7 @@
 #include "augur/transform/temperature.hpp"
 #include "augur/transform/top_k.hpp"
 #include "augur/transform/top_p.hpp"
+#include "augur/tune/beta.hpp"
 #include "augur/tune/divergence_meter.hpp"
 #include "augur/tune/search.hpp"
 #include "augur/tune/throughput.hpp"
