@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Charts of what bench_pyramid and bench_switching wrote.
+"""Charts of what bench_pyramid, bench_beta and bench_switching wrote.
 
     benchmarks/charts.py entropies pyramid.json chart.svg    how uncertain draft, qualifier and target are about the same text
+    benchmarks/charts.py beta beta.json chart.svg            share of positions at which two models' rows are within a threshold
     benchmarks/charts.py switching switching.json chart.svg  score against the large model's share, coloured by threshold
 """
 
@@ -22,6 +23,15 @@ def entropies(figures, axes):
     axes.legend()
 
 
+def beta(figures, axes):
+    for pair in figures["pairs"]:
+        of = sorted(pair["divergences"])
+        shares = [(place + 1) / len(of) for place in range(len(of))]
+        axes.step(of, shares, where="post", linewidth=1.5, label=f"{pair['target']}, {pair['draft']}")
+    axes.set(xlabel=figures["divergence"].replace("_", " "), ylabel="share of positions within it", ylim=(0, 1))
+    axes.legend(loc="lower right")
+
+
 def switching(figures, axes):
     usage = [100 * row["large_usage"] for row in figures]
     score = [100 * row["score"] for row in figures]
@@ -34,7 +44,7 @@ def switching(figures, axes):
     axes.set_title("thresholds in bits", fontsize="medium")
 
 
-CHARTS = {"entropies": entropies, "switching": switching}
+CHARTS = {"beta": beta, "entropies": entropies, "switching": switching}
 
 
 def main():

@@ -1,10 +1,14 @@
 // PyramidSD on a real family: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts at a temperature.
 //
 //   bench_pyramid --target FILE --draft FILE --qualifier FILE --prompts FILE.jsonl --json OUT [--seeds 3] [--each 1]
+//                 [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25] [--draft-length 3] [--qualifier-length 8]
 //
+// PSD_F comes in three forms: as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the
+// same rule, against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling).
 // All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
 // tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written; divergence is the
-// total variation per token between what a token was drawn from and the target's row (tune/divergence_meter.hpp).
+// total variation per token between what a token was drawn from and the target's row (tune/divergence_meter.hpp); as published that
+// is not known, for rows go up that tokens were not drawn from.
 
 #include <CLI/CLI.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
@@ -20,7 +24,10 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats.hpp"
@@ -31,10 +38,15 @@ namespace {
 using namespace augur;
 using nlohmann::json;
 using fuzzy = accept::rejection_then_fuzzy<measure::total_variation>;
+using divergence_rule = accept::fuzzy<measure::total_variation>;
 using llama::host_model;
 
 struct settings {
     std::string target, draft, qualifier, prompts, json_file, weights = "keep";
+    std::vector<std::string> thresholds = {"0.2/0.2", "0.3/0.3", "0.4/0.4", "0.5/0.5",
+                                           "0.3/0.5", "0.4/0.5", "0.5/0.3", "0.5/0.4"};
+    std::vector<std::string> lengths = {"1/2", "2/4", "4/10", "5/15", "10/15", "15/15", "20/20", "15/25", "25/25"};
+    std::size_t draft_length = 3, qualifier_length = 8;  // where thresholds vary
     std::size_t seeds = 3, each = 1, max_tokens = 64, threads = 2;
     float temperature = 1;
 };
@@ -56,15 +68,36 @@ struct family {
     host_model target, draft, qualifier;
 };
 
-std::vector<configuration> configurations() {
-    std::vector<configuration> all{{"thresholds", "plain"}, {"thresholds", "SD"}};
-    for (const double t : {0.2, 0.3, 0.4, 0.5}) {
-        for (const char* scheme : {"FSD", "PSD_A", "PSD_F"}) all.push_back({"thresholds", scheme, t, t});
+constexpr const char* as_published = "PSD_F as published";
+constexpr const char* forms[] = {as_published, "PSD_F rejection first", "PSD_F drawn rows"};
+
+/// "0.4/0.5": the qualifier's, then the target's; or of lengths the draft's, then the qualifier's.
+template <class Number>
+std::pair<Number, Number> parse_pair(const std::string& text) {
+    std::istringstream in(text);
+    Number first{}, second{};
+    char between{};
+    if (!(in >> first >> between >> second) || between != '/' || !in.eof() || !(first > 0) || !(second > 0)) {
+        detail::fail("'", text, "' is no pair; it must be like 0.4/0.5 or 15/25, of positive numbers");
     }
-    all.push_back({"thresholds", "PSD_F", 0.3, 0.5});
-    all.push_back({"thresholds", "PSD_F", 0.4, 0.5});
-    constexpr std::size_t lengths[][2] = {{1, 2}, {1, 4}, {2, 4}, {2, 6}, {3, 8}, {5, 15}, {15, 25}};
-    for (const auto& [draft, qualifier] : lengths) all.push_back({"lengths", "PSD_F", 0.4, 0.5, draft, qualifier});
+    return {first, second};
+}
+
+std::vector<configuration> configurations(const settings& chosen) {
+    std::vector<configuration> all{{"thresholds", "plain"}, {"thresholds", "SD"}};
+    std::set<double> seen;
+    for (const std::string& each : chosen.thresholds) {
+        const auto [first, last] = parse_pair<double>(each);
+        const auto add = [&, first = first, last = last](const char* scheme) {
+            all.push_back({"thresholds", scheme, first, last, chosen.draft_length, chosen.qualifier_length});
+        };
+        if (seen.insert(last).second) add("FSD"), add("PSD_A");
+        for (const char* form : forms) add(form);
+    }
+    for (const std::string& each : chosen.lengths) {
+        const auto [draft, qualifier] = parse_pair<std::size_t>(each);
+        for (const char* form : forms) all.push_back({"lengths", form, 0.4, 0.5, draft, qualifier});
+    }
     return all;
 }
 
@@ -100,18 +133,24 @@ void run(outcome& into, const configuration& chosen, const family& of, const pro
     const auto decoded = [&](const auto& scheme, auto&... watchers) {
         add(into, scheme, asked, options, of.target, watchers...);
     };
-    const auto pyramid = [&](auto inside) {
-        decoded(
-            cascaded(of.draft, model_link{by_draft, inside}, of.qualifier, model_link{by_qualifier, last}, of.target),
-            meter);
+    const auto pyramid = [&](auto first, const auto& at_target) {
+        decoded(cascaded(of.draft, model_link{by_draft, first}, of.qualifier, model_link{by_qualifier, at_target},
+                         of.target),
+                meter);
     };
+    const divergence_rule rule_inside(chosen.qualifier_threshold), rule(chosen.target_threshold);
     if (chosen.scheme == "plain")
         return decoded(speculate(draft::no_draft{}, of.target, fixed_length{0}, accept::coupled{}));
     if (chosen.scheme == "SD")
         return decoded(cascaded(of.draft, model_link{alone, accept::rejection_sampling{}}, of.target));
     if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target), meter);
-    if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{});
-    pyramid(fuzzy(chosen.qualifier_threshold));
+    if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{}, last);
+    if (chosen.scheme == as_published) {
+        return decoded(cascaded_as_published(of.draft, model_link{by_draft, rule_inside}, of.qualifier,
+                                             model_link{by_qualifier, rule}, of.target));
+    }
+    if (chosen.scheme == forms[1]) return pyramid(fuzzy(chosen.qualifier_threshold), last);
+    pyramid(rule_inside, rule);
 }
 
 /// Entropies in nats of a model's rows over a text that the target drew.
@@ -189,6 +228,48 @@ double predicted(const configuration& at, const family& of, const std::vector<ou
                                                      link_of(of.target, at.qualifier_length, sum.target)});
 }
 
+/// Passes of a model whose tokens the next one judged; a scheme of which a model is idle is no measurement of it.
+void check_all_ran(const configuration& at, const std::vector<outcome>& seeds) {
+    std::size_t by_draft = 0, by_qualifier = 0;
+    const bool by_three = at.scheme.starts_with("PSD");
+    for (const outcome& each : seeds) {
+        by_draft += by_three ? each.qualifier.drafted : each.target.drafted;
+        by_qualifier += each.target.drafted;
+    }
+    if (at.scheme == "plain" || (by_draft > 0 && by_qualifier > 0)) return;
+    detail::fail(at.scheme, " at lengths ", at.draft_length, " and ", at.qualifier_length, ": the draft proposed ",
+                 by_draft, " tokens and the last link judged ", by_qualifier, "; a model was idle");
+}
+
+/// Of the target and the qualifier; of the draft the tokens that it proposed, one pass each.
+json passes_of(const std::vector<outcome>& seeds) {
+    std::size_t target = 0, qualifier = 0, draft = 0;
+    for (const outcome& each : seeds) {
+        target += each.target.rounds;
+        qualifier += each.qualifier.rounds;
+        draft += each.qualifier.rounds > 0 ? each.qualifier.drafted : each.target.drafted;
+    }
+    return {{"target", target}, {"qualifier", qualifier}, {"draft", draft}};
+}
+
+/// Of every setting the three forms of PSD_F side by side: times SD, and perplexity of the text.
+void print_forms(const json& rows) {
+    std::printf("\n|t_Q|t_T|l_D|l_Q|as published|rejection first|drawn rows|\n|-|-|-|-|-|-|-|\n");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const json& row = rows[i];
+        if (row["scheme"] == as_published) {
+            std::printf("|%g|%g|%d|%d|", row["t_Q"].get<double>(), row["t_T"].get<double>(), row["l_D"].get<int>(),
+                        row["l_Q"].get<int>());
+            for (const std::size_t form : {i, i + 1, i + 2}) {
+                std::printf("%.2f (%.2f)|", rows[form]["times_sd"].get<double>(),
+                            rows[form]["perplexity"][0].get<double>());
+            }
+            std::printf("\n");
+        }
+    }
+    std::printf("Times SD (perplexity of the text).\n");
+}
+
 json report(const family& models, const std::vector<configuration>& all,
             const std::vector<std::vector<outcome>>& found) {
     const auto speed = [](const outcome& of) { return static_cast<double>(of.tokens) / of.seconds; };
@@ -199,14 +280,17 @@ json report(const family& models, const std::vector<configuration>& all,
     json rows = json::array();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const configuration& at = all[i];
+        check_all_ran(at, found[i]);
+        const bool known = at.scheme != as_published;
         const spread fast = over_seeds(found[i], speed);
         const double foreseen = predicted(at, models, found[i]);
         const spread odd = over_seeds(found[i], [](const outcome& of) { return std::exp(per_token(of.surprise, of)); });
         const spread far = over_seeds(found[i], [](const outcome& of) { return per_token(of.divergence, of); });
-        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.1f|%.2f|%.2f ± %.2f|%.4f ± %.4f|\n", at.table.c_str(),
-                    at.scheme.c_str(), at.qualifier_threshold, at.target_threshold, at.draft_length,
-                    at.qualifier_length, fast.mean, fast.deviation, foreseen, fast.mean / of_sd, odd.mean,
-                    odd.deviation, far.mean, far.deviation);
+        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.1f|%.2f|%.2f ± %.2f|", at.table.c_str(), at.scheme.c_str(),
+                    at.qualifier_threshold, at.target_threshold, at.draft_length, at.qualifier_length, fast.mean,
+                    fast.deviation, foreseen, fast.mean / of_sd, odd.mean, odd.deviation);
+        if (known) std::printf("%.4f ± %.4f", far.mean, far.deviation);
+        std::printf("|\n");
         rows.push_back({{"table", at.table},
                         {"scheme", at.scheme},
                         {"t_Q", at.qualifier_threshold},
@@ -215,13 +299,17 @@ json report(const family& models, const std::vector<configuration>& all,
                         {"l_Q", at.qualifier_length},
                         {"tokens_per_second", {fast.mean, fast.deviation}},
                         {"predicted", foreseen},
+                        {"times_sd", fast.mean / of_sd},
+                        {"passes", passes_of(found[i])},
                         {"perplexity", {odd.mean, odd.deviation}},
-                        {"total_variation", {far.mean, far.deviation}}});
+                        {"total_variation", known ? json{far.mean, far.deviation} : json()}});
     }
+    print_forms(rows);
     return rows;
 }
 
 void measure_all(const settings& chosen) {
+    const auto all = configurations(chosen);
     const llama::load_options load{.weights = format_named(chosen.weights), .threads = chosen.threads};
     host_model target = host_model::load(chosen.target, load);
     host_model draft = llama::load_draft(chosen.draft, target, load);
@@ -238,7 +326,6 @@ void measure_all(const settings& chosen) {
     options.sampling.temperature.value = chosen.temperature;
     options.stop.max_tokens = chosen.max_tokens;
     options.stop.stop_tokens.assign(words.end_tokens().begin(), words.end_tokens().end());
-    const auto all = configurations();
     std::vector<std::vector<outcome>> found(all.size(), std::vector<outcome>(chosen.seeds));
     for (options.seed = 0; options.seed < chosen.seeds; ++options.seed) {
         for (const prompt& asked : prompts) {
@@ -262,6 +349,19 @@ int main(int argc, char** argv) {
     app.add_option("--qualifier", chosen.qualifier, "the member of its family")->required();
     app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt")->required();
     app.add_option("--json", chosen.json_file, "where the figures go, with all entropies")->required();
+    app.add_option("--thresholds", chosen.thresholds,
+                   "pairs of the qualifier's and the target's, in either order of size")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--lengths", chosen.lengths, "pairs of the draft's and the qualifier's")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--draft-length", chosen.draft_length, "where thresholds vary")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    app.add_option("--qualifier-length", chosen.qualifier_length, "where thresholds vary")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     app.add_option("--weights", chosen.weights, "of all models")->capture_default_str();
     app.add_option("--seeds", chosen.seeds)->capture_default_str()->check(CLI::PositiveNumber);
     app.add_option("--each", chosen.each, "prompts of a task")->capture_default_str()->check(CLI::PositiveNumber);

@@ -14,6 +14,7 @@
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "engine.hpp"
+#include "lossy.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -79,12 +80,19 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command
         .add_option("--scheme", s.scheme,
                     "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, "
-                    "psd_a, psd_f or ead")
+                    "psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
-    command.add_option("--accept", s.accept, "exact, rejection_sampling or coupled")
+    command
+        .add_option("--accept", s.accept,
+                    "exact, rejection_sampling, block or coupled; with fsd and psd_* at temperature 0 "
+                    "fuzzy_greedy, which compares rows at --divergence-temperature")
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
+    const auto compared_at = [&s](const std::string& text) {
+        s.divergence_temperature = parse_number<float>("--divergence-temperature", text);
+    };
+    add_text(command, "--divergence-temperature", compared_at, "fuzzy_greedy: at which rows are compared", "T", "1");
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
              "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "
@@ -108,11 +116,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.thresholds = parse_list("--thresholds", text, most::threshold);
     };
     add_text(command, "--thresholds", thresholds,
-             "fsd, psd_a, psd_f: total variation within which a token is accepted, the qualifier's first; ead: bits of "
+             "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
              "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it goes",
-             "LIST", "0.5; 0.4,0.5 with psd_f; 0.25 with ead; 1.5,2.5 with hysteresis");
+             "LIST", "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
-    add_text(command, "--lengths", handed_up, "psd_a, psd_f: tokens that draft and qualifier propose at a time", "LIST",
+    add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",
              "1,2");
     add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5", most::window);
     add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10", most::dwell);
@@ -211,6 +219,7 @@ class generator {
         load_seconds_ = watch.seconds();
     }
 
+    const scheme_options& scheme() const { return scheme_; }
     /// Whether the scheme drafts with this file.
     bool uses(const std::string& path) const {
         return std::find(drafter_paths_.begin(), drafter_paths_.end(), path) != drafter_paths_.end();
@@ -340,6 +349,11 @@ void generate(const generate_options& chosen) {
     generation_report report = made.decode(sink, on_round);
     if (output) output->finish(std::string_view(report.composed.text).substr(shown));
     if (trace) trace->commit();
+    if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.scheme())) {
+        tell("note", "at temperature 0 rows are points, so that '", made.scheme().scheme,
+             "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
+             "before");
+    }
     if (chosen.compare && report.composed.finish != finish_reason::cancelled) report.plain = made.decode_plainly();
     if (chosen.json) {
         print(json_line(as_json(report)));

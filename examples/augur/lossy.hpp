@@ -6,7 +6,10 @@
 namespace augur::program {
 
 /// As resolve, for these.
-scheme_options resolve_lossy(scheme_options chosen, std::size_t drafts);
+scheme_options resolve_lossy(scheme_options chosen, const transform::settings& sampling, std::size_t drafts);
+
+/// Whether its rule keeps plain greedy decoding's text where rows are points.
+bool is_exact_at_temperature_0(const scheme_options& resolved);
 
 /// As run, for these.
 run_result run_lossy(const scheme_options& resolved, const engine& target, const members& drafters,

@@ -178,6 +178,9 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"origins", std::move(origins)},
                                   {"settings", report.settings}};
     out["settings"]["accept"] = report.scheme.accept;
+    if (report.scheme.divergence_temperature) {
+        out["settings"]["divergence_temperature"] = *report.scheme.divergence_temperature;
+    }
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) out["models"] = models_as_json(run.counts.models);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "scheme.hpp"
@@ -38,8 +39,8 @@ std::size_t cache_bytes_of(const auto& session) {
     }
 }
 
-template <class D>
-std::string bound_of(const guarantee::bounded_divergence<D>& promised) {
+template <template <class> class Bounded, class D>
+std::string bound_of(const Bounded<D>& promised) {
     return detail::message(": ", D::name, " of at most ", promised.bound);
 }
 
@@ -47,7 +48,8 @@ std::string bound_of(const guarantee::bounded_divergence<D>& promised) {
 template <class Scheme>
 std::string guarantee_text(const Scheme& scheme) {
     std::string text(guarantee_of<Scheme>::name);
-    if constexpr (requires { bound_of(scheme.criterion().promised()); }) {
+    constexpr bool promises = !std::is_same_v<guarantee_of<Scheme>, guarantee::none>;
+    if constexpr (promises && requires { bound_of(scheme.criterion().promised()); }) {
         text += bound_of(scheme.criterion().promised());
     }
     return text;

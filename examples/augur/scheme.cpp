@@ -14,6 +14,7 @@
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
+#include <cmath>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -41,7 +42,9 @@ any_criterion criterion_of(const std::string& name) {
     if (name == "rejection_sampling") return accept::rejection_sampling{};
     if (name == "block") return accept::block{};
     if (name == "coupled") return accept::coupled{};
-    detail::fail("--accept ", io::quote(name), " is unknown; valid are exact, rejection_sampling, block, coupled");
+    detail::fail("--accept ", io::quote(name),
+                 " is unknown; valid are exact, rejection_sampling, block, coupled; with fsd and psd_* "
+                 "fuzzy_greedy");
 }
 
 void check_criterion(const std::string& name, const transform::settings& sampling) {
@@ -62,7 +65,17 @@ void check_scheme(const std::string& name) {
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
-                     "medusa, hydra, eagle, fsd, psd_a, psd_f, ead");
+                     "medusa, hydra, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead");
+    }
+}
+
+void check_divergence_temperature(float temperature, const std::string& accept) {
+    if (!(temperature > 0) || std::isinf(temperature)) {
+        detail::fail("--divergence-temperature is ", temperature, "; it must be above 0 and finite");
+    }
+    if (accept != "fuzzy_greedy") {
+        detail::fail("--divergence-temperature is ", temperature,
+                     ", but only --accept fuzzy_greedy compares rows at it");
     }
 }
 
@@ -127,7 +140,7 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
 
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
-    if (scheme == "psd_a" || scheme == "psd_f") return {"draft", "qualifier"};
+    if (scheme.starts_with("psd")) return {"draft", "qualifier"};
     constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
                                                             "hysteresis", "fsd",  "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
@@ -138,7 +151,8 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
-    if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), drafts);
+    if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
+    if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), sampling, drafts);
     if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);

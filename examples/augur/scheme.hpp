@@ -28,10 +28,11 @@ struct scheme_options {
     bool learn_bins = false;  ///< eaad: the edges move while it decodes
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
-    std::vector<double> thresholds{};           ///< unset: what the scheme starts with
-    std::size_t window = 5;                     ///< ead
-    std::size_t dwell = 10;                     ///< ead
-    std::vector<std::size_t> lengths = {1, 2};  ///< psd_a, psd_f: of draft and qualifier
+    std::vector<double> thresholds{};               ///< unset: what the scheme starts with
+    std::optional<float> divergence_temperature{};  ///< with accept fuzzy_greedy; unset: 1
+    std::size_t window = 5;                         ///< ead
+    std::size_t dwell = 10;                         ///< ead
+    std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
@@ -40,7 +41,7 @@ struct scheme_options {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named);
 
-/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, ead.
+/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published, ead.
 bool is_lossy(const std::string& scheme);
 
 /// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.

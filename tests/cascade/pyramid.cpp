@@ -1,12 +1,18 @@
 #include "augur/cascade/pyramid.hpp"
 
+#include <algorithm>
 #include <augur/testing/counting_model.hpp>
+#include <augur/testing/explain.hpp>
+#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/scheme_laws.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 using namespace augur;
 using cascade::pyramid_options;
@@ -49,6 +55,12 @@ BOOST_AUTO_TEST_CASE(the_names_are_what_the_paper_calls_them) {
     BOOST_TEST(same(cascade::fsd(a, c, chosen), cascaded(a, of_two, c)));
     BOOST_TEST(same(cascade::psd_a(a, b, c, chosen), cascaded(a, by_sampling, b, at_target, c)));
     BOOST_TEST(same(cascade::psd_f(a, b, c, chosen), cascaded(a, at_qualifier, b, at_target, c)));
+    BOOST_TEST(
+        same(cascade::psd_f_as_published(a, b, c, chosen), cascaded_as_published(a, at_qualifier, b, at_target, c)));
+    for (const auto& last : {cascade::psd_a(a, b, c, chosen).policy(), cascade::psd_f(a, b, c, chosen).policy()}) {
+        BOOST_TEST(last.tokens == 2u);
+    }
+    BOOST_TEST(cascade::psd_f_as_published(a, b, c, chosen).policy().tokens == 2u);
     BOOST_TEST(testing::total_variation(law(cascade::psd_f(a, b, c, chosen)), law(plain(c))) > 0);
 }
 
@@ -56,6 +68,7 @@ BOOST_AUTO_TEST_CASE(what_they_promise) {
     static_assert(Lossless<decltype(cascade::sd(a, c))>);
     static_assert(!Lossless<decltype(cascade::fsd(a, c))>);
     static_assert(!Lossless<decltype(cascade::psd_a<measure::kl>(a, b, c))>);
+    static_assert(std::is_same_v<guarantee_of<decltype(cascade::psd_f_as_published(a, b, c))>, guarantee::none>);
     const pyramid_options exact{
         .draft_length = 2, .qualifier_length = 2, .qualifier_threshold = 0, .target_threshold = 0};
     for (const double distance : {testing::total_variation(law(cascade::sd(a, c, exact)), law(plain(c))),
@@ -64,6 +77,46 @@ BOOST_AUTO_TEST_CASE(what_they_promise) {
                                   testing::total_variation(law(cascade::psd_f(a, b, c, exact)), law(plain(c)))}) {
         BOOST_TEST(distance < 1e-12);
     }
+}
+
+/// The largest total variation between the target's row, the same after every text, and the token that follows.
+double farthest(const auto& scheme, const std::vector<double>& target) {
+    decode::options chosen;
+    chosen.stop = up_to(3);
+    double most = 0;
+    for (const auto& [before, row] : testing::detail::rows_of(testing::law_of(scheme, prompt, chosen))) {
+        if (before.size() == 3) continue;
+        double far = 0;
+        for (token t = 0; t < 3; ++t) {
+            const auto found = row.find(t);
+            far += std::abs(target[static_cast<std::size_t>(t)] - (found == row.end() ? 0.0 : found->second)) / 2;
+        }
+        most = std::max(most, far);
+    }
+    return most;
+}
+
+BOOST_AUTO_TEST_CASE(as_published_both_thresholds_together_bound_a_token_and_the_targets_does_not) {
+    // From one to the next 0.25 in total variation, from the first to the last 0.5.
+    const auto same_row = [](const std::vector<double>& row) { return testing::markov_model({row, row, row}); };
+    const std::vector<double> best{0.625, 0.25, 0.125};
+    const auto draft = same_row({0.125, 0.75, 0.125}), qualifier = same_row({0.375, 0.5, 0.125});
+    const auto target = same_row(best);
+    const auto both = [&](double first, double last) {
+        const pyramid_options chosen{
+            .draft_length = 2, .qualifier_length = 3, .qualifier_threshold = first, .target_threshold = last};
+        return std::pair(farthest(cascade::psd_f(draft, qualifier, target, chosen), best),
+                         farthest(cascade::psd_f_as_published(draft, qualifier, target, chosen), best));
+    };
+    const auto close = boost::test_tools::tolerance(1e-6);
+    const auto [ours, published] = both(0.3, 0.3);
+    BOOST_TEST(ours < 1e-6);  // what the draft drew is rejected
+    BOOST_TEST(published == 0.5, close);
+    const auto [strict, strict_published] = both(0.2, 0.3);
+    BOOST_TEST(strict == 0.25, close);
+    BOOST_TEST(strict_published == 0.25, close);
+    BOOST_TEST(both(0.5, 0.2).first < 1e-6);
+    BOOST_TEST(both(0.5, 0.2).second < 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(options_that_make_no_pyramid_are_refused_with_their_values) {
@@ -100,13 +153,16 @@ BOOST_AUTO_TEST_CASE(every_model_of_a_scheme_runs_at_any_length) {
             const testing::counting_model small(a), middle(b), large(c);
             const auto ran = [&](const auto& scheme) {
                 const auto before = small.counts().calls, between = middle.counts().calls;
+                const auto above = large.counts().calls;
                 const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
                 BOOST_TEST(small.counts().calls > before + 5, draft << " and " << qualifier);
                 BOOST_TEST(middle.counts().calls > between + 5, draft << " and " << qualifier);
+                BOOST_TEST(large.counts().calls > above + 1, draft << " and " << qualifier);
                 for (const auto& stage : made.counts.stages) BOOST_TEST(stage.drafted > 0u);
             };
             ran(cascade::psd_a(small, middle, large, lengths));
             ran(cascade::psd_f(small, middle, large, lengths));
+            ran(cascade::psd_f_as_published(small, middle, large, lengths));
         }
     }
 }

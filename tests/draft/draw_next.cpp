@@ -40,6 +40,17 @@ BOOST_FIXTURE_TEST_CASE(a_point_mass_keeps_the_token_alone, fixture) {
     BOOST_TEST(spare.size() == 3u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_certain_token_can_keep_its_row, fixture) {
+    proposal<mode_of_row> proposed;
+    BOOST_TEST(draft::draw_next(draft::argmax_with_row{}, row, context, proposed, spare) == 1);
+    distribution wanted;
+    transform.apply(row, before, wanted);
+    for (std::size_t t = 0; t < 3; ++t) BOOST_TEST((*proposed[0].row)[t] == wanted[t]);
+    BOOST_TEST(proposed[0].probability(1) == 1);
+    BOOST_TEST(proposed[0].probability(0) == 0);
+    BOOST_TEST(spare.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(nothing_is_added_where_nothing_can_be_drawn, fixture) {
     proposal<point_mass> points;
     proposal<distribution> rows;

@@ -45,7 +45,7 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, psd_a, psd_f, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
@@ -111,6 +111,11 @@ class Generate(ProgramTest):
         self.refused(["'fsd'", "--draft"], "--scheme", "fsd")
         self.refused(["'coupled'", "'fsd'"], "--scheme", "fsd", "--draft", DRAFT, "--accept", "coupled")
         self.refused(["'fsd'", "2 times"], "--scheme", "fsd", "--draft", DRAFT, "--draft", TARGET)
+        fsd = ("--scheme", "fsd", "--draft", DRAFT, "--accept", "fuzzy_greedy")
+        self.refused(["fuzzy_greedy", "temperature 0", "0.8"], *fsd, "--temperature", "0.8")
+        self.refused(["--divergence-temperature", "above 0", "0"], *fsd, "--divergence-temperature", "0")
+        self.refused(["--divergence-temperature", "2", "fuzzy_greedy"], "--divergence-temperature", "2")
+        self.refused(["'fuzzy_greedy'", "fsd", "psd_"], "--scheme", "sd", "--draft", DRAFT, "--accept", "fuzzy_greedy")
         psd = ("--scheme", "psd_f", "--draft", DRAFT)
         self.refused(["'psd_f'", "qualifier", "--draft"], *psd)
         self.refused(["--draft", "twice"], *psd, "--draft", DRAFT)

@@ -329,14 +329,17 @@ class Fuzzy(ProgramTest):
 
     def made(self, scheme, *more, drafts=(DRAFT, QUALIFIER)):
         models = [part for path in drafts[: 1 if scheme == "fsd" else 2] for part in ("--draft", path)]
-        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", scheme, *models, *more)
+        exact = "--temperature" not in more and "fuzzy_greedy" not in more
+        note = {"noting": "temperature 0"} if exact else {}
+        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", scheme, *models, *more, **note)
 
     def test_greedy_text_is_the_models(self):
         plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
-        for scheme in ("fsd", "psd_a", "psd_f"):
+        for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
             made = self.made(scheme)
             self.assertEqual(plain, made["ids"], scheme)
-            self.assertEqual("bounded divergence per token: total_variation of at most 0.5", made["guarantee"])
+            bound = "bounded divergence per token: total_variation of at most 0.5"
+            self.assertEqual("none" if scheme.endswith("published") else bound, made["guarantee"])
             self.assertTrue(all(stage["drafted"] > 0 for stage in made["stages"]), made["stages"])
             self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in made["stages"]])
 
@@ -347,9 +350,33 @@ class Fuzzy(ProgramTest):
         self.assertEqual([1.0, 1.0], [stage["acceptance"] for stage in made["stages"]])
         self.assertLess(self.made("psd_f", "--thresholds", "0,0", *drawn)["acceptance"], 1)
 
+    def test_temperature_zero_is_noted_and_has_a_rule_of_its_own(self):
+        prompt = ("generate", "--model", TARGET, "--prompt", PROMPTS[1], "--max-tokens", 4, "--scheme", "fsd", "--draft", DRAFT)
+        self.object(*prompt, noting="; --accept fuzzy_greedy")
+        for quiet in (("--temperature", 0.8), ("--accept", "fuzzy_greedy")):
+            self.assertEqual(b"", self.works(*prompt, "--json", *quiet).stderr)
+        plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
+        rule = ("--accept", "fuzzy_greedy", "--thresholds")
+        for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
+            both = scheme.startswith("psd_f")
+            self.assertEqual(plain, self.made(scheme, *rule, "0,0" if both else "0")["ids"], scheme)
+            made = self.made(scheme, *rule, "inf,inf" if both else "inf", "--divergence-temperature", 2)
+            self.assertNotEqual(plain, made["ids"], scheme)
+            self.assertTrue(all(stage["drafted"] > 0 for stage in made["stages"]), made["stages"])
+            self.assertEqual(("fuzzy_greedy", 2), (made["settings"]["accept"], made["settings"]["divergence_temperature"]))
+        made = self.made("psd_f", *rule, "0.2,0.3")
+        self.assertEqual("most probable in a row of bounded divergence: total_variation of at most 0.3", made["guarantee"])
+
+    def test_as_published_the_qualifiers_rows_are_compared(self):
+        drawn = ("--temperature", 0.8, "--lengths", "2,6", "--thresholds", "inf,0.3")
+        made = self.made("psd_f_as_published", *drawn)
+        self.assertEqual(("none", "fuzzy"), (made["guarantee"], made["settings"]["accept"]))
+        self.assertEqual(1.0, made["stages"][0]["acceptance"])
+        self.assertNotEqual(made["ids"], self.made("psd_f", *drawn)["ids"])
+
     def test_a_family_has_both(self):
         found = family("pyramid", ["draft", "qualifier"])
-        made = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found)
+        made = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found, noting="fuzzy_greedy")
         self.assertEqual([str(found / "tiny" / f"{name}.gguf") for name in ("draft", "qualifier")], made["settings"]["drafters"])
 
 

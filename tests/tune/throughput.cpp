@@ -36,6 +36,10 @@ BOOST_AUTO_TEST_CASE(formulas_as_published) {
     const double below = 0.7 * 6 / (5 / 300.0 + 1 / 120.0);
     BOOST_TEST(tune::throughput(300, std::vector{qualifier, target}) == 0.6 * 5 / (4 / below + 1 / 60.0),
                tt::tolerance(1e-12));
+    // By hand: 3 tokens in 1/75 + 1/60 s; 4.2 tokens in 1/60 + 1/120 s; 3 tokens in 4/168 + 1/60 s = 17/420 s.
+    BOOST_TEST(tune::throughput(300, std::vector{target}) == 100, tt::tolerance(1e-12));
+    BOOST_TEST(tune::throughput(300, std::vector{qualifier}) == 168, tt::tolerance(1e-12));
+    BOOST_TEST(tune::throughput(300, std::vector{qualifier, target}) == 1260 / 17.0, tt::tolerance(1e-12));
     BOOST_TEST(tune::throughput(300, {}) == 300);
     const double free = std::numeric_limits<double>::infinity();
     BOOST_TEST(tune::throughput(free, std::vector{target}) == 0.6 * 5 * 60, tt::tolerance(1e-12));

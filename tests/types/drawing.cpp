@@ -8,6 +8,7 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(types_drawing)
 
 static_assert(std::is_same_v<draft::argmax::claim_type, point_mass>);
+static_assert(std::is_same_v<draft::argmax_with_row::claim_type, mode_of_row>);
 static_assert(std::is_same_v<draft::sampled::claim_type, distribution>);
 static_assert(std::is_same_v<draft::shared_noise::claim_type, point_mass>);
 
@@ -15,6 +16,7 @@ BOOST_AUTO_TEST_CASE(argmax_takes_the_first_largest) {
     random::philox_chooser chooser(0);
     position_draws draws(chooser, 0, 0);
     BOOST_TEST(draft::argmax{}.pick(distribution::weighted({1, 3, 3}), draws) == 1);
+    BOOST_TEST(draft::argmax_with_row{}.pick(distribution::weighted({1, 3, 3}), draws) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(sampled_has_the_law_of_the_row) {

@@ -13,6 +13,7 @@ namespace {
 struct some_divergence {};
 struct other_divergence {};
 using bounded = bounded_divergence<some_divergence>;
+using near = greedy_within<some_divergence>;
 
 template <class... G>
 struct list {
@@ -22,11 +23,11 @@ struct list {
     }
 };
 using exact_guarantees =
-    list<same_greedy_text, same_seeded_text, same_distribution, bounded, minimum_probability, none>;
+    list<same_greedy_text, same_seeded_text, same_distribution, bounded, near, minimum_probability, none>;
 using all_guarantees =
-    list<same_greedy_text, same_seeded_text, same_distribution, bounded, minimum_probability, none,
+    list<same_greedy_text, same_seeded_text, same_distribution, bounded, near, minimum_probability, none,
          within_numerics<same_greedy_text>, within_numerics<same_seeded_text>, within_numerics<same_distribution>,
-         within_numerics<bounded>, within_numerics<minimum_probability>>;
+         within_numerics<bounded>, within_numerics<near>, within_numerics<minimum_probability>>;
 
 template <class A, class B>
 constexpr bool same = std::is_same_v<A, B>;
@@ -65,6 +66,7 @@ static_assert(same<meet_t<same_seeded_text, same_greedy_text>, same_greedy_text>
 static_assert(same<meet_t<same_distribution, same_greedy_text>, same_greedy_text>);
 static_assert(same<meet_t<bounded, minimum_probability>, none>);
 static_assert(same<meet_t<bounded, bounded_divergence<other_divergence>>, none>);
+static_assert(same<meet_t<bounded, near>, none>);
 static_assert(list<same_greedy_text, same_seeded_text, same_distribution>::all([]<class A>() {
     return same<meet_t<A, bounded>, bounded> && same<meet_t<A, minimum_probability>, minimum_probability>;
 }));

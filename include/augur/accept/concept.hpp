@@ -76,7 +76,7 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 ///         or, in place of accepts, judge_block for whole chains;
 ///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
-///         for links inside a cascade `drawn_from` or `certain` (cascade/stage.hpp).
+///         for links inside a cascade `drawn_from`, with `claim`, or `certain` (cascade/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what it claims in
 ///         `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and outlive what is left of them.
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.
@@ -135,6 +135,15 @@ struct check_criterion {
 template <class C, class Claim>
 inline constexpr bool heard_after_rejection =
     !NamesAfterRejection<C> || !AcceptsTokens<C, Claim> || LeavesAfterRejection<C, Claim>;
+
+/// What a stage claims of the tokens that a criterion accepts: `using claim = ...`, else that they were drawn from a row.
+template <class C>
+struct claim_inside : std::type_identity<distribution> {};
+template <class C>
+requires requires {
+    typename C::claim;
+}
+struct claim_inside<C> : std::type_identity<typename C::claim> {};
 
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class C>

@@ -13,13 +13,14 @@
 
 namespace augur::accept {
 
-/// What the claim says of token i, up to its total: a point mass is certain.
-inline double draft_weight(const drafted_token<point_mass>& drafted, std::size_t i) {
-    return static_cast<std::size_t>(drafted.id) == i ? 1 : 0;
-}
-template <class Row>
-double draft_weight(const drafted_token<Row>& drafted, std::size_t i) {
-    return (*drafted.row)[i];
+/// What the claim says of token i, up to its total.
+template <class Claim>
+double draft_weight(const drafted_token<Claim>& drafted, std::size_t i) {
+    if constexpr (CertainClaim<Claim>) {
+        return static_cast<std::size_t>(drafted.id) == i ? 1 : 0;
+    } else {
+        return (*drafted.row)[i];
+    }
 }
 
 /// What two weights become: the target's less the draft's, or nothing. Small, so that a loop can have a copy that nothing changes.

@@ -37,6 +37,13 @@ auto fuzzy_link(std::size_t length, double threshold) {
     return cascade::model_link{policy::fixed_length{length}, accept::fuzzy<D>(threshold)};
 }
 
+/// Of draft and qualifier, then of qualifier and target.
+template <measure::Divergence D>
+auto fuzzy_links(const pyramid_options& chosen) {
+    return std::pair(fuzzy_link<D>(checked(chosen).draft_length, chosen.qualifier_threshold),
+                     fuzzy_link<D>(chosen.qualifier_length, chosen.target_threshold));
+}
+
 inline auto sampling_link(std::size_t length) {
     return cascade::model_link{policy::fixed_length{length}, accept::rejection_sampling{}};
 }
@@ -68,14 +75,21 @@ auto psd_a(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_
                     std::forward<Target>(target));
 }
 
-/// Fuzzy at both. A token is judged by the row that it was drawn from (cascaded), so the target's threshold bounds each token; for
-/// the paper's comparison of the models' own rows see cascaded_as_published.
+/// Fuzzy at both. A token is judged by the row that it was drawn from (cascaded), so that the target's threshold bounds each token.
 template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
 auto psd_f(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
-    using namespace pyramid_parts;
-    return cascaded(std::forward<Draft>(draft), fuzzy_link<D>(checked(chosen).draft_length, chosen.qualifier_threshold),
-                    std::forward<Qualifier>(qualifier), fuzzy_link<D>(chosen.qualifier_length, chosen.target_threshold),
+    const auto [at_qualifier, at_target] = pyramid_parts::fuzzy_links<D>(chosen);
+    return cascaded(std::forward<Draft>(draft), at_qualifier, std::forward<Qualifier>(qualifier), at_target,
                     std::forward<Target>(target));
+}
+
+/// Fuzzy at both, and the target compares its row with the qualifier's, whichever model a token was drawn from. The type promises
+/// nothing; where D is a metric (total_variation, hellinger) both thresholds together bound each token, the target's alone does not.
+template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
+auto psd_f_as_published(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
+    const auto [at_qualifier, at_target] = pyramid_parts::fuzzy_links<D>(chosen);
+    return cascaded_as_published(std::forward<Draft>(draft), at_qualifier, std::forward<Qualifier>(qualifier),
+                                 at_target, std::forward<Target>(target));
 }
 
 }  // namespace augur::cascade

@@ -26,7 +26,8 @@
 namespace augur {
 
 /// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
-/// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
+/// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage. Where the tokens are
+/// picked from that row and not drawn, `using claim = mode_of_row` says so.
 template <class C, class Claim>
 concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
     requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
@@ -104,7 +105,7 @@ template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion
 class stage {
  public:
     using model_type = typename detail::value_or_reference<Source>::type;
-    using claim_type = distribution;
+    using claim_type = typename augur::detail::claim_inside<Criterion>::type;
     using inner_claim = typename Inner::claim_type;
     static_assert(Model<model_type>);
     static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
@@ -187,7 +188,7 @@ class stage {
         counts.back() = state.settled.counts;
     }
 
-    flow::task propose(state_type& state, auto& context, proposal<distribution>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
         observation seen{.prefix_length = context.prefix().size()};
         bool more = true;
@@ -214,7 +215,7 @@ class stage {
         64;  ///< inside one of the stage above; bits of a round's number, level by level
 
     /// Drafts, verifies, and adds what is accepted to the proposal; says whether there may be more.
-    flow::task run_round(state_type& state, auto& context, observation& seen, proposal<distribution>& proposed,
+    flow::task run_round(state_type& state, auto& context, observation& seen, proposal<claim_type>& proposed,
                          speculative_suffix& speculative, bool& more) const {
         prefix& before = context.prefix();
         using chooser_type = nested_chooser<std::remove_reference_t<decltype(context.chooser())>>;
@@ -245,7 +246,7 @@ class stage {
 
     /// Judges the block and adds the tokens that stand to the proposal.
     verdict judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                  proposal<distribution>& proposed, speculative_suffix& speculative) const {
+                  proposal<claim_type>& proposed, speculative_suffix& speculative) const {
         const std::size_t first = proposed.size();
         const distribution* from = nullptr;
         const additions<std::remove_reference_t<decltype(context)>, std::remove_cvref_t<decltype(rows)>> added{
@@ -257,6 +258,8 @@ class stage {
         };
         if constexpr (ReturnsVerdict<Criterion, inner_claim>) {
             walk(criterion_, state.block);
+        } else if constexpr (CertainClaim<claim_type>) {
+            walk(criterion_, unbranched{state.block});  // nothing is drawn: no claim is a rounding of it
         } else {
             walk(judged_by_its_row<Criterion, inner_claim>{criterion_, state.mixed, from}, unbranched{state.block});
         }
@@ -271,7 +274,7 @@ class stage {
         state_type& state;
         Context& context;
         const Rows& rows;
-        proposal<distribution>& proposed;
+        proposal<claim_type>& proposed;
         const distribution*& from;  ///< as found when the token was judged, or null
 
         bool wants(std::size_t row) const { return context.wants_more(proposed.size(), rows[row]); }

@@ -1,6 +1,7 @@
 #pragma once
 // Drafters that draw from rows: they pick the next token as a drawing says, which the criterion may name.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -43,18 +44,22 @@ concept Undrawn = requires {
 };
 
 /// Where the row of the next token is made: in its place, if it is claimed.
-inline distribution& row_of_next(proposal<distribution>& proposed, distribution& /*spare*/) {
-    return proposed.next_row();
-}
-inline distribution& row_of_next(proposal<point_mass>& /*proposed*/, distribution& spare) {
-    return spare;
+template <class Claim>
+distribution& row_of_next(proposal<Claim>& proposed, distribution& spare) {
+    if constexpr (std::same_as<Claim, point_mass>) {
+        return spare;
+    } else {
+        return proposed.next_row();
+    }
 }
 /// Adds it beneath a parent, or after the token before.
-inline void add_next(proposal<distribution>& proposed, token drawn, auto... parent) {
-    proposed.complete(drawn, parent...);
-}
-inline void add_next(proposal<point_mass>& proposed, token picked, auto... parent) {
-    proposed.push(picked, parent...);
+template <class Claim>
+void add_next(proposal<Claim>& proposed, token picked, auto... parent) {
+    if constexpr (std::same_as<Claim, point_mass>) {
+        proposed.push(picked, parent...);
+    } else {
+        proposed.complete(picked, parent...);
+    }
 }
 
 /// Picks what follows by a row, and adds it to the proposal with what is claimed about it. Nothing, and no_token, where

@@ -205,6 +205,11 @@ class criterion_law_cases {
         const std::size_t picked = chooser.choose(row, draw_key{1 + i, purpose::draft, 0});
         proposed.push(static_cast<token>(picked), row);
     }
+    static void push(proposal<mode_of_row>& proposed, const block& drawn, std::size_t i, auto&) {
+        mode_of_row row{distribution::weighted({drawn.drafts[i].begin(), drawn.drafts[i].end()})};
+        const token picked = row.mode();
+        proposed.push(picked, std::move(row));
+    }
 
     template <class Wrong>
     std::string on_every_branch(const block& drawn, const Wrong& wrong) const {
@@ -224,10 +229,16 @@ class criterion_law_cases {
 };
 
 namespace detail {
+/// It asks for a row beside each token that is certain.
+template <class Criterion>
+inline constexpr bool measures_rows_of_points =
+    std::is_same_v<typename augur::detail::drawing_for<Criterion>::type::claim_type, mode_of_row>;
+
 template <class Claim, class Criterion>
 void check_siblings(report& r, const auto& law, const std::string& drafts) {
     using c = criterion_law_cases<Criterion, Claim>;
-    using drawing = std::conditional_t<std::is_same_v<Claim, distribution>, draft::sampled, draft::argmax>;
+    using of_rows = std::conditional_t<std::is_same_v<Claim, distribution>, draft::sampled, draft::argmax_with_row>;
+    using drawing = std::conditional_t<std::is_same_v<Claim, point_mass>, draft::argmax, of_rows>;
     if constexpr (ReturnsVerdict<Criterion, Claim>) {
         r.skip("siblings" + drafts, "it judges whole chains");
     } else {
@@ -257,6 +268,8 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
                std::string("its guarantee is no equality: ") + std::string(guarantee_of<Criterion>::name));
     } else if constexpr (std::is_same_v<Claim, distribution>) {
         law("keeps its promise", &c::template keeps_its_promise<draft::sampled>);
+    } else if constexpr (std::is_same_v<Claim, mode_of_row>) {
+        law("keeps its promise", &c::template keeps_its_promise<draft::argmax_with_row>);
     } else {
         law("keeps its promise", &c::template keeps_its_promise<draft::argmax>);
         law("keeps its promise with shared noise", &c::template keeps_its_promise<draft::shared_noise>);
@@ -277,6 +290,9 @@ report criterion_laws(const Criterion& criterion, const effort& tries = {}) {
     }
     if constexpr (AcceptanceCriterionFor<Criterion, point_mass>) {
         detail::check_criterion<point_mass>(r, criterion, tries, " (point masses)");
+    }
+    if constexpr (detail::measures_rows_of_points<Criterion>) {
+        detail::check_criterion<mode_of_row>(r, criterion, tries, " (most probable tokens with their rows)");
     }
     return r;
 }

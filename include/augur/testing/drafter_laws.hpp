@@ -178,6 +178,17 @@ class drafter_law_cases {
         return "";
     }
 
+    std::string claimed_rows_have_the_token_as_their_mode(choices& from) const {
+        request asked = some_request(from);
+        const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (got[i].row->mode() == got[i].id) continue;
+            return augur::detail::message(asked.described(), ": picks token ", got[i].id, " at ", i,
+                                          ", but the most probable in its row is ", got[i].row->mode());
+        }
+        return "";
+    }
+
     std::string claimed_rows_are_transformed(choices& from) const {
         request asked = some_request(from);
         const auto banned = static_cast<token>(from.below(vocabulary_));
@@ -305,6 +316,11 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
     }
     if constexpr (std::same_as<typename D::claim_type, distribution>) {
         enumerated("a claimed row is the one that the token was drawn from", &c::claimed_rows_are_drawn_from);
+        law("claimed rows are transformed", &c::claimed_rows_are_transformed);
+    }
+    if constexpr (std::same_as<typename D::claim_type, mode_of_row>) {
+        law("the most probable token of a claimed row is the one that was picked",
+            &c::claimed_rows_have_the_token_as_their_mode);
         law("claimed rows are transformed", &c::claimed_rows_are_transformed);
     }
     if constexpr (shows_rows<D>) {

@@ -17,6 +17,13 @@ struct argmax {
     AUGUR_HOST_DEVICE token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
 };
 
+/// The most probable token, and its row: for criteria that let it stand where the row is near the target's.
+struct argmax_with_row {
+    using claim_type = mode_of_row;
+
+    token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
+};
+
 /// A draw from the row, which is kept with the token: for rejection sampling.
 struct sampled {
     using claim_type = distribution;

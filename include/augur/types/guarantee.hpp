@@ -40,6 +40,13 @@ struct bounded_divergence {
     static constexpr std::string_view name = "bounded divergence per token";
     double bound = std::numeric_limits<double>::infinity();
 };
+/// Each token is the most probable one of a row within `bound` of the target's, in that divergence: its own, or another. In total
+/// variation it is then at most 2 * bound less probable under the target than the most probable one.
+template <class Divergence>
+struct greedy_within {
+    static constexpr std::string_view name = "most probable in a row of bounded divergence";
+    double bound = std::numeric_limits<double>::infinity();
+};
 /// Each token has at least a set probability under the target.
 struct minimum_probability {
     static constexpr std::string_view name = "every token at least so likely under the target";
@@ -111,6 +118,8 @@ template <class G>
 inline constexpr bool stated = lossless<G> || std::is_same_v<G, minimum_probability> || std::is_same_v<G, none>;
 template <class Divergence>
 inline constexpr bool stated<bounded_divergence<Divergence>> = true;
+template <class Divergence>
+inline constexpr bool stated<greedy_within<Divergence>> = true;
 template <class G>
 inline constexpr bool stated<within_numerics<G>> = stated<G>;
 

@@ -18,7 +18,10 @@ namespace augur {
 /// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn: a deterministic draft.
 struct point_mass {};
 
-/// One drafted token as a criterion sees it. `Claim` is point_mass, or the type of the very row it was drawn from:
+/// A claim: picked by the rule of the largest weight, as a point_mass, from this row, which is kept for criteria that measure it.
+struct mode_of_row : distribution {};
+
+/// One drafted token as a criterion sees it. `Claim` is point_mass, mode_of_row, or the type of the very row it was drawn from:
 /// distribution, or one that lies on a device.
 template <class Claim>
 struct drafted_token {
@@ -35,6 +38,18 @@ struct drafted_token<point_mass> {
     /// The probability with which the drafter proposes t.
     double probability(token t) const { return t == id ? 1.0 : 0.0; }
 };
+
+template <>
+struct drafted_token<mode_of_row> : drafted_token<point_mass> {
+    const mode_of_row* row = nullptr;
+
+    drafted_token() = default;
+    drafted_token(token picked, const mode_of_row* from) : drafted_token<point_mass>{picked}, row(from) {}
+};
+
+/// Claims about a token that no draw could have made another.
+template <class Claim>
+concept CertainClaim = std::derived_from<drafted_token<Claim>, drafted_token<point_mass>>;
 
 namespace detail {
 

@@ -11,6 +11,7 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
+#include "augur/accept/fuzzy_greedy.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/accept/walk.hpp"
@@ -82,6 +83,7 @@ std::string refusal(const settings& chosen, std::size_t vocabulary = 5, std::siz
 BOOST_AUTO_TEST_SUITE(backend_accept_chain)
 
 static_assert(device::KernelCriterion<accept::fuzzy<augur::measure::kl>> && device::KernelCriterion<likely_enough>);
+static_assert(!device::KernelCriterion<accept::fuzzy_greedy<augur::measure::kl>>);  // it judges no drawn rows
 
 BOOST_AUTO_TEST_CASE(exact) {
     check_parity(emulated, accept::exact{}, {0});

@@ -4,6 +4,7 @@ import atexit
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -57,9 +58,13 @@ class ProgramTest(unittest.TestCase):
         return done
 
     def object(self, *arguments, **options):
-        """The one JSON object that it printed; nothing else may be there."""
+        """The one JSON object that it printed; nothing else may be there, but one note that holds the text `noting`."""
+        noting = options.pop("noting", None)
         done = self.works(*arguments, "--json", **options)
-        self.assertEqual(b"", done.stderr)
+        if noting is None:
+            self.assertEqual(b"", done.stderr)
+        else:
+            self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*%s[^\n]*\n\Z" % re.escape(noting.encode()))
         self.assertEqual(1, done.stdout.count(b"\n"))
         return json.loads(done.stdout.decode("utf-8"))
 

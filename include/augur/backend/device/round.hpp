@@ -47,7 +47,8 @@ struct drawn_chain {
 /// Judges token by token, by functions that a kernel can call: judge and draw are AUGUR_HOST_DEVICE, with every other word as on
 /// the host, and the criterion is trivially copyable.
 template <class C>
-concept KernelCriterion = AcceptanceCriterion<C> && !ReturnsVerdict<C, point_mass> &&
+concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
+                          !ReturnsVerdict<C, point_mass> &&
                           !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
