@@ -3,7 +3,7 @@
 //   bench_plan [--tokens 4000] [--draft-speed 250] [--qualifier-speed 120] [--target-speed 60] ...
 //
 // The draft's rows are the qualifier's with noise, the qualifier's the target's with noise. Speeds are passes a second. Prints how
-// far apart the rows are, what SD, FSD, PSD_A and PSD_F yield at the given thresholds and lengths, and how that depends on them.
+// far apart the rows are, what SD, FSD, PSD_A and three forms of PSD_F yield at the given thresholds and lengths, and how that depends on them.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>
@@ -67,32 +67,59 @@ double yield(const family& of, const auto& scheme, const settings& chosen) {
     return static_cast<double>(made.tokens.size()) / of.clock->seconds;
 }
 
+/// As published the divergence rule stands alone; "rejection first" runs it after rejection sampling.
 struct yields {
-    double sd, fsd, psd_a, psd_f, by_drawn_rows;
+    double sd, fsd, psd_a, psd_f, psd_f_by_drawn_rows, fsd_rejecting, psd_a_rejecting, psd_f_rejecting;
 };
 
+template <class Rule>
+auto link_by(std::size_t length, double threshold) {
+    return cascade::model_link{fixed_length{length}, Rule(threshold)};
+}
+
 yields run(const settings& chosen) {
-    using cascade::model_link;
+    using published = accept::fuzzy<divergence>;
+    using rejecting = accept::rejection_then_fuzzy<divergence>;
     const family of(chosen);
-    const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length};
-    const accept::rejection_sampling exact;
-    const accept::rejection_then_fuzzy<divergence> lower{chosen.qualifier_threshold}, upper{chosen.target_threshold};
-    const model_link first{by_draft, lower}, last{by_qualifier, upper};
-    return {yield(of, cascaded(of.draft, model_link{by_draft, exact}, of.target), chosen),
-            yield(of, cascaded(of.draft, model_link{by_draft, upper}, of.target), chosen),
-            yield(of, cascaded(of.draft, model_link{by_draft, exact}, of.qualifier, last, of.target), chosen),
+    const cascade::model_link exact{fixed_length{chosen.draft_length}, accept::rejection_sampling{}};
+    const auto two = [&](const auto& link) { return yield(of, cascaded(of.draft, link, of.target), chosen); };
+    const auto three = [&](const auto& first, const auto& last) {
+        return yield(of, cascaded(of.draft, first, of.qualifier, last, of.target), chosen);
+    };
+    const auto of_two = [&]<class Rule>() { return two(link_by<Rule>(chosen.draft_length, chosen.target_threshold)); };
+    const auto at_target = [&]<class Rule>() {
+        return link_by<Rule>(chosen.qualifier_length, chosen.target_threshold);
+    };
+    const auto at_qualifier = [&]<class Rule>() {
+        return link_by<Rule>(chosen.draft_length, chosen.qualifier_threshold);
+    };
+    const auto first = at_qualifier.operator()<published>(), last = at_target.operator()<published>();
+    const auto first_rejecting = at_qualifier.operator()<rejecting>(),
+               last_rejecting = at_target.operator()<rejecting>();
+    return {two(exact),
+            of_two.operator()<published>(),
+            three(exact, last),
             yield(of, cascaded_as_published(of.draft, first, of.qualifier, last, of.target), chosen),
-            yield(of, cascaded(of.draft, first, of.qualifier, last, of.target), chosen)};
+            three(first, last),
+            of_two.operator()<rejecting>(),
+            three(exact, last_rejecting),
+            three(first_rejecting, last_rejecting)};
 }
 
 void print_row(const std::string& name, const yields& found) {
-    std::printf("|%s|%.1f|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f|%.2f|\n", name.c_str(), found.sd, found.fsd, found.psd_a,
-                found.psd_f, found.by_drawn_rows, found.fsd / found.sd, found.psd_a / found.sd, found.psd_f / found.sd);
+    std::printf("|%s|%.1f|", name.c_str(), found.sd);
+    for (const double each : {found.fsd, found.psd_a, found.psd_f, found.psd_f_by_drawn_rows, found.fsd_rejecting,
+                              found.psd_a_rejecting, found.psd_f_rejecting}) {
+        std::printf("%.1f (%.2f)|", each, each / found.sd);
+    }
+    std::printf("\n");
 }
 
 void print_head(const char* what) {
-    std::printf("\n|%s|SD|FSD|PSD_A|PSD_F|PSD_F by drawn rows|FSD / SD|PSD_A / SD|PSD_F / SD|\n|-|-|-|-|-|-|-|-|-|\n",
-                what);
+    std::printf(
+        "\n|%s|SD|FSD|PSD_A|PSD_F|PSD_F by drawn rows|FSD rejecting first|PSD_A rejecting first|PSD_F rejecting "
+        "first|\n|-|-|-|-|-|-|-|-|-|\n",
+        what);
 }
 
 /// Mean divergence of rows along a text of the target, and its share within the thresholds.

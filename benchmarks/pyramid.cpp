@@ -3,7 +3,7 @@
 //   bench_pyramid --target FILE --draft FILE --qualifier FILE --prompts FILE.jsonl --json OUT [--seeds 3] [--each 1]
 //                 [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25] [--draft-length 3] [--qualifier-length 8]
 //
-// PSD_F comes in three forms: as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the
+// FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms: as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the
 // same rule, against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling).
 // All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
 // tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written; divergence is the
@@ -91,7 +91,9 @@ std::vector<configuration> configurations(const settings& chosen) {
         const auto add = [&, first = first, last = last](const char* scheme) {
             all.push_back({"thresholds", scheme, first, last, chosen.draft_length, chosen.qualifier_length});
         };
-        if (seen.insert(last).second) add("FSD"), add("PSD_A");
+        if (seen.insert(last).second) {
+            for (const char* scheme : {"FSD as published", "FSD", "PSD_A as published", "PSD_A"}) add(scheme);
+        }
         for (const char* form : forms) add(form);
     }
     for (const std::string& each : chosen.lengths) {
@@ -143,6 +145,9 @@ void run(outcome& into, const configuration& chosen, const family& of, const pro
         return decoded(speculate(draft::no_draft{}, of.target, fixed_length{0}, accept::coupled{}));
     if (chosen.scheme == "SD")
         return decoded(cascaded(of.draft, model_link{alone, accept::rejection_sampling{}}, of.target));
+    if (chosen.scheme == "FSD as published")
+        return decoded(cascaded(of.draft, model_link{alone, rule}, of.target), meter);
+    if (chosen.scheme == "PSD_A as published") return pyramid(accept::rejection_sampling{}, rule);
     if (chosen.scheme == "FSD") return decoded(cascaded(of.draft, model_link{alone, last}, of.target), meter);
     if (chosen.scheme == "PSD_A") return pyramid(accept::rejection_sampling{}, last);
     if (chosen.scheme == as_published) {
