@@ -251,7 +251,8 @@ class generator {
         if (free) scheme_.scheme = auto_scheme(scheme_);
         model_options of_drafters = chosen_.model;
         of_drafters.context = 0;
-        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, load_options_of(of_drafters));
+        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, chosen_.model.path,
+                                    load_options_of(of_drafters));
         if (free && drafters_of_.empty()) scheme_.scheme = "lookup";
     }
 

@@ -79,6 +79,7 @@ class host_model {
     /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
