@@ -102,6 +102,7 @@ BOOST_AUTO_TEST_CASE(every_link_of_a_cascade_is_compared) {
 BOOST_AUTO_TEST_CASE(a_model_that_does_not_say_hides_nobody_behind_it) {
     BOOST_CHECK_EXCEPTION(cascaded(a, inside, plain_mock, inside, b), error, pair_says);
     BOOST_CHECK_EXCEPTION(cascaded(a, inside, unknown, inside, b), error, pair_says);
+    BOOST_CHECK_EXCEPTION(cascaded(plain_mock, inside, a, inside, b), error, pair_says);
     BOOST_CHECK_NO_THROW(cascaded(a, inside, unknown, inside, also_a));
 }
 
