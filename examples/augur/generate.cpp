@@ -231,6 +231,11 @@ class generator {
         report.settings["drafters"] = drafter_paths_;
         if (!verify_seconds_.empty()) report.settings["verify_seconds"] = verify_seconds_;
         report.composed = run(scheme_, *engine_, drafters_, request);
+        if (!report.composed.counts.models.empty()) {
+            for (const auto* model : {&*drafters_.draft, &*target_}) {
+                report.parameters.push_back(static_cast<double>(model->parameter_count()));
+            }
+        }
         return report;
     }
 

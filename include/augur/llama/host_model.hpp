@@ -89,6 +89,9 @@ class host_model {
     /// Of the weights, but for what another model lends; sequences count their own.
     std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
 
+    /// See weights::parameter_count.
+    std::size_t parameter_count() const { return parts_->weight.parameter_count(); }
+
     /// That keys and values of a sequence of so many tokens take: blocks of 256 tokens.
     std::size_t cache_bytes(std::size_t tokens) const { return parts_->passes.layout().bytes(tokens); }
 
