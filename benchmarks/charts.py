@@ -33,15 +33,22 @@ def beta(figures, axes):
 
 
 def switching(figures, axes):
-    usage = [100 * row["large_usage"] for row in figures]
-    score = [100 * row["score"] for row in figures]
-    places = range(len(figures))
-    axes.plot(usage, score, color="lightgrey", zorder=1)
-    axes.scatter(usage, score, c=list(places), cmap="viridis", zorder=2)
-    for place in places:
-        axes.annotate(f"{figures[place]['threshold_bits']:g}", (usage[place], score[place]), textcoords="offset points", xytext=(5, -10))
-    axes.set(xlabel="tokens by the large model, %", ylabel="right answers, %")
+    """A line for each small model and temperature. Where nothing was scored, perplexity stands for the score."""
+    curves = {}
+    for row in figures:
+        curves.setdefault((row.get("small", ""), row.get("temperature", 0)), []).append(row)
+    scored = "score" in figures[0]
+    for (small, temperature), rows in curves.items():
+        usage = [100 * row["large_usage"] for row in rows]
+        quality = [100 * row["score"] if scored else row["perplexity"] for row in rows]
+        axes.plot(usage, quality, color="lightgrey" if len(curves) == 1 else None, zorder=1, label=f"{small}, temperature {temperature:g}")
+        axes.scatter(usage, quality, c=range(len(rows)), cmap="viridis", zorder=2)
+        for row, *place in zip(rows, usage, quality):
+            axes.annotate(f"{row['threshold_bits']:g}", place, textcoords="offset points", xytext=(5, -10))
+    axes.set(xlabel="tokens by the large model, %", ylabel="right answers, %" if scored else "perplexity under the large model")
     axes.set_title("thresholds in bits", fontsize="medium")
+    if len(curves) > 1:
+        axes.legend()
 
 
 CHARTS = {"beta": beta, "entropies": entropies, "switching": switching}

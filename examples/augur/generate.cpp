@@ -245,6 +245,11 @@ class generator {
         report.settings["drafters"] = drafter_paths_;
         if (!verify_seconds_.empty()) report.settings["verify_seconds"] = verify_seconds_;
         report.composed = run(scheme_, *engine_, drafters_, request);
+        if (!report.composed.counts.models.empty()) {
+            for (const auto* model : {&*drafters_.draft, &*target_}) {
+                report.parameters.push_back(static_cast<double>(model->parameter_count()));
+            }
+        }
         return report;
     }
 
@@ -265,7 +270,8 @@ class generator {
         if (free) scheme_.scheme = auto_scheme(scheme_);
         model_options of_drafters = chosen_.model;
         of_drafters.context = 0;
-        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, load_options_of(of_drafters));
+        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, chosen_.model.path,
+                                    load_options_of(of_drafters));
         if (free && drafters_of_.empty()) scheme_.scheme = "lookup";
     }
 

@@ -5,6 +5,7 @@
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
 #include <augur/io/safetensors.hpp>
+#include <augur/io/token_texts.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstdlib>
@@ -80,6 +81,14 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
     const io::gguf_file file(path);
     if (file.contains("augur.target.fingerprint")) llama::check_target(file, target);
     return io::read_ngrams(file, target.vocabulary_size());
+}
+
+/// Any Llama may draft that has the target's tokens. Throws, naming the first that differs, where it has others; models of another
+/// size are the scheme's to refuse.
+void check_tokens(const std::optional<llama::host_model>& loaded, const std::string& path,
+                  const llama::host_model& target, const std::string& target_path) {
+    if (!loaded || loaded->vocabulary_size() != target.vocabulary_size()) return;
+    if (loaded->vocabulary_fingerprint() != target.vocabulary_fingerprint()) io::check_same_tokens(path, target_path);
 }
 
 /// Loads a file as the member of this kind. A draft may also be any Llama.
@@ -161,7 +170,8 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 }
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
-                          const llama::host_model& target, const llama::load_options& options) {
+                          const llama::host_model& target, const std::string& target_path,
+                          const llama::load_options& options) {
     member_files loaded;
     const std::vector<std::string> kinds = members_used_by(scheme);
     for (const std::string& kind : kinds) {
@@ -169,6 +179,8 @@ member_files load_members(members& into, const std::string& scheme, bool require
         if (given != named.end()) load_member(into, kind, given->second, target, options);
         const std::string path = given != named.end() ? given->second : load_found(into, kind, target, options);
         if (!path.empty()) {
+            if (kind == "draft") check_tokens(into.draft, path, target, target_path);
+            if (kind == "qualifier") check_tokens(into.qualifier, path, target, target_path);
             loaded[kind] = path;
             continue;
         }

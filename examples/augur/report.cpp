@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <augur/cascade/switching_scheme.hpp>
 #include <augur/io/quote.hpp>
 #include <cstdio>
 #include <string_view>
@@ -41,14 +42,21 @@ nlohmann::ordered_json stages_as_json(const statistics& counts) {
     return stages;
 }
 
-nlohmann::ordered_json models_as_json(const std::vector<model_statistics>& models) {
+/// Of the tokens, how many this model wrote.
+double share_of(const model_statistics& model, const run_result& run) {
+    return run.ids.empty() ? 0 : static_cast<double>(model.written) / static_cast<double>(run.ids.size());
+}
+
+nlohmann::ordered_json models_as_json(const generation_report& report) {
     auto all = nlohmann::ordered_json::array();
-    for (const model_statistics& each : models) {
+    for (const model_statistics& each : report.composed.counts.models) {
         all.push_back({{"written", each.written},
+                       {"share", share_of(each, report.composed)},
                        {"drafted", each.drafted},
                        {"passes", each.passes},
                        {"caught_up", each.caught_up},
-                       {"seconds", each.seconds}});
+                       {"seconds", each.seconds},
+                       {"parameters", report.parameters.at(all.size())}});
     }
     return all;
 }
@@ -117,14 +125,18 @@ std::string bins_as_table(const bins_summary& summary) {
     return out;
 }
 
-std::string models_as_table(const std::vector<model_statistics>& models) {
-    std::string out = "\n  model        wrote    passes      read   seconds\n";
-    for (const model_statistics& each : models) {
-        const std::string name = &each == &models.back() ? "the model" : "the draft";
-        out += "  " + name + padded(std::to_string(each.written), 9) + padded(std::to_string(each.passes), 10);
-        out += padded(std::to_string(each.caught_up), 10) + padded(fixed(each.seconds, 3), 10) + "\n";
+std::string models_as_table(const generation_report& report) {
+    const auto& models = report.composed.counts.models;
+    std::string out = "\n  model        wrote     share    passes      read   seconds  parameters\n";
+    for (std::size_t i = 0; i < models.size(); ++i) {
+        const model_statistics& each = models[i];
+        out += i + 1 == models.size() ? "  the model" : "  the draft";
+        out += padded(std::to_string(each.written), 9) + padded(percent(share_of(each, report.composed)), 10);
+        out += padded(std::to_string(each.passes), 10) + padded(std::to_string(each.caught_up), 10);
+        out += padded(fixed(each.seconds, 3), 10) + padded(fixed(report.parameters.at(i) / 1e6, 1) + " M", 12) + "\n";
     }
-    return out;
+    return out + "\n  parameter ratio     " + padded(percent(report.parameter_ratio()), 10) +
+           "   of the model's parameters wrote a token, on average\n";
 }
 
 std::string length_of(const generation_report& report) {
@@ -148,6 +160,10 @@ std::optional<std::size_t> generation_report::first_difference() const {
     const auto [at, _] = std::mismatch(composed.ids.begin(), composed.ids.end(), other.begin(), other.end());
     if (composed.ids == other) return std::nullopt;
     return static_cast<std::size_t>(at - composed.ids.begin());
+}
+
+double generation_report::parameter_ratio() const {
+    return cascade::parameter_ratio(composed.counts.models, parameters);
 }
 
 double generation_report::speedup() const {
@@ -183,7 +199,10 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     }
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
-    if (!run.counts.models.empty()) out["models"] = models_as_json(run.counts.models);
+    if (!run.counts.models.empty()) {
+        out["models"] = models_as_json(report);
+        out["parameter_ratio"] = report.parameter_ratio();
+    }
     if (run.bins) out["bins"] = bins_as_json(*run.bins);
     if (run.switches) {
         out["switches"] = {{"long_rounds", run.switches->long_rounds},
@@ -219,7 +238,7 @@ std::string as_table(const generation_report& report, bool colour) {
         out += "  " + figures + (each.remark.empty() ? "" : "   " + dimmed(each.remark)) + "\n";
     }
     if (report.composed.bins) out += bins_as_table(*report.composed.bins);
-    if (!report.composed.counts.models.empty()) out += models_as_table(report.composed.counts.models);
+    if (!report.composed.counts.models.empty()) out += models_as_table(report);
     return out + "\n  " + dimmed("Rates leave out loading, prefill and printing.") + "\n";
 }
 

@@ -20,12 +20,15 @@ struct generation_report {
     std::uint64_t seed = 0;
     double load_seconds = 0;
     std::size_t weight_bytes = 0;
+    std::vector<double> parameters{};  ///< of the models that take turns, as in composed.counts.models
     nlohmann::ordered_json settings;
     run_result composed;
     std::optional<run_result> plain;  ///< the same request, decoded plainly
 
     /// Index of the first generated token in which the two differ; nothing if they are the same.
     std::optional<std::size_t> first_difference() const;
+    /// Of models that take turns: parameters that wrote a token on average, over the model's.
+    double parameter_ratio() const;
     /// Of the two rates, composed over plain; 0 without a plain run.
     double speedup() const;
 };

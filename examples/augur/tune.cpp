@@ -145,7 +145,8 @@ class tuner {
         const auto named = named_members(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
-        const auto drafters = load_members(drafters_, widest, true, named, target_, load_options_of(of_drafters));
+        const auto drafters =
+            load_members(drafters_, widest, true, named, target_, chosen.model.path, load_options_of(of_drafters));
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
         check_prompts();
         journal_.emplace(chosen.work, shard_.name(), about(), chosen.prompts);

@@ -57,6 +57,7 @@
 #include "augur/model/pass_rows.hpp"
 #include "augur/model/pass_work.hpp"
 #include "augur/model/run.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"

@@ -81,36 +81,36 @@ static_assert(Encoder<protractor, angle> && !Encoder<protractor, int>);
 
 BOOST_AUTO_TEST_CASE(first_agreement_has_an_exit_per_encoder) {
     bench all;
-    const auto gate = all.three();  // thresholds 0.25 and 0.45: 41.4 and 56.6 degrees
+    const auto gate = all.three();  // thresholds 0.3 and 0.5: 45.6 and 60 degrees
     static_assert(gate.stages == 3);
     static_assert(std::is_same_v<guarantee_of<decltype(gate)>, guarantee::none>);
 
-    auto made = gate.first_agreement(angle{0}, angle{41}, angle{180});
-    is(made, 0, "110", {distance(41)});
+    auto made = gate.first_agreement(angle{0}, angle{45}, angle{180});
+    is(made, 0, "110", {distance(45)});
     BOOST_TEST((made.accepted - direction(0)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1100");
 
-    made = gate.first_agreement(angle{0}, angle{42}, angle{98});
-    is(made, 1, "111", {distance(42), distance(56)});
-    BOOST_TEST((made.accepted - direction(42)).norm() < 1e-15);
+    made = gate.first_agreement(angle{0}, angle{46}, angle{105});
+    is(made, 1, "111", {distance(46), distance(59)});
+    BOOST_TEST((made.accepted - direction(46)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.first_agreement(angle{0}, angle{42}, angle{99});
-    is(made, 2, "111", {distance(42), distance(57)});
-    BOOST_TEST((made.accepted - direction(99)).norm() < 1e-15);
+    made = gate.first_agreement(angle{0}, angle{46}, angle{107});
+    is(made, 2, "111", {distance(46), distance(61)});
+    BOOST_TEST((made.accepted - direction(107)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 }
 
 BOOST_AUTO_TEST_CASE(first_confirmation_runs_the_same_encoders_and_keeps_the_upper_one) {
     bench all;
     const auto gate = all.three();
-    auto made = gate.first_confirmation(angle{0}, angle{41}, angle{180});
-    is(made, 1, "110", {distance(41)});
-    BOOST_TEST((made.accepted - direction(41)).norm() < 1e-15);
+    auto made = gate.first_confirmation(angle{0}, angle{45}, angle{180});
+    is(made, 1, "110", {distance(45)});
+    BOOST_TEST((made.accepted - direction(45)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1100");
-    for (const double video : {98, 99}) {  // within the last threshold or not
-        made = gate.first_confirmation(angle{0}, angle{42}, angle{video});
-        is(made, 2, "111", {distance(42), distance(video - 42)});
+    for (const double video : {105, 107}) {  // within the last threshold or not
+        made = gate.first_confirmation(angle{0}, angle{46}, angle{video});
+        is(made, 2, "111", {distance(46), distance(video - 46)});
         BOOST_TEST((made.accepted - direction(video)).norm() < 1e-15);
         BOOST_TEST(all.counted() == "1110");
     }
@@ -119,19 +119,19 @@ BOOST_AUTO_TEST_CASE(first_confirmation_runs_the_same_encoders_and_keeps_the_upp
 BOOST_AUTO_TEST_CASE(as_published_all_links_agree_or_the_last_encoder_decides) {
     bench all;
     const auto gate = all.three();
-    auto made = gate.as_published(angle{0}, angle{41}, angle{97});
-    is(made, 0, "111", {distance(41), distance(56)});
+    auto made = gate.as_published(angle{0}, angle{45}, angle{104});
+    is(made, 0, "111", {distance(45), distance(59)});
     BOOST_TEST((made.accepted - direction(0)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.as_published(angle{0}, angle{41}, angle{98});
-    is(made, 2, "111", {distance(41), distance(57)});
-    BOOST_TEST((made.accepted - direction(98)).norm() < 1e-15);
+    made = gate.as_published(angle{0}, angle{45}, angle{106});
+    is(made, 2, "111", {distance(45), distance(61)});
+    BOOST_TEST((made.accepted - direction(106)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.as_published(angle{0}, angle{42}, angle{42});
-    is(made, 2, "111", {distance(42)});
-    BOOST_TEST((made.accepted - direction(42)).norm() < 1e-15);
+    made = gate.as_published(angle{0}, angle{46}, angle{46});
+    is(made, 2, "111", {distance(46)});
+    BOOST_TEST((made.accepted - direction(46)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 }
 
@@ -157,11 +157,11 @@ BOOST_AUTO_TEST_CASE(of_four_each_rule_runs_what_it_needs) {
 BOOST_AUTO_TEST_CASE(of_two_the_last_always_runs) {
     bench all;
     const auto gate = gated(all.encoders[0], identity{}, all.encoders[1]);
-    BOOST_TEST(gate.options().thresholds == std::vector<double>{0.25}, boost::test_tools::per_element());
-    is(gate.first_agreement(angle{0}, angle{41}), 0, "11", {distance(41)});
-    is(gate.first_agreement(angle{0}, angle{42}), 1, "11", {distance(42)});
-    is(gate.as_published(angle{0}, angle{41}), 0, "11", {distance(41)});
-    is(gate.as_published(angle{0}, angle{42}), 1, "11", {distance(42)});
+    BOOST_TEST(gate.options().thresholds == std::vector<double>{0.3}, boost::test_tools::per_element());
+    is(gate.first_agreement(angle{0}, angle{45}), 0, "11", {distance(45)});
+    is(gate.first_agreement(angle{0}, angle{46}), 1, "11", {distance(46)});
+    is(gate.as_published(angle{0}, angle{45}), 0, "11", {distance(45)});
+    is(gate.as_published(angle{0}, angle{46}), 1, "11", {distance(46)});
 }
 
 /// Inputs and features differ in type and size; what is accepted lies where the last encoder's features do.
@@ -270,14 +270,14 @@ BOOST_AUTO_TEST_CASE(the_caller_counts) {
 BOOST_AUTO_TEST_CASE(recommended_thresholds_rise_from_strict_to_relaxed) {
     using numbers = std::vector<double>;
     BOOST_TEST(recommended_thresholds(0).empty());
-    BOOST_TEST(recommended_thresholds(1) == numbers{0.25}, boost::test_tools::per_element());
-    BOOST_TEST(recommended_thresholds(2) == (numbers{0.25, 0.45}), boost::test_tools::per_element());
+    BOOST_TEST(recommended_thresholds(1) == numbers{0.3}, boost::test_tools::per_element());
+    BOOST_TEST(recommended_thresholds(2) == (numbers{0.3, 0.5}), boost::test_tools::per_element());
     const auto five = recommended_thresholds(5);
     for (std::size_t i = 0; i < 5; ++i) {
-        BOOST_TEST(five[i] == 0.25 + 0.05 * static_cast<double>(i), boost::test_tools::tolerance(1e-14));
+        BOOST_TEST(five[i] == 0.3 + 0.05 * static_cast<double>(i), boost::test_tools::tolerance(1e-14));
     }
     bench all;
-    BOOST_TEST(all.three().options().thresholds == (numbers{0.25, 0.45}), boost::test_tools::per_element());
+    BOOST_TEST(all.three().options().thresholds == (numbers{0.3, 0.5}), boost::test_tools::per_element());
     BOOST_TEST(all.four().options().thresholds == recommended_thresholds(3), boost::test_tools::per_element());
 }
 

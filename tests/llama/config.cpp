@@ -1,7 +1,13 @@
 #include "augur/llama/config.hpp"
 
+#include <augur/accept/exact.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/cascade/switching_scheme.hpp>
+#include <augur/model/any_model.hpp>
+#include <augur/policy/rolling_entropy.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
+#include <utility>
 
 #include "llama/small_llama.hpp"
 
@@ -111,6 +117,27 @@ BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {
     BOOST_TEST(file.load().vocabulary_size() == 77u);
     file.tokens.assign(78, "t");
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"78", "77"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_knows_its_tokens_by_what_its_file_says) {
+    small_llama file;
+    file.tokens.assign(77, "t");
+    for (std::size_t id = 0; id < 77; ++id) file.tokens[id] += std::to_string(id);
+    const auto model = file.load(), same = file.load();
+    std::swap(file.tokens[40], file.tokens[76]);
+    const auto swapped = file.load();
+    BOOST_TEST(model.vocabulary_fingerprint().size() == 16u);
+    BOOST_TEST(model.vocabulary_fingerprint() == same.vocabulary_fingerprint());
+    BOOST_TEST(small_llama().load().vocabulary_fingerprint().empty());
+    BOOST_TEST(swapped.fingerprint() == model.fingerprint());  // of tensors: it tells models apart, not tokens
+    const auto composed = [](const auto& draft, const auto& target) {
+        return speculate(draft, target, policy::fixed_length{4}, accept::exact{});
+    };
+    BOOST_CHECK_NO_THROW(composed(same, model));
+    const std::vector<std::string> both{swapped.vocabulary_fingerprint(), model.vocabulary_fingerprint()};
+    BOOST_CHECK_EXCEPTION(composed(swapped, model), error, says(both));
+    BOOST_CHECK_EXCEPTION(composed(swapped, model::any_model(model)), error, says(both));
+    BOOST_CHECK_EXCEPTION(switching(swapped, model, policy::rolling_entropy{}), error, says(both));
 }
 
 BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {

@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(the_layers_are_the_targets_own) {
     BOOST_TEST(exit.parameters().layers[1] == target.parameters().layers[1]);
     const auto& head = exit.parameters().head;
     BOOST_TEST(exit.memory_bytes() == head.memory_bytes() + 64 * sizeof(float));
+    BOOST_TEST(exit.parameter_count() == target.parameter_count() + head.rows() * 64);  // lent ones count
     BOOST_CHECK(head.format() == backend::host::storage::q8_0);  // in four bits small changes would be lost
     BOOST_CHECK(llama::load_exit(path, target, 1, {.weights = llama::weight_format::bf16}).parameters().head.format() ==
                 backend::host::storage::bf16);

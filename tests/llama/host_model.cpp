@@ -40,6 +40,24 @@ BOOST_AUTO_TEST_CASE(kept_weights_are_close_to_widened_ones_and_smaller) {
     }
 }
 
+/// Whatever the format; the rows of a head that is pruned are beside the embedding.
+BOOST_AUTO_TEST_CASE(parameters_are_counted_as_the_file_has_them) {
+    const temporary_directory folder;
+    for (const auto type : {io::tensor_type::f32, io::tensor_type::q4_0}) {
+        for (const bool own_head : {false, true}) {
+            small_llama file(type);
+            if (own_head) file.shapes["output.weight"] = {77, 64};
+            const auto path = file.write(folder / "model.gguf");
+            const io::gguf_file stored(path);
+            std::size_t count = 0;
+            for (const auto& tensor : stored.tensors()) count += static_cast<std::size_t>(tensor.element_count());
+            BOOST_TEST(llama::host_model::load(path).parameter_count() == count);
+            const auto pruned = llama::host_model::load(path, {.head_tokens = {1, 2, 3}});
+            BOOST_TEST(pruned.parameter_count() == count + 3 * 64 - (own_head ? 77 * 64 : 0));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(weights_are_converted_as_asked) {
     const small_llama file(io::tensor_type::f32);
     const auto tokens = some_tokens(23, 77);

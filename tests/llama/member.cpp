@@ -37,12 +37,15 @@ BOOST_AUTO_TEST_CASE(a_draft_borrows_what_its_file_leaves_out) {
         for (const bool own_head : {false, true}) {
             small_llama file(type);
             if (own_head) file.shapes["output.weight"] = {77, 64};
+            if (own_head) file.tokens = {"a", "b"};
             const auto target = file.load();
+            BOOST_TEST(target.vocabulary_fingerprint().empty() == !own_head);
             small_llama part = small_member("draft", target, type);
             part.lists["augur.head.tokens"] = kept;
             const auto path = part.write(folder / "draft.gguf");
             const auto draft = llama::load_draft(path, target, {.threads = 2});
             BOOST_TEST(draft.layer_count() == 1u);
+            BOOST_TEST(draft.vocabulary_fingerprint() == target.vocabulary_fingerprint());
 
             const io::gguf_file layers(path);
             llama::config c = llama::read_config(layers, 77);

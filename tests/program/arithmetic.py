@@ -40,6 +40,20 @@ class Pair(ProgramTest):
             soon = self.solved(problem, LARGE, *ead, "--thresholds", 0, "--dwell", 1)
             self.assertEqual(1, soon["models"][0]["written"])  # the small one begins
 
+    def test_sampled_the_ends_are_the_models_too(self):
+        """Temperature changes what is drawn, not what is compared with the threshold."""
+        for problem in PROBLEMS[:5]:
+            drawn = ("--temperature", 0.7, "--seed", 3)
+            alone = {model: self.solved(problem, model, "--scheme", "plain", *drawn)["ids"] for model in (SMALL, LARGE)}
+            ead = ("--draft", SMALL, "--scheme", "ead", *drawn)
+            never = self.solved(problem, LARGE, *ead, "--thresholds", 99)
+            self.assertEqual((alone[SMALL], 1), (never["ids"], never["models"][0]["share"]))
+            often = self.solved(problem, LARGE, *ead, "--thresholds", 0, "--dwell", 1)
+            self.assertEqual(len(often["ids"]), sum(model["written"] for model in often["models"]))
+            small, large = (model["parameters"] for model in often["models"])
+            shares = [model["share"] for model in often["models"]]
+            self.assertAlmostEqual((shares[0] * small + shares[1] * large) / large, often["parameter_ratio"], places=12)
+
     def test_drafts_of_the_small_one_change_nothing(self):
         for problem in PROBLEMS[:10]:
             alone = self.solved(problem, LARGE)["ids"]

@@ -171,6 +171,20 @@ class Generate(ProgramTest):
         self.assertEqual(("hybrid", [sound]), (made["scheme"], made["settings"]["drafters"]))
         self.refused(["tiny/ngram.gguf", "not a GGUF file"], "--heads", broken)
 
+    def test_models_that_decode_together_have_the_same_tokens(self):
+        """Of one size: every scheme that runs a second model names the first token that differs, with both texts."""
+        swapped = tiny_model.write(FOLDER / "swapped.gguf", seed=2, swapped=(100, 101))
+        difference = [f"token 100 is 'b' in {swapped} and 'a' in {TARGET}"]
+        for scheme in ("auto", "sd", "eaad", "fsd", "ead"):
+            self.refused(difference, "--scheme", scheme, "--draft", swapped)
+        for scheme in ("psd_a", "psd_f"):
+            self.refused(difference, "--scheme", scheme, "--draft", swapped, "--draft", DRAFT)
+            self.refused(difference, "--scheme", scheme, "--draft", DRAFT, "--draft", swapped)
+        unnamed = tiny_model.write(FOLDER / "unnamed.gguf", seed=2, words=False)
+        for accepted in (unnamed, DRAFT):
+            done = run("generate", "--model", TARGET, "--prompt", "a", "--max-tokens", 2, "--scheme", "sd", "--draft", accepted)
+            self.assertEqual(0, done.returncode, done.stderr)
+
     def test_a_draft_that_writes_is_named_for_its_own_logits(self):
         spoiled = tiny_model.write(FOLDER / "spoiled_draft.gguf", seed=2, spoil=float("nan"))
         self.refused(["the draft's logit", "nan"], "--json", "--scheme", "ead", "--draft", spoiled)

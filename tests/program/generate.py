@@ -310,6 +310,26 @@ class Switching(ProgramTest):
             self.assertEqual([40, 0], [model["written"] for model in made["models"]])
             self.assertEqual("none", made["guarantee"].split()[0].strip(":,"))
 
+    def test_shares_and_the_parameter_ratio_are_told(self):
+        for drawn in ((), ("--temperature", 0.7, "--seed", 5)):
+            made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 10, *drawn)
+            self.assertEqual([0.25, 0.75], [model["share"] for model in made["models"]])
+            block, others = 32 + 32 * 32 + 2 * 32 * 16 + 32 * 32 + 32 + 3 * 32 * 64, 32 * tiny_model.VOCABULARY + 32
+            self.assertEqual([block + others, 2 * block + others], [model["parameters"] for model in made["models"]])
+            ratio = (0.25 * (block + others) + 0.75 * (2 * block + others)) / (2 * block + others)
+            self.assertAlmostEqual(ratio, made["parameter_ratio"], places=12)
+            self.assertTrue(all(model["seconds"] > 0 for model in made["models"]))
+        self.assertNotIn("parameter_ratio", self.generated("--prompt", "a", "--scheme", "sd", "--draft", DRAFT))
+
+    def test_the_table_tells_them_too(self):
+        done = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos",
+                          "--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 10)  # fmt: skip
+        table = done.stderr.decode("utf-8")
+        self.assertRegex(table, r"\n  the draft +10 +25\.0 % ")
+        self.assertRegex(table, r"\n  the model +30 +75\.0 % ")
+        self.assertRegex(table, r"\n  parameter ratio +[0-9]{2}\.[0-9] % ")
+        self.assertNotRegex(table, r"-[0-9.]+ s")
+
     def test_the_model_writes_after_the_dwell_and_drafts_change_nothing(self):
         made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7)
         self.assertEqual([7, 33], [model["written"] for model in made["models"]])

@@ -57,6 +57,17 @@ class Text(ProgramTest):
         self.assertEqual("stop_token", made["finish_reason"])
         self.assertNotIn("<|", made["text"])
 
+    def test_turns_by_entropy_with_the_family_that_ships(self):
+        """Sampled; the draft is found by the model's fingerprint."""
+        family = pathlib.Path(__file__).parents[2] / "examples" / "family"
+        asked = ("--prompt", "The sky is", "--max-tokens", 40, "--ignore-eos", "--temperature", 0.7, "--scheme", "ead")
+        made = self.generated(*asked, model=MODEL, family=family)
+        self.assertEqual([str(family / "smollm2-135m" / "draft.gguf")], made["settings"]["drafters"])
+        self.assertEqual(40, sum(model["written"] for model in made["models"]))
+        self.assertLessEqual(10, made["models"][0]["written"])  # it begins, and stays for the dwell
+        self.assertLess(0.2, made["parameter_ratio"])
+        self.assertTrue(all(seconds >= 0 for seconds in made["seconds"].values()), made["seconds"])
+
     def test_sampling_keeps_the_text_of_its_seed(self):
         for seed, temperature in ((1, 0.5), (2, 1.0)):
             drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare")

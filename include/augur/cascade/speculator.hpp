@@ -14,6 +14,7 @@
 #include "augur/draft/named.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
@@ -82,12 +83,7 @@ class speculator {
           target_(std::forward<Target>(target)),
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
-        if constexpr (HasVocabularySize<DrafterType>) {
-            if (drafter_.vocabulary_size() != this->target().vocabulary_size()) {
-                detail::fail("draft and target must share a vocabulary, but the draft has ", drafter_.vocabulary_size(),
-                             " tokens and the target ", this->target().vocabulary_size());
-            }
-        }
+        detail::check_same_vocabulary("draft and target", "the draft", drafter_, "the target", this->target());
         if constexpr (ReadsStates<DrafterType> && requires { drafter_.hidden_size(); }) {
             if (drafter_.hidden_size() != this->target().hidden_size()) {
                 detail::fail("the drafter reads hidden states of ", drafter_.hidden_size(),

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/random/nested_chooser.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
@@ -151,12 +153,7 @@ class stage {
           model_(std::forward<Source>(source)),
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
-        if constexpr (HasVocabularySize<Inner>) {
-            if (inner_.vocabulary_size() != vocabulary_size()) {
-                detail::fail("the models of a cascade must share a vocabulary, but one has ", inner_.vocabulary_size(),
-                             " tokens and the next ", vocabulary_size());
-            }
-        }
+        detail::check_same_vocabulary("the models of a cascade", "one", inner_, "the next", model());
     }
 
     const Inner& inner() const { return inner_; }
@@ -164,6 +161,11 @@ class stage {
     const Policy& policy() const { return policy_; }
     const Criterion& criterion() const { return criterion_; }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
+    /// The model's; of those that draft for it where it has none.
+    std::string vocabulary_fingerprint() const {
+        std::string own = detail::vocabulary_fingerprint_of(model());
+        return own.empty() ? detail::vocabulary_fingerprint_of(inner_) : own;
+    }
 
     state_type make_state() const {
         return {inner_.make_state(), model::cached_sequence<model_type>(model()), {policy_}, {policy_}};

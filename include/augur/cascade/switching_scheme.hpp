@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/distinct.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/statistics.hpp"
@@ -86,7 +88,8 @@ class switching_scheme {
 
  private:
     static void check(const auto& first, const auto&... others) {
-        std::size_t index = 0;
+        std::size_t index = 0, known = 0;
+        std::string tokens = detail::vocabulary_fingerprint_of(first);  // of model `known`
         const void* const seen[] = {std::addressof(first), std::addressof(others)...};
         const auto differs = [&](const auto& other) {
             ++index;
@@ -94,6 +97,12 @@ class switching_scheme {
                 detail::fail("switching: the models must share a vocabulary, but model 0 has ", first.vocabulary_size(),
                              " tokens and model ", index, " has ", other.vocabulary_size());
             }
+            std::string more = detail::vocabulary_fingerprint_of(other);
+            detail::check_same_tokens("switching: the models", "model " + std::to_string(known), tokens,
+                                      "model " + std::to_string(index), more);
+            if (!tokens.empty()) return;
+            tokens = std::move(more);
+            known = index;
         };
         (differs(others), ...);
         detail::check_distinct("switching", seen);

@@ -72,6 +72,9 @@ struct name_passes {
 struct name_keep {
     int keep;
 };
+struct name_vocabulary_fingerprint {
+    int vocabulary_fingerprint;
+};
 
 template <class T>
 concept NamesPrepare = CanBeDerivedFrom<T> && !requires {
@@ -198,6 +201,14 @@ concept NamesKeep = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::keep;
+};
+
+template <class T>
+concept NamesVocabularyFingerprint = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_vocabulary_fingerprint>::vocabulary_fingerprint;
+}
+&&!requires {
+    typename just<T>::vocabulary_fingerprint;
 };
 
 /// A flag can be read when it is compiled.

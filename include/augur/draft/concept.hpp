@@ -88,8 +88,8 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 
 /// Makes a proposal after a prefix, for as long as the context wants more.
 /// Define: state_type, claim_type, make_state(), propose(), on_commit().
-///         Optional: vocabulary_size(), compared with the target's at construction; so is hidden_size() of one that
-///         follows states; prepare() (Prepares); abandon() (Abandons);
+///         Optional: vocabulary_size() and vocabulary_fingerprint(), compared with the target's at construction; so is
+///         hidden_size() of one that follows states; prepare() (Prepares); abandon() (Abandons);
 ///         `check(const transform::settings&) const`, throwing where it cannot draft under these settings;
 ///         `static constexpr bool shows_rows = true` when it passes each row to context.wants_more(drafted, row) before
 ///         drawing from it, which policies on the draft's entropy or confidence need;

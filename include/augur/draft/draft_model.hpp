@@ -2,6 +2,7 @@
 // Any smaller model as a drafter.
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "augur/detail/value_or_reference.hpp"
@@ -10,6 +11,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
 
 namespace augur::draft {
@@ -38,6 +40,7 @@ class draft_model {
 
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
 
     state_type make_state() const { return state_type(model()); }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
 
 namespace augur::draft {
@@ -46,6 +48,7 @@ class eagle {
 
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
     std::size_t hidden_size() const { return model().hidden_size(); }
 
     state_type make_state() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "augur/draft/context.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/flow/task.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
 
@@ -92,6 +94,16 @@ class fallback<D...> {
         };
         std::apply([&](const auto&... each) { (look(each), ...); }, drafters_);
         return size;
+    }
+
+    /// Of the first that has one.
+    std::string vocabulary_fingerprint() const {
+        std::string found;
+        const auto look = [&](const auto& drafter) {
+            if (found.empty()) found = augur::detail::vocabulary_fingerprint_of(drafter);
+        };
+        std::apply([&](const auto&... each) { (look(each), ...); }, drafters_);
+        return found;
     }
 
     state_type make_state() const {
@@ -185,9 +197,7 @@ class fallback<D...> {
 
     void check_vocabulary(const auto& drafter) const {
         if constexpr (requires { drafter.vocabulary_size(); }) {
-            if (drafter.vocabulary_size() == vocabulary_size()) return;
-            detail::fail("fallback: its drafters must share a vocabulary, but one has ", drafter.vocabulary_size(),
-                         " tokens and another ", vocabulary_size());
+            augur::detail::check_same_vocabulary("fallback: its drafters", "one", drafter, "another", *this);
         }
     }
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
 
 namespace augur {
@@ -52,6 +54,7 @@ class heads {
 
     const heads_type& source() const { return source_.get(); }
     std::size_t vocabulary_size() const { return source().vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(source()); }
     std::size_t hidden_size() const { return source().hidden_size(); }
 
     state_type make_state() const { return {.workspace = source().make_workspace()}; }

@@ -27,13 +27,12 @@ concept Encoder = requires(const E& encoder, const Input& input) {
     { encoder(input) } -> std::convertible_to<features>;
 };
 
-/// Strict at first (0.25), relaxed at last (0.45), evenly between; a single link is the first. Meant for
-/// cosine_distance.
-/// Source: the middles of the ranges recommended for PyramidSD's cross-modal cascade, 0.2 to 0.3 and 0.4 to 0.5.
+/// Strict at first (0.3), relaxed at last (0.5), evenly between; a single link is the first. Meant for cosine_distance.
+/// Source: the defaults of PyramidSD's cross-modal cascade, tau_Q and tau_T.
 inline std::vector<double> recommended_thresholds(std::size_t links) {
     std::vector<double> thresholds(links);
     for (std::size_t i = 0; i < links; ++i) {
-        thresholds[i] = i == 0 ? 0.25 : std::lerp(0.25, 0.45, static_cast<double>(i) / static_cast<double>(links - 1));
+        thresholds[i] = i == 0 ? 0.3 : std::lerp(0.3, 0.5, static_cast<double>(i) / static_cast<double>(links - 1));
     }
     return thresholds;
 }

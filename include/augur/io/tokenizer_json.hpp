@@ -8,6 +8,7 @@
 #include <augur/io/regular_file.hpp>
 #include <augur/io/sentencepiece_bpe.hpp>
 #include <augur/io/split_rules.hpp>
+#include <augur/io/token_texts.hpp>
 #include <augur/io/vocabulary.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
@@ -26,9 +27,6 @@ namespace augur::io {
 namespace detail {
 
 using json = nlohmann::json;
-
-/// What a tokenizer's files may take: those of Gemma 3 have 33 MB and 1.8 million values.
-inline constexpr json_limits tokenizer_limits{.bytes = 1 << 26, .depth = 64, .values = 1 << 22};
 
 inline std::string text_of(const json_reader<>& in, const char* key) {
     return in.value_or<std::string>(key, "");

@@ -27,7 +27,8 @@ struct config {
     double rotary_base = 10000.0;
     std::vector<float> rotary_factors;  ///< divisors of the frequencies, one per pair; empty means 1
     float norm_epsilon = 1e-5f;
-    bool tied_head = false;  ///< the head is the embedding
+    bool tied_head = false;              ///< the head is the embedding
+    std::string vocabulary_fingerprint;  ///< of the file's tokens (io/token_texts.hpp); empty where it holds none
 };
 
 /// Angular frequency of each rotary pair, in radians per position.

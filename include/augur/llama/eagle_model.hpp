@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "augur/llama/host_model.hpp"
@@ -46,6 +47,7 @@ class eagle_model {
 
     const config& configuration() const { return model_.configuration(); }
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
+    const std::string& vocabulary_fingerprint() const { return model_.vocabulary_fingerprint(); }
     std::size_t context_length() const { return model_.context_length(); }
     std::size_t hidden_size() const { return model_.hidden_size(); }
     std::size_t memory_bytes() const { return model_.memory_bytes(); }

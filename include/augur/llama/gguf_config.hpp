@@ -7,6 +7,7 @@
 #include "augur/io/dequantize.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/quote.hpp"
+#include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
 
 namespace augur::llama {
@@ -85,6 +86,7 @@ inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary
             detail::fail(origin, ": the tokenizer has ", tokens, " tokens, but token_embd.weight only ", c.vocabulary,
                          " rows");
         }
+        c.vocabulary_fingerprint = io::vocabulary_fingerprint(io::token_texts(file));
     }
     return c;
 }

@@ -79,6 +79,7 @@ class host_model {
     /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
@@ -87,6 +88,9 @@ class host_model {
 
     /// Of the weights, but for what another model lends; sequences count their own.
     std::size_t memory_bytes() const { return parts_->weight.memory_bytes(); }
+
+    /// See weights::parameter_count.
+    std::size_t parameter_count() const { return parts_->weight.parameter_count(); }
 
     /// That keys and values of a sequence of so many tokens take: blocks of 256 tokens.
     std::size_t cache_bytes(std::size_t tokens) const { return parts_->passes.layout().bytes(tokens); }

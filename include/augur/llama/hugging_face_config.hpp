@@ -9,6 +9,7 @@
 #include "augur/io/json_reader.hpp"
 #include "augur/io/quote.hpp"
 #include "augur/io/safetensors.hpp"
+#include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
 
 namespace augur::llama {
@@ -80,7 +81,9 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
 /// Of a folder, or of a single file that has config.json beside it.
 inline config read_config(const io::safetensors_folder& file) {
     const auto& json = file.config();
-    return read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
+    config c = read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
+    c.vocabulary_fingerprint = io::vocabulary_fingerprint(io::token_texts(file));
+    return c;
 }
 
 }  // namespace augur::llama

@@ -58,12 +58,13 @@ class member_file {
 
     /// Of the layers in the file.
     config configuration() const {
-        const config c = read_config(file_, target_.vocabulary_size());
+        config c = read_config(file_, target_.vocabulary_size());
         const auto same = [&](const char* what, std::size_t own, std::size_t others) {
             if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
         };
         same("the width", c.width, target_.hidden_size());
         same("the vocabulary", c.vocabulary, target_.vocabulary_size());
+        c.vocabulary_fingerprint = target_.vocabulary_fingerprint();
         return c;
     }
 

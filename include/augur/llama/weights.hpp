@@ -1,6 +1,7 @@
 #pragma once
 // A Llama's weights, checked against its configuration and packed for the host kernels.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,11 +56,17 @@ struct layer_weights {
     backend::host::packed_matrix query, key, value, attention_output;
     backend::host::packed_matrix gate, up, down;
 
+    std::array<const backend::host::packed_matrix*, 7> matrices() const {
+        return {&query, &key, &value, &attention_output, &gate, &up, &down};
+    }
     std::size_t memory_bytes() const {
         std::size_t total = (attention_norm.size() + feed_forward_norm.size()) * sizeof(float);
-        for (const auto* matrix : {&query, &key, &value, &attention_output, &gate, &up, &down}) {
-            total += matrix->memory_bytes();
-        }
+        for (const auto* matrix : matrices()) total += matrix->memory_bytes();
+        return total;
+    }
+    std::size_t parameter_count() const {
+        std::size_t total = attention_norm.size() + feed_forward_norm.size();
+        for (const auto* matrix : matrices()) total += matrix->rows() * matrix->depth();
         return total;
     }
 };
@@ -93,6 +100,13 @@ struct weights {
             total += norm->size() * sizeof(float);
         }
         for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
+        return total;
+    }
+    /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not another.
+    std::size_t parameter_count() const {
+        std::size_t total = final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size();
+        for (const auto* matrix : {embedding.get(), &head, &fusion.weight}) total += matrix->rows() * matrix->depth();
+        for (const auto& layer : layers) total += layer->parameter_count();
         return total;
     }
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -13,6 +14,7 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/hosted_sequence.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -118,6 +120,7 @@ class erased_model {
     }
 
     std::size_t vocabulary_size() const { return held_->vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return held_->vocabulary_fingerprint(); }
     std::size_t context_length() const { return held_->context_length(); }
     std::size_t hidden_size() const requires shows_states { return held_->hidden_size(); }
 
@@ -150,6 +153,7 @@ class erased_model {
     struct model_base {
         virtual ~model_base() = default;
         virtual std::size_t vocabulary_size() const = 0;
+        virtual std::string vocabulary_fingerprint() const = 0;
         virtual std::size_t context_length() const = 0;
         virtual std::size_t hidden_size() const = 0;
         virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
@@ -229,6 +233,7 @@ class erased_model {
 
         explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
         std::size_t vocabulary_size() const override { return own().vocabulary_size(); }
+        std::string vocabulary_fingerprint() const override { return augur::detail::vocabulary_fingerprint_of(own()); }
         std::size_t context_length() const override { return own().context_length(); }
         std::size_t hidden_size() const override {
             if constexpr (shows_states) return own().hidden_size();

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +27,13 @@ concept LogitRows = requires(const R& rows, std::size_t i) {
 template <class M>
 concept HasVocabularySize = requires(const M& model) {
     { model.vocabulary_size() } -> std::convertible_to<std::size_t>;
+};
+
+/// `model.vocabulary_fingerprint()`: a mark by which its tokens, texts and numbers, are known again; empty where it knows of none.
+/// Optional for models and drafters: two that both have one must have the same.
+template <class M>
+concept HasVocabularyFingerprint = requires(const M& model) {
+    { model.vocabulary_fingerprint() } -> std::convertible_to<std::string>;
 };
 
 /// `model.context_length()`: the most tokens a sequence can hold.
@@ -64,6 +72,7 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 
 /// Scores tokens after a prefix and can take them back. A model is immutable weights; the caller owns its sequences.
 /// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
 /// Laws:   extending by a and then by b gives the rows of extending by a and b at once: up to rounding, or bit for bit
 ///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model that
 ///         does not say so is within numerics;

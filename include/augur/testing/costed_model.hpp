@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::testing {
@@ -38,6 +40,7 @@ class costed_model {
 
     const virtual_clock& clock() const { return *clock_; }
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model_); }
     std::size_t context_length() const { return model_.context_length(); }
     sequence_type make_sequence() const { return model_.make_sequence(); }
     std::size_t length(const sequence_type& sequence) const { return model_.length(sequence); }

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 
 namespace augur::testing {
 
@@ -33,6 +35,7 @@ class counting_model {
     void reset() const { *counts_ = {}; }
 
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model_); }
     std::size_t context_length() const { return model_.context_length(); }
     sequence_type make_sequence() const { return model_.make_sequence(); }
     std::size_t length(const sequence_type& sequence) const { return model_.length(sequence); }

@@ -47,8 +47,12 @@ def array(key, kind, items):
     return text(key) + struct.pack("<IIQ", ARRAY, kind, len(items)) + b"".join(value(kind, item) for item in items)
 
 
-def tokenizer(chat_template):
+def tokenizer(chat_template, swapped=None):
+    """`swapped`: two ids that change places."""
     tokens = SPECIAL + byte_letters() + [merge.replace(" ", "") for merge in MERGES]
+    if swapped:
+        one, other = swapped
+        tokens[one], tokens[other] = tokens[other], tokens[one]
     pairs = [
         pair("tokenizer.ggml.model", STRING, "gpt2"),
         pair("tokenizer.ggml.pre", STRING, "gpt-2"),
@@ -164,12 +168,12 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
     return save(path, pairs, random_tensors(shapes, 7, width))
 
 
-def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None):
-    """`spoil`: a value that the last weight of the final norm is replaced by."""
+def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None):
+    """`spoil`: a value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
     tensors = model_tensors(seed, layers, width, vocabulary)
     if spoil is not None:
         tensors["output_norm.weight"][1][-1] = spoil
-    return save(path, architecture(layers, width, context) + (tokenizer(chat_template) if words else []), tensors)
+    return save(path, architecture(layers, width, context) + (tokenizer(chat_template, swapped) if words else []), tensors)
 
 
 FOLDER_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",

@@ -20,6 +20,7 @@
 #include "augur/decode/device/loop_draft.hpp"
 #include "augur/decode/device/loop_edits.hpp"
 #include "augur/decode/device/loop_state.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -158,10 +159,7 @@ class speculation_loop {
 
     void check(const transform::settings& chosen) const {
         accept::check(criterion_, chosen);
-        if (draft_.vocabulary_size() != vocabulary_size()) {
-            augur::detail::fail("draft and target must share a vocabulary, but the draft has ",
-                                draft_.vocabulary_size(), " tokens and the target ", vocabulary_size());
-        }
+        augur::detail::check_same_vocabulary("draft and target", "the draft", draft_, "the target", target_);
         const std::size_t rows = most_verified();
         if (target_.most_rows() < rows || (most_drafted_ > 0 && draft_.most_rows() < 2)) {
             augur::detail::fail("drafts of ", most_drafted_, " tokens need launches of ", rows,

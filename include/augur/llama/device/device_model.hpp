@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,7 @@ class device_model {
 
     const config& configuration() const { return parts_->settings; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "augur/backend/device/send.hpp"
@@ -85,6 +86,7 @@ class resident {
 
     const S& system() const { return parts_->on; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
+    const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t capacity() const { return capacity_; }
     std::size_t most_rows() const { return most_rows_; }
     std::size_t memory_bytes() const {
