@@ -44,7 +44,7 @@ class draft_heads {
                             const load_options& options = {}) {
         const member_file file(path, kind, target);
         config c = target.configuration();
-        const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+        const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         std::vector<head_weights> heads;
         while (true) {
             const std::string name = "augur.head." + std::to_string(heads.size()) + ".";
