@@ -72,10 +72,18 @@ std::string as_conversation(const prompt_options& options, const std::string& te
 }  // namespace
 
 llama::load_options load_options_of(const model_options& options) {
-    return {.weights = parse_weights(options.weights),
-            .threads = options.threads,
-            .context_length = options.context,
-            .between_layers = interruption::check};
+    llama::load_options chosen{.weights = parse_weights(options.weights),
+                               .threads = options.threads,
+                               .context_length = options.context,
+                               .between_layers = interruption::check};
+    if (!options.shape.empty()) chosen.shape = llama::parse_shape(options.shape);
+    return chosen;
+}
+
+std::vector<llama::shape> draft_shapes_of(const model_options& options) {
+    std::vector<llama::shape> out;
+    for (const std::string& text : options.draft_shapes) out.push_back(llama::parse_shape(text));
+    return out;
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {
