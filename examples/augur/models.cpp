@@ -20,15 +20,6 @@
 namespace augur::program {
 namespace {
 
-llama::weight_format parse_weights(const std::string& name) {
-    std::string valid;
-    for (const auto format : llama::all_weight_formats) {
-        if (name == name_of(format)) return format;
-        valid += (valid.empty() ? "" : ", ") + std::string(name_of(format));
-    }
-    detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
-}
-
 /// What a shell has opened already: standard input, and `<(command)`.
 bool is_open_already(const std::string& path) {
     return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
@@ -70,6 +61,15 @@ std::string as_conversation(const prompt_options& options, const std::string& te
 }
 
 }  // namespace
+
+llama::weight_format parse_weights(const std::string& name) {
+    std::string valid;
+    for (const auto format : llama::all_weight_formats) {
+        if (name == name_of(format)) return format;
+        valid += (valid.empty() ? "" : ", ") + std::string(name_of(format));
+    }
+    detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
+}
 
 llama::load_options load_options_of(const model_options& options) {
     llama::load_options chosen{.weights = parse_weights(options.weights),

@@ -5,8 +5,10 @@
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
+#include <augur/llama/write_widened.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -126,6 +128,41 @@ BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
     };
     const auto row = testing::copied(eagle.extend(c, tokens, states(narrow, a), 9));
     BOOST_TEST(largest_difference(row, testing::copied(wide_eagle.extend(d, tokens, states(wide, b), 9))) < 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
+    const testing::temporary_directory folder;
+    small_llama made;
+    made.tokens.assign(77, "x");
+    for (std::size_t i = 0; i < made.tokens.size(); ++i) made.tokens[i] += std::to_string(i);
+    const auto path = made.write(folder / "model.gguf");
+    for (const auto& to : {same_heads, larger_heads}) {
+        const io::gguf_file original(path);
+        const auto wide_path = folder / "wide.gguf";
+        std::ofstream out(wide_path, std::ios::binary);
+        llama::write_widened(original, to, llama::weight_format::keep, [&](std::span<const std::byte> bytes) {
+            out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        });
+        out.close();
+        const auto expected = llama::host_model::load(path, {.shape = to});
+        const auto found = llama::host_model::load(wide_path);
+        BOOST_TEST((llama::shape_of(found.configuration()) == to));
+        BOOST_TEST((found.widened_from() == expected.widened_from()));
+        BOOST_TEST(found.fingerprint() == expected.fingerprint());
+        const auto tokens = testing::some_tokens(20, 77);
+        BOOST_TEST(testing::logits_in_steps(found, tokens, 5) == testing::logits_in_steps(expected, tokens, 5),
+                   boost::test_tools::per_element());
+        const io::gguf_file written(wide_path);
+        BOOST_TEST(written.array<std::string>("tokenizer.ggml.tokens") == made.tokens,
+                   boost::test_tools::per_element());
+        BOOST_CHECK_EXCEPTION(llama::host_model::load(wide_path, {.shape = to}), error, [](const error& e) {
+            return std::string(e.what()).find("is a widened model already, of one of 64 x 96") != std::string::npos;
+        });
+        BOOST_CHECK_EXCEPTION(
+            llama::write_widened(written, to, llama::weight_format::keep, [](auto) {}), error, [](const error& e) {
+                return std::string(e.what()).ends_with("is a widened model already; widen the original");
+            });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(shapes_without_room_are_refused_with_both) {

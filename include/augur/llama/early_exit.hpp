@@ -60,7 +60,7 @@ inline backend::host::packed_matrix exit_head(const member_file& file, const hos
 /// target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
-    const member_file file(path, "exit", target);
+    const member_file file(path, "exit", target, options.weights);
     const auto depths = exit_depths(file, target);
     if (depth == 0) depth = depths.back();
     if (std::find(depths.begin(), depths.end(), depth) == depths.end()) {

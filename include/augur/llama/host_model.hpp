@@ -156,7 +156,11 @@ class host_model {
     static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
         const std::string origin = file.path().string();
         std::optional<widening> wider;
-        std::optional<llama::shape> before;
+        std::optional<llama::shape> before = shape_before(file);
+        if (before && options.shape) {
+            augur::detail::fail(origin, " is a widened model already, of one of ", before->text(),
+                                "; give that one for the shape ", options.shape->text());
+        }
         if (options.shape) {
             before = shape_of(c);
             wider.emplace(c, *options.shape, names.halves);
@@ -166,9 +170,9 @@ class host_model {
         c.layers = layers.size();
         validate(c, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
-        const widened_file tensors(file, wider ? &*wider : nullptr, names);
+        const widened_file tensors(file, wider ? &*wider : nullptr, names, options.weights);
         weights w = weight_reader(tensors, c, std::move(names), options.weights).read(layers, head_tokens);
-        return host_model(std::move(c), std::move(w), options, io::fingerprint(file), before);
+        return host_model(std::move(c), std::move(w), options, original_fingerprint(file), before);
     }
 
     /// `fused`: hidden states for the inputs, one per token, in a model that fuses them.

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "augur/io/fingerprint.hpp"
 #include "augur/io/json_reader.hpp"
 #include "augur/io/quote.hpp"
 #include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/shape.hpp"
 
 namespace augur::llama {
 
@@ -75,6 +78,14 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     if (scaling) detail::read_json_rotary_scaling(c, *scaling);
     validate(c, origin);
     return c;
+}
+
+/// Safetensors are never widened in their files.
+inline std::optional<shape> shape_before(const io::safetensors_folder&) {
+    return std::nullopt;
+}
+inline std::string original_fingerprint(const io::safetensors_folder& file) {
+    return io::fingerprint(file);
 }
 
 /// Of a folder, or of a single file that has config.json beside it.

@@ -45,14 +45,15 @@ inline void check_target(const io::gguf_view& file, const host_model& target) {
 /// what gguf_file, read_config and weight_reader refuse.
 class member_file {
  public:
-    member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target)
+    member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target,
+                weight_format format = weight_format::keep)
         : file_(path), target_(target) {
         if (const auto found = member_kind(file_); found != kind) {
             detail::fail(origin(), ": augur.member is ", io::quote(found), ", but ", io::quote(kind), " was wanted");
         }
         check_target(file_, target);
         if (target.widened_from()) wider_.emplace(original_configuration(), wide_shape(), gguf_names().halves);
-        tensors_.emplace(file_, wider_ ? &*wider_ : nullptr, gguf_names());
+        tensors_.emplace(file_, wider_ ? &*wider_ : nullptr, gguf_names(), format);
         if (file_.contains("augur.head.tokens")) head_tokens_ = file_.array<std::int32_t>("augur.head.tokens");
         if (chosen_tokens(head_tokens_, target.vocabulary_size(), origin()) != head_tokens_) {
             detail::fail(origin(), ": augur.head.tokens are not in ascending order");
@@ -141,7 +142,7 @@ class member_file {
 /// made for another target. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
-    const member_file file(path, "draft", target);
+    const member_file file(path, "draft", target, options.weights);
     return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.metadata()));
 }
 

@@ -51,7 +51,7 @@ layer_weights qualified_layer(const File& file, const weight_reader<File>& reade
 /// contradict the target's. Of the options, head_tokens and layers are the file's to say. Cost: rank multiplications a weight.
 inline host_model load_qualifier(const std::filesystem::path& path, const host_model& target,
                                  const load_options& options = {}) {
-    const member_file file(path, "qualifier", target);
+    const member_file file(path, "qualifier", target, options.weights);
     config c = target.configuration();
     const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     const auto stored = file.metadata().array<std::int32_t>("augur.layers");

@@ -73,13 +73,13 @@ inline tensor_role role_of(std::string_view name, const tensor_names& names) {
 }
 
 /// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for, in the type
-/// of the original, and valid until the next. Without a widening all tensors are the original's. The original must outlive it.
+/// that `format` gives the original's, and valid until the next. Without a widening all tensors are the original's. The original must outlive it.
 /// Cost: O(numbers of the wide tensor), and their memory.
 template <class File>
 class widened_file {
  public:
-    widened_file(const File& original, const widening* by, tensor_names names)
-        : original_(original), by_(by), names_(std::move(names)) {}
+    widened_file(const File& original, const widening* by, tensor_names names, weight_format format)
+        : original_(original), by_(by), names_(std::move(names)), format_(format) {}
 
     const File& original() const { return original_; }
     const std::filesystem::path& path() const { return original_.path(); }
@@ -89,18 +89,34 @@ class widened_file {
         return original_.find(by_ == nullptr ? name : std::string_view(template_of(name)));
     }
 
+    /// Type and shape of a tensor, which is not made.
+    struct tensor_extent {
+        io::tensor_type type{};
+        std::vector<std::uint64_t> shape;
+    };
+    tensor_extent extent(std::string_view name) const {
+        const io::tensor_view& from = original_.tensor(by_ == nullptr ? name : std::string_view(template_of(name)));
+        const tensor_role role = role_of(name, names_);
+        if (by_ == nullptr || is_fixed(role)) return {from.type, from.shape};
+        const std::size_t columns = by_->size(from.shape.size() == 1 ? role.rows : role.columns, from.columns());
+        if (from.shape.size() == 1) return {io::tensor_type::f32, {columns}};
+        return {storable(type_for(from.type, format_), columns), {by_->size(role.rows, from.rows()), columns}};
+    }
+
     const io::tensor_view& tensor(std::string_view name) const {
         if (by_ == nullptr) return original_.tensor(name);
         const std::string source = template_of(name);
         const io::tensor_view& narrow = original_.tensor(source);
         const tensor_role role = role_of(name, names_);
-        if (role.rows == axis::fixed && role.columns == axis::fixed) return narrow;
-        make(narrow, role, source != name);
+        if (is_fixed(role)) return narrow;
+        make(narrow, role, extent(name), source != name);
         made_.name = name;
         return made_;
     }
 
  private:
+    static bool is_fixed(const tensor_role& role) { return role.rows == axis::fixed && role.columns == axis::fixed; }
+
     /// Added layers are made after the first.
     std::string template_of(std::string_view name) const {
         const std::string& prefix = names_.layer_prefix;
@@ -125,15 +141,14 @@ class widened_file {
         }
     }
 
-    void make(const io::tensor_view& narrow, const tensor_role& role, bool is_added) const {
+    void make(const io::tensor_view& narrow, const tensor_role& role, const tensor_extent& of, bool is_added) const {
         const bool is_vector = narrow.shape.size() == 1;
         const std::size_t narrow_rows = is_vector ? 1 : static_cast<std::size_t>(narrow.rows());
         const std::size_t narrow_columns = static_cast<std::size_t>(narrow.columns());
         const auto rows = is_vector ? std::vector<std::size_t>{0} : by_->sources(role.rows, narrow_rows);
         const auto columns = by_->sources(is_vector ? role.rows : role.columns, narrow_columns);
-        made_.type = storable(narrow.type, columns.size());
-        made_.shape = is_vector ? std::vector<std::uint64_t>{columns.size()}
-                                : std::vector<std::uint64_t>{rows.size(), columns.size()};
+        made_.type = of.type;
+        made_.shape = of.shape;
         const std::size_t row_bytes =
             columns.size() / io::block_size(made_.type) * static_cast<std::size_t>(io::block_bytes(made_.type));
         bytes_.resize(rows.size() * row_bytes);
@@ -182,6 +197,7 @@ class widened_file {
     const File& original_;
     const widening* by_;
     tensor_names names_;
+    weight_format format_;
     mutable io::tensor_view made_;
     mutable std::vector<std::byte> bytes_;
 };
