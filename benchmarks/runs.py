@@ -21,6 +21,7 @@ def add_options(parser):
     add("--output", required=True, type=pathlib.Path)
     add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")
     add("--weights", default="keep", help="of all models (%(default)s)")
+    add("--shape", default="", help="that the target is widened to: its text at the cost of that size")
     add("--max-tokens", type=int, default=128)
     add("--repeat", type=int, default=3, help="runs of each (%(default)s)")
 
@@ -37,6 +38,7 @@ def prompts_of(path, tasks=None, limit=None):
 
 def decode(chosen, prompt, arguments):
     command = [chosen.program, "generate", "--model", chosen.model, "--weights", chosen.weights, "--json", "--chat"]
+    command += ["--shape", chosen.shape] if chosen.shape else []
     command += ["--prompt", prompt, "--max-tokens", chosen.max_tokens, *arguments]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -16,7 +16,7 @@ import sys
 import runs
 from runs import PLAIN, cell, report
 
-SCHEMES = {name: ("--scheme", name) for name in ("lookup", "eaad", "medusa", "hydra", "eagle", "hybrid")}
+SCHEMES = {name: ("--scheme", name) for name in ("lookup", "sd", "eaad", "medusa", "hydra", "eagle", "hybrid")}
 
 
 def options():

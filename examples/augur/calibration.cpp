@@ -152,6 +152,8 @@ json identity_of(const llama::host_model& target, const member_files& drafters, 
     identity["processor"] = processor();
     identity["threads"] = target.threads();
     identity["weights"] = options.weights;
+    if (!options.shape.empty()) identity["shape"] = llama::shape_of(target.configuration()).text();
+    if (!options.draft_shapes.empty()) identity["draft_shapes"] = options.draft_shapes;
     identity["temperature"] = sampling.temperature.value;
     return identity;
 }
@@ -210,7 +212,7 @@ std::vector<std::string> compare_identity(const calibration& read, const json& h
                      ", but this one is ", shown(here, model));
     }
     std::vector<std::string> different;
-    for (const char* key : {"processor", "threads", "weights", "temperature"}) {
+    for (const char* key : {"processor", "threads", "weights", "shape", "draft_shapes", "temperature"}) {
         if (!differs(key)) continue;
         different.push_back(std::string(key) + " was " + shown(read.identity, key) + " and is " + shown(here, key));
     }

@@ -10,5 +10,6 @@ void add_tokenize(CLI::App& program);
 void add_logits(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_tune(CLI::App& program);
+void add_widen(CLI::App& program);
 
 }  // namespace augur::program

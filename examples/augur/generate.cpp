@@ -71,6 +71,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command.add_option("--draft", into.drafts, "A smaller model of the same vocabulary that drafts (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    add_draft_shapes(command, into.model);
     command
         .add_option("--heads", into.heads,
                     "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram "
@@ -163,6 +164,8 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"draft", chosen.drafts},
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
+            {"shape", llama::shape_of(target.configuration()).text()},
+            {"widened_from", target.widened_from() ? target.widened_from()->text() : ""},
             {"device", chosen.device},
             {"threads", target.threads()},
             {"context", target.context_length()},
@@ -270,8 +273,9 @@ class generator {
         if (free) scheme_.scheme = auto_scheme(scheme_);
         model_options of_drafters = chosen_.model;
         of_drafters.context = 0;
+        of_drafters.shape.clear();
         drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, chosen_.model.path,
-                                    load_options_of(of_drafters));
+                                    load_options_of(of_drafters), draft_shapes_of(of_drafters));
         if (free && drafters_of_.empty()) scheme_.scheme = "lookup";
     }
 

@@ -58,6 +58,7 @@ int main(int count, char** values) {
     augur::program::add_logits(program);
     augur::program::add_bench(program);
     augur::program::add_tune(program);
+    augur::program::add_widen(program);
     add_reserved_commands(program);
     try {
         augur::program::open_standard_streams();

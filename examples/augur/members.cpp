@@ -68,9 +68,13 @@ std::string member_in(const std::string& path) {
     return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
 
-llama::host_model load_draft(const std::string& path, const llama::host_model& target,
-                             const llama::load_options& options) {
+llama::host_model load_draft(const std::string& path, const llama::host_model& target, llama::load_options options,
+                             const std::optional<llama::shape>& wanted) {
     const std::string member = member_in(path);
+    options.shape = wanted;
+    if (wanted && !member.empty()) {
+        detail::fail("--draft-shape ", wanted->text(), " for ", path, ", a ", member, ", which has its target's shape");
+    }
     if (member.empty()) return llama::host_model::load(path, options);
     if (member == "exit") return llama::load_exit(path, target, 0, options);
     if (member == "qualifier") return llama::load_qualifier(path, target, options);
@@ -93,15 +97,15 @@ void check_tokens(const std::optional<llama::host_model>& loaded, const std::str
 
 /// Loads a file as the member of this kind. A draft may also be any Llama.
 void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
-                 const llama::load_options& options) {
+                 const llama::load_options& options, const std::optional<llama::shape>& wanted = {}) {
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
         into.eagle.emplace(llama::eagle_model::load(path, target, options));
     } else if (kind == "draft") {
-        into.draft.emplace(load_draft(path, target, options));
+        into.draft.emplace(load_draft(path, target, options, wanted));
     } else if (kind == "qualifier") {
-        into.qualifier.emplace(load_draft(path, target, options));
+        into.qualifier.emplace(load_draft(path, target, options, wanted));
     } else {
         into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
     }
@@ -171,12 +175,16 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
                           const llama::host_model& target, const std::string& target_path,
-                          const llama::load_options& options) {
+                          const llama::load_options& options, const std::vector<llama::shape>& shapes) {
+    const auto shape_of = [&](const std::string& kind) -> std::optional<llama::shape> {
+        const std::size_t place = kind == "draft" ? 0 : kind == "qualifier" ? 1 : shapes.size();
+        return place < shapes.size() ? std::optional(shapes[place]) : std::nullopt;
+    };
     member_files loaded;
     const std::vector<std::string> kinds = members_used_by(scheme);
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
-        if (given != named.end()) load_member(into, kind, given->second, target, options);
+        if (given != named.end()) load_member(into, kind, given->second, target, options, shape_of(kind));
         const std::string path = given != named.end() ? given->second : load_found(into, kind, target, options);
         if (!path.empty()) {
             if (kind == "draft") check_tokens(into.draft, path, target, target_path);

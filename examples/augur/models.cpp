@@ -20,15 +20,6 @@
 namespace augur::program {
 namespace {
 
-llama::weight_format parse_weights(const std::string& name) {
-    std::string valid;
-    for (const auto format : llama::all_weight_formats) {
-        if (name == name_of(format)) return format;
-        valid += (valid.empty() ? "" : ", ") + std::string(name_of(format));
-    }
-    detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
-}
-
 /// What a shell has opened already: standard input, and `<(command)`.
 bool is_open_already(const std::string& path) {
     return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
@@ -71,11 +62,28 @@ std::string as_conversation(const prompt_options& options, const std::string& te
 
 }  // namespace
 
+llama::weight_format parse_weights(const std::string& name) {
+    std::string valid;
+    for (const auto format : llama::all_weight_formats) {
+        if (name == name_of(format)) return format;
+        valid += (valid.empty() ? "" : ", ") + std::string(name_of(format));
+    }
+    detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
+}
+
 llama::load_options load_options_of(const model_options& options) {
-    return {.weights = parse_weights(options.weights),
-            .threads = options.threads,
-            .context_length = options.context,
-            .between_layers = interruption::check};
+    llama::load_options chosen{.weights = parse_weights(options.weights),
+                               .threads = options.threads,
+                               .context_length = options.context,
+                               .between_layers = interruption::check};
+    if (!options.shape.empty()) chosen.shape = llama::parse_shape(options.shape);
+    return chosen;
+}
+
+std::vector<llama::shape> draft_shapes_of(const model_options& options) {
+    std::vector<llama::shape> out;
+    for (const std::string& text : options.draft_shapes) out.push_back(llama::parse_shape(text));
+    return out;
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {

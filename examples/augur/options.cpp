@@ -11,9 +11,22 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
                     "How weights are held in memory: keep (as in the file), f32, f16, bf16, q8_0, q4_0 or q4_1")
         ->type_name("FORMAT")
         ->default_str(into.weights);
+    command
+        .add_option("--shape", into.shape,
+                    "Widen it to this shape: the same text at the cost of a model of that size. 360m, 1b, 3b, 8b or "
+                    "width,feed_forward,heads,key_value_heads,head_size,layers")
+        ->type_name("SHAPE");
     add_number(command, "--threads", into.threads, "Threads, 0 for one per core", "N", "0");
     if (with_context)
         add_number(command, "--context", into.context, "Tokens of context, 0 for the model's own", "N", "0");
+}
+
+void add_draft_shapes(CLI::App& command, model_options& into) {
+    command
+        .add_option("--draft-shape", into.draft_shapes,
+                    "As --shape, for a --draft that is no member of the model's family (repeatable, in their order)")
+        ->type_name("SHAPE")
+        ->allow_extra_args(false);
 }
 
 void add_prompt_options(CLI::App& command, prompt_options& into) {

@@ -23,6 +23,9 @@ struct model_options {
     std::string weights = "keep";
     std::size_t threads = 0;  ///< 0: as many as the machine has cores
     std::size_t context = 0;  ///< 0: the model's own
+    std::string shape{};      ///< that it is widened to; empty: its own
+    std::vector<std::string>
+        draft_shapes{};  ///< of --draft, in the same order, where these are no members of its family
 };
 
 /// Exactly one of text, file and ids is given.
@@ -32,7 +35,9 @@ struct prompt_options {
     bool chat = false;
 };
 
-/// --model, --weights, --threads and, unless the command means something else by it, --context.
+/// --draft-shape.
+void add_draft_shapes(CLI::App& command, model_options& into);
+/// --model, --weights, --shape, --threads and, unless the command means something else by it, --context.
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
 void add_prompt_options(CLI::App& command, prompt_options& into);
 

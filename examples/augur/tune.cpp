@@ -145,8 +145,9 @@ class tuner {
         const auto named = named_members(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
-        const auto drafters =
-            load_members(drafters_, widest, true, named, target_, chosen.model.path, load_options_of(of_drafters));
+        of_drafters.shape.clear();
+        const auto drafters = load_members(drafters_, widest, true, named, target_, chosen.model.path,
+                                           load_options_of(of_drafters), draft_shapes_of(of_drafters));
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
         check_prompts();
         journal_.emplace(chosen.work, shard_.name(), about(), chosen.prompts);
@@ -426,6 +427,7 @@ void add_tune(CLI::App& program) {
     command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    add_draft_shapes(*command, chosen->model);
     command->add_option("--heads", chosen->heads, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);

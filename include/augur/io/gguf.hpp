@@ -43,6 +43,7 @@ class gguf_view {
         return metadata_.array<T>(key);
     }
 
+    const gguf_metadata& metadata() const { return metadata_; }
     std::span<const tensor_view> tensors() const { return tensors_.tensors(); }
     const tensor_view* find(std::string_view name) const { return tensors_.find(name); }
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }

@@ -35,6 +35,12 @@ class gguf_metadata {
 
     bool contains(std::string_view key) const { return find(key) != nullptr; }
 
+    /// use(key, value) for each, in the order of keys.
+    template <class Use>
+    void each(const Use& use) const {
+        for (const entry& e : entries_) use(e.key, e.value);
+    }
+
     /// Null when there is no such key.
     const gguf_value* find(std::string_view key) const {
         const auto place = std::lower_bound(entries_.begin(), entries_.end(), key,

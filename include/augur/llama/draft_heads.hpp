@@ -42,9 +42,9 @@ class draft_heads {
     /// weights, threads and instruction_set count.
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
-        const member_file file(path, kind, target);
+        const member_file file(path, kind, target, options.weights);
         config c = target.configuration();
-        const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+        const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         std::vector<head_weights> heads;
         while (true) {
             const std::string name = "augur.head." + std::to_string(heads.size()) + ".";

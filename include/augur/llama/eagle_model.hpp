@@ -27,10 +27,10 @@ class eagle_model {
     /// Of the options, head_tokens and layers are the file's to say.
     static eagle_model load(const std::filesystem::path& path, const host_model& target,
                             const load_options& options = {}) {
-        const member_file file(path, "eagle", target);
+        const member_file file(path, "eagle", target, options.weights);
         const config c = file.configuration();
         weights w = file.read(options.weights);
-        const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+        const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         w.fusion.weight = reader.matrix("augur.fusion.weight", c.width, 2 * c.width);
         const auto norm = [&](const char* name) {
             return file.tensors().find(name) ? reader.vector(name, c.width) : std::vector<float>();

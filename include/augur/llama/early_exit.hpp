@@ -20,17 +20,17 @@ namespace augur::llama {
 
 /// After how many layers the member `exit` of a family leaves, ascending.
 inline std::vector<std::size_t> exit_depths(const member_file& file, const host_model& target) {
-    const auto stored = file.tensors().array<std::int32_t>("augur.exits");
+    const auto stored = file.metadata().array<std::int32_t>("augur.exits");
     std::vector<std::size_t> depths;
     for (const std::int32_t depth : stored) {
         if (depth <= 0 || static_cast<std::size_t>(depth) > target.layer_count() ||
             (!depths.empty() && static_cast<std::size_t>(depth) <= depths.back())) {
-            augur::detail::fail(file.tensors().path().string(), ": augur.exits holds ", depth,
+            augur::detail::fail(file.metadata().path().string(), ": augur.exits holds ", depth,
                                 "; they must ascend, between 1 and the target's ", target.layer_count(), " layers");
         }
         depths.push_back(static_cast<std::size_t>(depth));
     }
-    if (depths.empty()) augur::detail::fail(file.tensors().path().string(), ": augur.exits is empty");
+    if (depths.empty()) augur::detail::fail(file.metadata().path().string(), ": augur.exits is empty");
     return depths;
 }
 
@@ -38,7 +38,7 @@ inline std::vector<std::size_t> exit_depths(const member_file& file, const host_
 inline backend::host::packed_matrix exit_head(const member_file& file, const host_model& target, std::size_t depth,
                                               weight_format format) {
     const config& c = target.configuration();
-    const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), format);
+    const weight_reader reader(file.tensors(), c, gguf_names(), format);
     const std::string name = "augur.exit." + std::to_string(depth) + ".";
     const low_rank adapter =
         read_low_rank(file.tensors(), reader, name + "up.weight", name + "down.weight", c.width, c.width);
@@ -60,7 +60,7 @@ inline backend::host::packed_matrix exit_head(const member_file& file, const hos
 /// target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
-    const member_file file(path, "exit", target);
+    const member_file file(path, "exit", target, options.weights);
     const auto depths = exit_depths(file, target);
     if (depth == 0) depth = depths.back();
     if (std::find(depths.begin(), depths.end(), depth) == depths.end()) {
@@ -72,7 +72,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     config c = target.configuration();
     c.layers = depth;
     const weights& lent = target.parameters();
-    const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
+    const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     weights w;
     w.embedding = lent.embedding;
     w.layers.assign(lent.layers.begin(), lent.layers.begin() + static_cast<std::ptrdiff_t>(depth));
@@ -80,7 +80,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     w.final_norm = reader.vector("augur.exit." + std::to_string(depth) + ".norm.weight", c.width);
     w.head = exit_head(file, target, depth, options.weights);
     w.head_tokens = file.head_tokens();
-    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.tensors()));
+    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

@@ -2,13 +2,16 @@
 // A Llama's hyper-parameters from GGUF metadata.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "augur/io/dequantize.hpp"
+#include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/quote.hpp"
 #include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/shape.hpp"
 
 namespace augur::llama {
 
@@ -38,6 +41,21 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
 }
 
 }  // namespace detail
+
+/// The shape that a file's model had before it was widened, and the fingerprint of its file then; nothing, and the file's own, where
+/// it was not (write_widened.hpp).
+inline std::optional<shape> shape_before(const io::gguf_view& file) {
+    if (!file.contains("augur.widened.from")) return std::nullopt;
+    const auto n = file.array<std::uint32_t>("augur.widened.from");
+    if (n.size() != 6) {
+        detail::fail(file.path().string(), ": augur.widened.from holds ", n.size(), " numbers, not the 6 of a shape");
+    }
+    return shape{n[0], n[1], n[2], n[3], n[4], n[5]};
+}
+inline std::string original_fingerprint(const io::gguf_view& file) {
+    return file.contains("augur.widened.from") ? file.get<std::string>("augur.widened.fingerprint")
+                                               : io::fingerprint(file);
+}
 
 /// Reads and validates. A file without an embedding has the vocabulary of whoever lends it one. Throws augur::error, with the file's name and the values, where the architecture is not `llama`,
 /// a key is missing or of the wrong type, numbers contradict each other, or the tokenizer has more tokens than the

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -24,7 +25,10 @@
 #include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
+#include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
+#include "augur/llama/widened_file.hpp"
+#include "augur/llama/widening.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -37,8 +41,9 @@ struct load_options {
     std::size_t context_length = 0;  ///< to allow less than the model's own; 0 means the model's own
     std::size_t cache_bytes = 0;     ///< that keys and values of a sequence may take; 0 means what memory is available
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
-    std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
-    std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
+    std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
+    std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
+    std::optional<llama::shape> shape = {};  ///< to widen it to: the same text at the cost of that shape (widening.hpp)
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has changed
     /// nothing. For those who want to stop a long prefill.
     std::function<void()> between_layers = {};
@@ -65,9 +70,12 @@ class host_model {
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
-    /// layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's.
-    host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
-        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
+    /// layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's; `widened_from` the shape
+    /// of its model, if that was widened.
+    host_model(config c, weights w, const load_options& options, std::string fingerprint = {},
+               std::optional<llama::shape> widened_from = {})
+        : widened_from_(widened_from),
+          parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
           format_(options.weights),
           fingerprint_(std::move(fingerprint)) {
         const std::size_t wanted = options.context_length != 0 ? options.context_length : 1;
@@ -78,6 +86,8 @@ class host_model {
     const weights& parameters() const { return parts_->weight; }
     /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
+    /// The shape that it had before it was widened; nothing if it was not.
+    const std::optional<llama::shape>& widened_from() const { return widened_from_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
@@ -149,12 +159,24 @@ class host_model {
     template <class File>
     static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
         const std::string origin = file.path().string();
+        std::optional<widening> wider;
+        std::optional<llama::shape> before = shape_before(file);
+        if (before && options.shape) {
+            augur::detail::fail(origin, " is a widened model already, of one of ", before->text(),
+                                "; give that one for the shape ", options.shape->text());
+        }
+        if (options.shape) {
+            before = shape_of(c);
+            wider.emplace(c, *options.shape, names.halves);
+            c = wider->wide();
+        }
         const auto layers = chosen_layers(options.layers, c.layers, origin);
         c.layers = layers.size();
         validate(c, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
-        weights w = weight_reader(file, c, std::move(names), options.weights).read(layers, head_tokens);
-        return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
+        const widened_file tensors(file, wider ? &*wider : nullptr, names, options.weights);
+        weights w = weight_reader(tensors, c, std::move(names), options.weights).read(layers, head_tokens);
+        return host_model(std::move(c), std::move(w), options, original_fingerprint(file), before);
     }
 
     /// `fused`: hidden states for the inputs, one per token, in a model that fuses them.
@@ -168,6 +190,7 @@ class host_model {
         return std::clamp<std::size_t>(cores, 1, backend::host::thread_pool::most_threads);
     }
 
+    std::optional<llama::shape> widened_from_;
     std::unique_ptr<parts> parts_;
     weight_format format_;
     std::string fingerprint_;

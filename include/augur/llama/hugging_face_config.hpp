@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "augur/io/fingerprint.hpp"
 #include "augur/io/json_reader.hpp"
 #include "augur/io/quote.hpp"
 #include "augur/io/safetensors.hpp"
 #include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/shape.hpp"
 
 namespace augur::llama {
 
@@ -76,6 +79,14 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     if (scaling) detail::read_json_rotary_scaling(c, *scaling);
     validate(c, origin);
     return c;
+}
+
+/// Safetensors are never widened in their files.
+inline std::optional<shape> shape_before(const io::safetensors_folder&) {
+    return std::nullopt;
+}
+inline std::string original_fingerprint(const io::safetensors_folder& file) {
+    return io::fingerprint(file);
 }
 
 /// Of a folder, or of a single file that has config.json beside it.

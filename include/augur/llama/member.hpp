@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,10 @@
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/selection.hpp"
+#include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
+#include "augur/llama/widened_file.hpp"
+#include "augur/llama/widening.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
@@ -41,24 +45,33 @@ inline void check_target(const io::gguf_view& file, const host_model& target) {
 /// what gguf_file, read_config and weight_reader refuse.
 class member_file {
  public:
-    member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target)
+    member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target,
+                weight_format format = weight_format::keep)
         : file_(path), target_(target) {
         if (const auto found = member_kind(file_); found != kind) {
             detail::fail(origin(), ": augur.member is ", io::quote(found), ", but ", io::quote(kind), " was wanted");
         }
         check_target(file_, target);
+        if (target.widened_from()) wider_.emplace(original_configuration(), wide_shape(), gguf_names().halves);
+        tensors_.emplace(file_, wider_ ? &*wider_ : nullptr, gguf_names(), format);
         if (file_.contains("augur.head.tokens")) head_tokens_ = file_.array<std::int32_t>("augur.head.tokens");
         if (chosen_tokens(head_tokens_, target.vocabulary_size(), origin()) != head_tokens_) {
             detail::fail(origin(), ": augur.head.tokens are not in ascending order");
         }
     }
 
-    const io::gguf_file& tensors() const { return file_; }
+    member_file(const member_file&) = delete;
+    member_file& operator=(const member_file&) = delete;
+
+    const io::gguf_file& metadata() const { return file_; }
+    /// Those of the file, or as large as the target's where that was widened.
+    using tensors_type = widened_file<io::gguf_file>;
+    const tensors_type& tensors() const { return *tensors_; }
     const std::vector<token>& head_tokens() const { return head_tokens_; }
 
     /// Of the layers in the file.
     config configuration() const {
-        config c = read_config(file_, target_.vocabulary_size());
+        config c = wider_ ? wider_->wide() : original_configuration();
         const auto same = [&](const char* what, std::size_t own, std::size_t others) {
             if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
         };
@@ -72,7 +85,7 @@ class member_file {
     /// belong to the head tokens.
     weights read(weight_format format) const {
         const config c = configuration();
-        const weight_reader<io::gguf_file> reader(file_, c, gguf_names(), format);
+        const weight_reader reader(tensors(), c, gguf_names(), format);
         const tensor_names names = gguf_names();
         std::vector<std::size_t> layers(c.layers);
         std::iota(layers.begin(), layers.end(), std::size_t{0});
@@ -105,8 +118,24 @@ class member_file {
  private:
     std::string origin() const { return file_.path().string(); }
 
+    /// Of the layers in the file; where it has none, of the target as it was before it was widened.
+    config original_configuration() const {
+        if (file_.contains("llama.embedding_length") || !target_.widened_from()) {
+            return read_config(file_, target_.vocabulary_size());
+        }
+        return target_.widened_from()->sized(target_.configuration());
+    }
+    /// The target's, with as many layers as the file has.
+    shape wide_shape() const {
+        shape to = shape_of(target_.configuration());
+        to.layers = original_configuration().layers;
+        return to;
+    }
+
     io::gguf_file file_;
     const host_model& target_;
+    std::optional<widening> wider_;
+    std::optional<tensors_type> tensors_;
     std::vector<token> head_tokens_;
 };
 
@@ -114,8 +143,8 @@ class member_file {
 /// made for another target. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
-    const member_file file(path, "draft", target);
-    return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.tensors()));
+    const member_file file(path, "draft", target, options.weights);
+    return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

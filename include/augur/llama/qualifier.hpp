@@ -20,8 +20,9 @@
 namespace augur::llama {
 
 /// Layer `index` of the file: norms of its own, and the matrices of a layer of the target after its changes of low rank.
-inline layer_weights qualified_layer(const io::gguf_file& file, const weight_reader<io::gguf_file>& reader,
-                                     const layer_weights& original, std::size_t index, weight_format format) {
+template <class File>
+layer_weights qualified_layer(const File& file, const weight_reader<File>& reader, const layer_weights& original,
+                              std::size_t index, weight_format format) {
     const tensor_names names = gguf_names();
     const std::string prefix = names.layer_prefix + std::to_string(index) + ".";
     layer_weights out;
@@ -50,10 +51,10 @@ inline layer_weights qualified_layer(const io::gguf_file& file, const weight_rea
 /// contradict the target's. Of the options, head_tokens and layers are the file's to say. Cost: rank multiplications a weight.
 inline host_model load_qualifier(const std::filesystem::path& path, const host_model& target,
                                  const load_options& options = {}) {
-    const member_file file(path, "qualifier", target);
+    const member_file file(path, "qualifier", target, options.weights);
     config c = target.configuration();
-    const weight_reader<io::gguf_file> reader(file.tensors(), c, gguf_names(), options.weights);
-    const auto stored = file.tensors().array<std::int32_t>("augur.layers");
+    const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
+    const auto stored = file.metadata().array<std::int32_t>("augur.layers");
     std::vector<std::size_t> kept;
     for (const std::int32_t layer : stored) {
         if (layer < 0) augur::detail::fail(path.string(), ": augur.layers holds ", layer);
@@ -73,7 +74,7 @@ inline host_model load_qualifier(const std::filesystem::path& path, const host_m
     w.head = file.target_head();
     w.head_tokens = file.head_tokens();
     c.layers = kept.size();
-    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.tensors()));
+    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

@@ -1,0 +1,201 @@
+#include <augur/llama/widening.hpp>
+//
+#include <algorithm>
+#include <augur/llama/draft_heads.hpp>
+#include <augur/llama/eagle_model.hpp>
+#include <augur/llama/early_exit.hpp>
+#include <augur/llama/qualifier.hpp>
+#include <augur/llama/write_widened.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "llama/family.hpp"
+#include "llama/small_llama.hpp"
+
+BOOST_AUTO_TEST_SUITE(llama_widening)
+
+using namespace augur;
+using testing::small_llama;
+
+/// Twice as wide and more, with added heads in groups and as groups, and added layers.
+const llama::shape same_heads{160, 256, 24, 4, 8, 4};
+/// Heads three times as large, too.
+const llama::shape larger_heads{192, 128, 10, 2, 24, 2};
+
+double largest_difference(std::span<const float> a, std::span<const float> b) {
+    BOOST_TEST_REQUIRE(a.size() == b.size());
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(double{a[i]} - double{b[i]}));
+    return most;
+}
+
+struct pair_of {
+    llama::host_model narrow, wide;
+};
+pair_of load_both(const small_llama& made, const llama::shape& to, llama::load_options options = {}) {
+    const testing::temporary_directory folder;
+    const auto path = made.write(folder / "model.gguf");
+    auto narrow = llama::host_model::load(path, options);
+    options.shape = to;
+    return {std::move(narrow), llama::host_model::load(path, options)};
+}
+
+BOOST_AUTO_TEST_CASE(a_wider_llama_computes_the_same_logits) {
+    for (const auto& to : {same_heads, larger_heads}) {
+        const auto [narrow, wide] = load_both(small_llama(), to);
+        BOOST_TEST((llama::shape_of(wide.configuration()) == to));
+        BOOST_TEST((wide.widened_from() == llama::shape_of(narrow.configuration())));
+        BOOST_TEST(wide.fingerprint() == narrow.fingerprint());
+        const auto prompt = testing::some_tokens(40, narrow.vocabulary_size());
+        const auto expected = testing::logits_in_steps(narrow, prompt, 7);
+        const auto found = testing::logits_in_steps(wide, prompt, 7);
+        const double spread = std::abs(*std::max_element(expected.begin(), expected.end()));
+        BOOST_TEST(largest_difference(expected, found) < 1e-4 * (1 + spread));
+        BOOST_TEST(testing::greedy(wide, prompt, 60) == testing::greedy(narrow, prompt, 60),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_free_and_nothing_leaks) {
+    const auto [narrow, wide] = load_both(small_llama(), larger_heads);
+    const auto& layer = *wide.parameters().layers[0];
+    std::vector<float> row(layer.query.depth());
+    layer.query.unpack_row(layer.query.rows() - 1, row);  // of an added head
+    BOOST_TEST(std::count(row.begin(), row.end(), 0.0f) == 0);
+    layer.attention_output.unpack_row(layer.attention_output.rows() - 1, row = std::vector<float>(240));
+    BOOST_TEST(std::count(row.begin(), row.end(), 0.0f) == 240);
+    auto sequence = wide.make_sequence();
+    const auto tokens = testing::some_tokens(5, 77);
+    const pass<llama::sequence> asked{.sequence = &sequence, .tokens = tokens, .rows = 0, .states = true};
+    wide.run({&asked, 1});
+    const auto states = wide.hidden(sequence);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        BOOST_TEST(std::count(states[i].begin() + 64, states[i].end(), 0.0f) == 128);
+        BOOST_TEST(std::count(states[i].begin(), states[i].begin() + 64, 0.0f) == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_format_of_weights_can_be_widened) {
+    const llama::shape to{192, 256, 6, 2, 32, 3};  // blocks of 32 hold the same numbers in both
+    for (const auto format : llama::all_weight_formats) {
+        const auto [narrow, wide] = load_both(small_llama(io::tensor_type::f32, 64, 2, 1), to, {.weights = format});
+        const auto prompt = testing::some_tokens(12, narrow.vocabulary_size());
+        const auto expected = testing::logits_in_steps(narrow, prompt, 12);
+        const auto found = testing::logits_in_steps(wide, prompt, 12);
+        const double difference = largest_difference(expected, found);
+        BOOST_TEST(difference < 2e-3, llama::name_of(format) << ": " << difference);
+    }
+}
+
+/// Greedy tokens by every way of drafting are plain decoding's, and each of the members drafts what it drafted.
+BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
+    const testing::temporary_directory folder;
+    const auto [narrow, wide] = load_both(small_llama(), same_heads);
+    const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
+
+    const auto draft = testing::small_member("draft", narrow).write(folder / "draft.gguf");
+    const auto one = llama::load_draft(draft, narrow), other = llama::load_draft(draft, wide);
+    BOOST_TEST(other.hidden_size() == same_heads.width);
+    BOOST_TEST(other.layer_count() == one.layer_count());
+    BOOST_TEST(largest_difference(testing::logits_in_steps(one, tokens, 3),
+                                  testing::logits_in_steps(other, tokens, 3)) < 1e-3);
+
+    const auto heads_path = testing::small_heads("hydra", narrow).write(folder / "hydra.gguf");
+    const auto heads = llama::draft_heads::load(heads_path, "hydra", narrow);
+    const auto wide_heads = llama::draft_heads::load(heads_path, "hydra", wide);
+    auto a = narrow.make_sequence();
+    auto b = wide.make_sequence();
+    narrow.extend(a, tokens);
+    wide.extend(b, tokens);
+    auto space = heads.make_workspace(), wide_space = wide_heads.make_workspace();
+    for (std::size_t head = 0; head < heads.head_count(); ++head) {
+        const auto path = std::span(tokens).first(head + 1);
+        const auto row = heads.row(space, narrow.hidden(a)[8], path, head);
+        BOOST_TEST(largest_difference(row, wide_heads.row(wide_space, wide.hidden(b)[8], path, head)) < 1e-3);
+    }
+
+    const auto eagle_path = testing::small_eagle(narrow).write(folder / "eagle.gguf");
+    const auto eagle = llama::eagle_model::load(eagle_path, narrow),
+               wide_eagle = llama::eagle_model::load(eagle_path, wide);
+    auto c = eagle.make_sequence();
+    auto d = wide_eagle.make_sequence();
+    const auto states = [](const auto& model, const auto& sequence) {
+        const auto rows = model.hidden(sequence);
+        return std::vector<float>(rows[0].begin(), rows[rows.size() - 1].end());
+    };
+    const auto row = testing::copied(eagle.extend(c, tokens, states(narrow, a), 9));
+    BOOST_TEST(largest_difference(row, testing::copied(wide_eagle.extend(d, tokens, states(wide, b), 9))) < 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
+    const testing::temporary_directory folder;
+    small_llama made;
+    made.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
+    made.tokens.assign(77, "x");
+    for (std::size_t i = 0; i < made.tokens.size(); ++i) made.tokens[i] += std::to_string(i);
+    const auto path = made.write(folder / "model.gguf");
+    for (const auto& to : {same_heads, larger_heads}) {
+        const io::gguf_file original(path);
+        const auto wide_path = folder / "wide.gguf";
+        std::ofstream out(wide_path, std::ios::binary);
+        llama::write_widened(original, to, llama::weight_format::keep, [&](std::span<const std::byte> bytes) {
+            out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        });
+        out.close();
+        const auto expected = llama::host_model::load(path, {.shape = to});
+        const auto found = llama::host_model::load(wide_path);
+        BOOST_TEST((llama::shape_of(found.configuration()) == to));
+        BOOST_TEST((found.widened_from() == expected.widened_from()));
+        BOOST_TEST(found.fingerprint() == expected.fingerprint());
+        const auto tokens = testing::some_tokens(20, 77);
+        BOOST_TEST(testing::logits_in_steps(found, tokens, 5) == testing::logits_in_steps(expected, tokens, 5),
+                   boost::test_tools::per_element());
+        const io::gguf_file written(wide_path);
+        BOOST_TEST(written.array<std::string>("tokenizer.ggml.tokens") == made.tokens,
+                   boost::test_tools::per_element());
+        BOOST_CHECK_EXCEPTION(llama::host_model::load(wide_path, {.shape = to}), error, [](const error& e) {
+            return std::string(e.what()).find("is a widened model already, of one of 64 x 96") != std::string::npos;
+        });
+        BOOST_CHECK_EXCEPTION(
+            llama::write_widened(written, to, llama::weight_format::keep, [](auto) {}), error, [](const error& e) {
+                return std::string(e.what()).ends_with("is a widened model already; widen the original");
+            });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(shapes_without_room_are_refused_with_both) {
+    const testing::temporary_directory folder;
+    const auto path = small_llama().write(folder / "model.gguf");
+    const auto message = [&](const llama::shape& to) {
+        try {
+            llama::host_model::load(path, {.shape = to});
+        } catch (const error& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing was thrown");
+    };
+    const std::string both = "a Llama of 64 x 96, 8 heads (2) of 8, 2 layers cannot be widened to ";
+    BOOST_TEST(message({32, 96, 8, 2, 8, 2}) == both + "32 x 96, 8 heads (2) of 8, 2 layers: it is smaller");
+    BOOST_TEST(message({64, 96, 8, 2, 8, 1}) == both + "64 x 96, 8 heads (2) of 8, 1 layers: it is smaller");
+    BOOST_TEST(message({64, 96, 8, 8, 8, 2}) ==
+               both + "64 x 96, 8 heads (8) of 8, 2 layers: it has fewer heads, or fewer that share keys");
+    BOOST_TEST(message({64, 96, 8, 2, 12, 2}) ==
+               both + "64 x 96, 8 heads (2) of 12, 2 layers: its heads are no multiple");
+    BOOST_TEST(message({64, 96, 9, 2, 8, 2}) == "the wider shape: 9 heads cannot share 2 key-value heads equally");
+}
+
+BOOST_AUTO_TEST_CASE(shapes_are_names_or_six_numbers) {
+    BOOST_TEST((llama::parse_shape("8b") == llama::shape{4096, 14336, 32, 8, 128, 32}));
+    BOOST_TEST((llama::parse_shape("64,96,8,2,8,3") == llama::shape{64, 96, 8, 2, 8, 3}));
+    for (const char* bad : {"", "9b", "64,96,8,2,8", "64,96,8,2,8,3,", "64,96,8,2,8,3,4", "64,,8,2,8,3", "-1,2,3,4,5,6",
+                            "1,2,3,4,5,123456789"}) {
+        BOOST_CHECK_EXCEPTION(llama::parse_shape(bad), error, [&](const error& e) {
+            return std::string(e.what()).starts_with("the shape '" + std::string(bad) + "' is none of 360m, ");
+        });
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
