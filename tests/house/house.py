@@ -183,6 +183,22 @@ class Text(House):
                     offenders.append(f"{name(page)} links to {target} for {text}, which is not in it")
         self.assertNothing(offenders)
 
+    def test_files_and_tests_that_pages_name_are_there(self):
+        """`tests/x.cpp` and its like, and names as long as those of test cases are."""
+        path = re.compile(r"`((?:include/augur|tests|benchmarks|examples|docs)/[\w./-]+\.\w+)`")
+        word = r"(?:[a-z0-9]+_){4,}[a-z0-9]+"
+        case, known = re.compile(rf"`({word})`"), set()
+        for source in tree():
+            if source.suffix in (".hpp", ".cpp", ".inc", ".cu", ".py"):
+                known.update([source.stem, *re.findall(word, source.read_text(encoding="utf-8"))])
+        offenders = []
+        for page in tree():
+            if page.suffix == ".md" and page.name != "CHANGELOG.md":
+                text = page.read_text(encoding="utf-8")
+                offenders += [f"{name(page)} names {p}" for p in path.findall(text) if not (ROOT / p).exists()]
+                offenders += [f"{name(page)} names {c}" for c in case.findall(text) if c not in known]
+        self.assertNothing(offenders)
+
     def test_nothing_is_put_off(self):
         marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
