@@ -99,10 +99,6 @@ policy::learned_bins learned_bins_of(const scheme_options& chosen) {
 template <policy::entropy_form Form = policy::entropy_form::exact>
 policy::basic_entropy_bins<policy::entropy_of::draft, Form> bins_of(const scheme_options& chosen) {
     policy::entropy_bins_options limits;
-    if (chosen.length && chosen.max_k) {
-        detail::fail("--length is ", *chosen.length, " and --max-k ", *chosen.max_k,
-                     "; with entropy bins both are the most tokens of a round: give one of them");
-    }
     if (chosen.length) limits.max_k = *chosen.length;
     if (chosen.max_k) limits.max_k = *chosen.max_k;
     return {chosen.bin_edges_nats, chosen.bin_lengths, limits};
@@ -154,6 +150,10 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
     if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), sampling, drafts);
     if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
+    if (chosen.length && chosen.max_k) {
+        detail::fail("--length is ", *chosen.length, " and --max-k ", *chosen.max_k,
+                     "; both are the most tokens of a round: give one of them");
+    }
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     check_criterion(chosen.accept, sampling);

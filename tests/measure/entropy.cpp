@@ -263,6 +263,17 @@ BOOST_AUTO_TEST_CASE(confidence_is_the_largest_probability) {
     BOOST_TEST(of({0, INFINITY}) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_row_without_a_softmax_has_no_confidence) {
+    const auto confidence_of = [](const std::vector<float>& row) { return confidence(moments(row)); };
+    BOOST_TEST(confidence_of({0, -1}) == 1 / (1 + std::exp(-1)), boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(confidence_of({0, -infinity}) == 1);
+    for (const float bad : {infinity, not_a_number}) BOOST_TEST(confidence_of({0, bad, -1}) == 0);
+    BOOST_TEST(confidence_of({-infinity, -infinity}) == 0);
+    std::vector<float> long_row(augur::detail::chunk_size + 1, 0);
+    long_row.back() = not_a_number;  // in a chunk of its own
+    BOOST_TEST(confidence_of(long_row) == 0);
+}
+
 /// A random row, of which some tokens have no logit in another one.
 struct pruned_row {
     std::vector<float> whole, kept;

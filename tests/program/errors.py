@@ -69,6 +69,7 @@ class Generate(ProgramTest):
         eaad = ("--scheme", "eaad", "--draft", DRAFT)
         self.refused(["--length is 2", "--max-k 3", "one of them"], *eaad, "--length", 2, "--max-k", 3)
         self.refused(["--max-k", "'x'"], *eaad, "--max-k", "x")
+        self.works("generate", "--model", TARGET, "--prompt", "a", "--scheme", "sd", "--draft", DRAFT, "--max-k", 2)  # has no bins
         self.refused(["--max-k", "2000", "1024"], *eaad, "--max-k", "2000")
 
     def test_eaad_as_published(self):
