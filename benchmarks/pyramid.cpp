@@ -73,12 +73,12 @@ constexpr const char* forms[] = {as_published, "PSD_F rejection first", "PSD_F d
 
 /// "0.4/0.5": the qualifier's, then the target's; or of lengths the draft's, then the qualifier's.
 template <class Number>
-std::pair<Number, Number> parse_pair(const std::string& text) {
+std::pair<Number, Number> parse_pair(const std::string& text, Number least) {
     std::istringstream in(text);
     Number first{}, second{};
     char between{};
-    if (!(in >> first >> between >> second) || between != '/' || !in.eof() || !(first > 0) || !(second > 0)) {
-        detail::fail("'", text, "' is no pair; it must be like 0.4/0.5 or 15/25, of positive numbers");
+    if (!(in >> first >> between >> second) || between != '/' || !in.eof() || !(first >= least) || !(second >= least)) {
+        detail::fail("'", text, "' is no pair; it must be like 0.4/0.5 or 15/25, of numbers from ", least, " on");
     }
     return {first, second};
 }
@@ -87,7 +87,7 @@ std::vector<configuration> configurations(const settings& chosen) {
     std::vector<configuration> all{{"thresholds", "plain"}, {"thresholds", "SD"}};
     std::set<double> seen;
     for (const std::string& each : chosen.thresholds) {
-        const auto [first, last] = parse_pair<double>(each);
+        const auto [first, last] = parse_pair(each, 0.0);
         const auto add = [&, first = first, last = last](const char* scheme) {
             all.push_back({"thresholds", scheme, first, last, chosen.draft_length, chosen.qualifier_length});
         };
@@ -97,7 +97,7 @@ std::vector<configuration> configurations(const settings& chosen) {
         for (const char* form : forms) add(form);
     }
     for (const std::string& each : chosen.lengths) {
-        const auto [draft, qualifier] = parse_pair<std::size_t>(each);
+        const auto [draft, qualifier] = parse_pair<std::size_t>(each, 1);
         for (const char* form : forms) all.push_back({"lengths", form, 0.4, 0.5, draft, qualifier});
     }
     return all;
