@@ -13,6 +13,7 @@
 #include <augur/augur.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/io/token_texts.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>
@@ -142,6 +143,7 @@ void measure_pair(const settings& chosen) {
         options.layers = layers_named(layers);
         return llama::host_model::load(path, options);
     };
+    if (!chosen.draft.empty()) io::check_same_tokens(chosen.draft, chosen.model);
     const auto target = load(chosen.model, chosen.weights, "");
     const auto drafter =
         load(chosen.draft.empty() ? chosen.model : chosen.draft, chosen.draft_weights, chosen.draft_layers);

@@ -9,6 +9,7 @@
 #include <augur/augur.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
@@ -47,9 +48,13 @@ struct text {
     std::size_t given;
 };
 
-host_model load_smaller(const std::string& path, const host_model& target, const llama::load_options& load) {
+host_model load_smaller(const std::string& path, const host_model& target, const settings& chosen,
+                        const llama::load_options& load) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
-    if (kind.empty()) return host_model::load(path, load);
+    if (kind.empty()) {
+        io::check_same_tokens(path, chosen.target);
+        return host_model::load(path, load);
+    }
     return kind == "qualifier" ? llama::load_qualifier(path, target, load) : llama::load_draft(path, target, load);
 }
 
@@ -123,7 +128,7 @@ void measure_all(const settings& chosen) {
     const llama::load_options load{.weights = format_named(chosen.weights), .threads = chosen.threads};
     const host_model target = host_model::load(chosen.target, load);
     std::vector<host_model> smaller;
-    for (const std::string& path : chosen.by) smaller.push_back(load_smaller(path, target, load));
+    for (const std::string& path : chosen.by) smaller.push_back(load_smaller(path, target, chosen, load));
     std::vector<named_model> models;
     for (std::size_t i = 0; i < smaller.size(); ++i) {
         models.push_back({std::filesystem::path(chosen.by[i]).stem(), &smaller[i]});

@@ -15,10 +15,12 @@
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
+#include <augur/tune/beta.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace augur;
 using cascade::model_link;
@@ -134,6 +136,15 @@ BOOST_AUTO_TEST_CASE(drafters_of_a_fallback_are_compared_with_each_other_and_wit
                                "fingerprint aa and those of another bb"));
     BOOST_CHECK_EXCEPTION(speculate(composed(plain_mock, a), b, fixed_length{}, accept::exact{}), error, pair_says);
     BOOST_CHECK_NO_THROW(speculate(composed(unknown, a), also_a, fixed_length{}, accept::exact{}));
+}
+
+BOOST_AUTO_TEST_CASE(models_whose_rows_are_compared_are_compared) {
+    const std::vector<token> text{1, 2, 3, 4};
+    BOOST_CHECK_EXCEPTION(tune::divergences_along(a, b, text, 1), error,
+                          says("models whose rows are compared must share a vocabulary, but the tokens of the target "
+                               "have the fingerprint aa and those of the draft bb"));
+    BOOST_TEST(tune::divergences_along(a, also_a, text, 1).size() == 3u);
+    BOOST_TEST(tune::divergences_along(a, plain_mock, text, 1).size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_holds_a_model_hands_its_fingerprint_on) {

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_and_what_follows_are_the_history_of_a_row) {
     const auto text = random_text(40);
     const std::size_t given = 5;
     const auto found = tune::divergences_along(large, small, text, given, sampling);
-    prefix before(std::span(text).first(given));
+    prefix before(std::span<const token>(text).first(given));
     for (std::size_t i = given; i < text.size(); ++i) {
         const auto row_of = [&](const auto& model) {
             std::vector<float> row(4);

@@ -76,9 +76,9 @@ inline std::vector<token_text> token_texts(const nlohmann::json& tokenizer, std:
             add(in.required<std::string>("content"), id ? *id : nlohmann::json());
         }
     }
-    std::ranges::sort(found, {}, [](const token_text& each) { return std::tie(each.id, each.text); });
-    const auto repeated = std::ranges::unique(found);
-    found.erase(repeated.begin(), repeated.end());
+    std::sort(found.begin(), found.end(),
+              [](const token_text& a, const token_text& b) { return std::tie(a.id, a.text) < std::tie(b.id, b.text); });
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
 }
 
@@ -112,7 +112,7 @@ inline std::string vocabulary_fingerprint(std::span<const token_text> tokens) {
 inline void check_same_tokens(const std::filesystem::path& one, const std::filesystem::path& other) {
     const auto ours = token_texts(one), theirs = token_texts(other);
     if (ours.empty() || theirs.empty()) return;
-    const auto [at, there] = std::ranges::mismatch(ours, theirs);
+    const auto [at, there] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
     const auto id_at = [](const auto& place, const auto& of) { return place == of.end() ? SIZE_MAX : place->id; };
     const std::size_t id = std::min(id_at(at, ours), id_at(there, theirs));
     if (id == SIZE_MAX) return;

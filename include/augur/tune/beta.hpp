@@ -10,6 +10,7 @@
 #include "augur/measure/divergence.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
@@ -20,7 +21,7 @@ namespace augur::tune {
 
 /// The divergence D between the target's row and the draft's at each position of `text` after its first `given` tokens, transformed
 /// by these settings; infinite where a row cannot be drawn from. The text is anyone's, as a prompt with its continuation. Throws where
-/// `given` is 0 or all of the text, vocabularies differ in size, or the text does not fit a context.
+/// `given` is 0 or all of the text, vocabularies differ in size or fingerprint, or the text does not fit a context.
 /// Cost: a pass of both models over the text, in parts of 32 rows; two transforms per position.
 template <measure::Divergence D = measure::total_variation, Model Target, Model Draft>
 std::vector<double> divergences_along(const Target& target, const Draft& draft, std::span<const token> text,
@@ -33,6 +34,9 @@ std::vector<double> divergences_along(const Target& target, const Draft& draft, 
         augur::detail::fail("rows are compared over one vocabulary, but the target has ", target.vocabulary_size(),
                             " tokens and the draft ", draft.vocabulary_size());
     }
+    augur::detail::check_same_tokens("models whose rows are compared", "the target",
+                                     augur::detail::vocabulary_fingerprint_of(target), "the draft",
+                                     augur::detail::vocabulary_fingerprint_of(draft));
     const std::size_t room = std::min(target.context_length(), draft.context_length());
     if (text.size() > room + 1) {
         augur::detail::fail("a text of ", text.size(), " tokens does not fit a context of ", room);

@@ -297,6 +297,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
         return [&, most] { speculation_loop(a, b, four, accept::exact{}, chosen, most); };
     };
     refuses(loop_of(target, other, greedy, 3), "draft and target must share a vocabulary, but the draft has 8 tokens");
+    struct marked : resident_mock::model {
+        using resident_mock::model::model;
+        std::string vocabulary_fingerprint() const { return mark; }
+        std::string mark{};
+    };
+    marked one({}, 7, 40, 4), same({}, 7, 40, 4), another({}, 7, 40, 4);
+    one.mark = same.mark = "aa";
+    another.mark = "bb";
+    refuses(loop_of(one, another, greedy, 3),
+            "draft and target must share a vocabulary, but the tokens of the draft have the fingerprint bb and those "
+            "of the target aa");
+    BOOST_CHECK_NO_THROW(loop_of(one, same, greedy, 3)());
+    BOOST_CHECK_NO_THROW(loop_of(one, target, greedy, 3)());
     refuses(loop_of(target, target, greedy, 4), "drafts of 4 tokens need launches of 8 rows of the target and 2 of");
     refuses(loop_of(target, draft, greedy, 3), "drafts of 3 tokens need launches of 4 rows of the target and 2 of");
     refuses(loop_of(target, longer, greedy, 3), "the draft's text has room for 41 tokens, the target's for 40");

@@ -299,6 +299,15 @@ BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
                           [](const augur::error& e) { return says(e, "keep: token 0 of a pass of 0"); });
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_knows_its_tokens_as_the_original_does) {
+    augur::testing::small_llama file;
+    file.tokens = {"a", "b"};
+    const auto host = file.load();
+    BOOST_TEST_REQUIRE(!host.vocabulary_fingerprint().empty());
+    const emulated_model<bfloat16> model({}, host);
+    BOOST_TEST(model.vocabulary_fingerprint() == host.vocabulary_fingerprint());
+}
+
 BOOST_AUTO_TEST_CASE(heads_of_some_tokens_are_refused) {
     const auto some = augur::testing::small_llama().load({.head_tokens = {1, 2}});
     BOOST_CHECK_EXCEPTION(emulated_model<bfloat16>({}, some), augur::error, [](const augur::error& e) {

@@ -120,6 +120,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses([&] { resident_type<bfloat16>({}, more, model.shared_weights(), 10, 4); },
             "a model of 3 layers cannot have weights of 2");
     const resident_type<bfloat16> resident(model, 10, 4);
+    more.layers = 2;
+    more.vocabulary_fingerprint = "aa";
+    const resident_type<bfloat16> marked({}, more, model.shared_weights(), 10, 4);
+    BOOST_TEST(marked.vocabulary_fingerprint() == "aa");
     BOOST_TEST(resident.memory_bytes() >= 4 * 77 * sizeof(float) + 2u * 2 * 2 * 256 * 8 * 2);
 }
 
