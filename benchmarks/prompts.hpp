@@ -27,7 +27,7 @@ inline std::vector<prompt> read_prompts(const std::string& path, std::size_t lim
             const std::vector<augur::io::chat_message> turns{{"user", text}};
             text = augur::io::chat_template(vocabulary).render(turns);
         }
-        prompts.push_back({entry.at("task"), words.encode(text)});
+        prompts.push_back({entry.at("task"), words.encode(text, {.add_special = true, .parse_special = true})});
     }
     if (prompts.empty()) augur::detail::fail(path, " holds no prompts");
     return prompts;

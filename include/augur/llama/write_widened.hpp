@@ -14,7 +14,7 @@
 
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
-#include "augur/io/gguf_writer.hpp"
+#include "augur/io/gguf_output.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
@@ -30,7 +30,7 @@ using byte_sink = std::function<void(std::span<const std::byte>)>;
 namespace detail {
 
 /// Keys that say the shape, and what goes with it; all others are the original's.
-inline void add_widened_keys(io::gguf_writer& out, const io::gguf_view& file, const widening& by) {
+inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, const widening& by) {
     const config& c = by.wide();
     const std::pair<std::string_view, std::size_t> sizes[] = {
         {"llama.embedding_length", c.width},
@@ -87,7 +87,7 @@ inline void write_widened(const io::gguf_view& file, const shape& to, weight_for
     }
     const widening by(read_config(file), to, gguf_names().halves);
     const widened_file tensors(file, &by, gguf_names(), format);
-    io::gguf_writer out;
+    io::gguf_output out;
     detail::add_widened_keys(out, file, by);
     const auto names = detail::widened_tensors(file, by);
     const std::vector<float>& factors = by.wide().rotary_factors;
@@ -100,7 +100,7 @@ inline void write_widened(const io::gguf_view& file, const shape& to, weight_for
     const auto put = [&](std::span<const std::byte> bytes) {
         sink(bytes);
         const std::byte zeros[32] = {};
-        sink(std::span(zeros).first(io::gguf_writer::padding(bytes.size())));
+        sink(std::span(zeros).first(io::gguf_output::padding(bytes.size())));
     };
     put(out.head());
     if (!factors.empty()) put(std::as_bytes(std::span(factors)));

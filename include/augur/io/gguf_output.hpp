@@ -19,7 +19,7 @@ namespace augur::io {
 
 /// Version 3, aligned to 32 bytes. add() the keys and add_tensor() what will follow; then write head(), and for each tensor its
 /// bytes and padding(their number). Errors: an empty key, a tensor whose shape its type cannot have.
-class gguf_writer {
+class gguf_output {
  public:
     /// As it was found in another file.
     void add(std::string_view key, const gguf_value& value) {

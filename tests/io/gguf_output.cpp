@@ -1,4 +1,4 @@
-#include <augur/io/gguf_writer.hpp>
+#include <augur/io/gguf_output.hpp>
 //
 #include <augur/io/gguf.hpp>
 #include <boost/test/unit_test.hpp>
@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-BOOST_AUTO_TEST_SUITE(io_gguf_writer)
+BOOST_AUTO_TEST_SUITE(io_gguf_output)
 
 using namespace augur;
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
-    io::gguf_writer out;
+    io::gguf_output out;
     out.add("a.size", std::uint32_t{7});
     out.add("a.number", 0.5f);
     out.add("a.text", "what \"else\"");
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i) / 4;
     const auto append = [&](std::span<const std::byte> data) {
         bytes.insert(bytes.end(), data.begin(), data.end());
-        bytes.resize(bytes.size() + io::gguf_writer::padding(data.size()));
+        bytes.resize(bytes.size() + io::gguf_output::padding(data.size()));
     };
     append(std::as_bytes(std::span(numbers)));
     append(std::as_bytes(std::span("\x00\x3c\x00\x40", 4)));
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
     BOOST_TEST((read.tensor("v").type == io::tensor_type::f16));
 
     // Keys as they were found, of every kind.
-    io::gguf_writer again;
+    io::gguf_output again;
     read.metadata().each([&](std::string_view key, const io::gguf_value& value) { again.add(key, value); });
     again.add_tensor("m", io::tensor_type::f32, shape);
     again.add_tensor("v", io::tensor_type::f16, single);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(what_no_file_can_have_is_refused) {
-    io::gguf_writer out;
+    io::gguf_output out;
     BOOST_CHECK_THROW(out.add("", std::uint32_t{1}), error);
     const std::vector<std::uint64_t> none, odd{4, 33};
     BOOST_CHECK_THROW(out.add_tensor("m", io::tensor_type::f32, none), error);
