@@ -215,8 +215,8 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         if constexpr (std::is_same_v<decltype(criterion), accept::exact>) {
             if (resolved.scheme == "eaad_as_published") {
-                const auto published = bins_of<policy::entropy_form::offset>(resolved);
-                return run_scheme(speculate(*drafters.draft, target, published, criterion), request);
+                const auto bins = bins_of<policy::entropy_form::offset>(resolved);
+                return run_scheme(speculate(*drafters.draft, target, bins, criterion), request);
             }
         }
         if (resolved.scheme == "hysteresis") {
