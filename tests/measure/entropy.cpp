@@ -282,7 +282,7 @@ struct pruned_row {
 
     pruned_row(std::mt19937& random, std::size_t size) : whole(random_row(random, size)), kept(whole) {
         const auto probabilities = softmax(whole);
-        const unsigned share = random() % 10;
+        const auto share = static_cast<unsigned>(random() % 10);
         for (std::size_t i = 1; i < size; ++i) {  // the first is kept
             if (random() % 10 >= share) continue;
             kept[i] = -infinity;
