@@ -46,7 +46,7 @@ class Headers(unittest.TestCase):
         found = mutate.headers_of(mutate.ROOT / "tests" / "conformance" / "cache.cpp")
         self.assertIn("policy/cost_aware.hpp", found)  # by a helper of these tests
         self.assertIn("model/cached_sequence.hpp", found)  # by another header
-        self.assertNotIn("policy/cost_aware.hpp", mutate.headers_of(mutate.ROOT / "tests" / "accept" / "judge.cpp"))
+        self.assertNotIn("policy/cost_aware.hpp", mutate.headers_of(mutate.ROOT / "tests" / "accept" / "walk.cpp"))
 
 
 class Recorded(unittest.TestCase):
