@@ -1,8 +1,12 @@
-// PyramidSD on a real family: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts at a temperature.
+// PyramidSD: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts or problems at a temperature.
 //
-//   bench_pyramid --target FILE --draft FILE --qualifier FILE --prompts FILE.jsonl --json OUT [--seeds 3] [--each 1]
-//                 [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25] [--draft-length 3] [--qualifier-length 8]
+//   bench_pyramid --target FILE --draft FILE --qualifier FILE (--prompts FILE.jsonl | --problems FILE.jsonl) --json OUT
+//                 [--seeds 3] [--each 1] [--limit N] [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25]
+//                 [--draft-length 3] [--qualifier-length 8] [--shapes 8b,3b,1b]
 //
+// The draft and the qualifier are members of the target's family, or models with its tokens. Problems have answers: the share
+// that is right is a column then. With --shapes target, qualifier and draft cost what such models cost, and write what they
+// write without (docs/llama/widened.md).
 // FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms: as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the
 // same rule, against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling).
 // All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
@@ -15,6 +19,7 @@
 #include <augur/augur.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
@@ -42,12 +47,13 @@ using divergence_rule = accept::fuzzy<measure::total_variation>;
 using llama::host_model;
 
 struct settings {
-    std::string target, draft, qualifier, prompts, json_file, weights = "keep";
+    std::string target, draft, qualifier, prompts, problems, json_file, weights = "keep";
+    std::vector<std::string> shapes;  // the target's, the qualifier's, the draft's; none: their own
     std::vector<std::string> thresholds = {"0.2/0.2", "0.3/0.3", "0.4/0.4", "0.5/0.5",
                                            "0.3/0.5", "0.4/0.5", "0.5/0.3", "0.5/0.4"};
     std::vector<std::string> lengths = {"1/2", "2/4", "4/10", "5/15", "10/15", "15/15", "20/20", "15/25", "25/25"};
     std::size_t draft_length = 3, qualifier_length = 8;  // where thresholds vary
-    std::size_t seeds = 3, each = 1, max_tokens = 64, threads = 2;
+    std::size_t seeds = 3, each = 1, limit = 0, max_tokens = 64, threads = 2;
     float temperature = 1;
 };
 
@@ -59,13 +65,14 @@ struct configuration {
 
 /// Sums over the prompts of one seed.
 struct outcome {
-    std::size_t tokens = 0;
+    std::size_t tokens = 0, asked = 0, right = 0;
     double seconds = 0, surprise = 0, divergence = 0;
     stage_statistics qualifier{}, target{};
 };
 
 struct family {
     host_model target, draft, qualifier;
+    io::tokenizer words;
 };
 
 constexpr const char* as_published = "PSD_F as published";
@@ -109,19 +116,21 @@ void add(stage_statistics& into, const stage_statistics& more) {
     into.accepted += more.accepted;
 }
 
-void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options,
-         const host_model& target, auto&... watchers) {
+void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options, const family& of,
+         auto&... watchers) {
     const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options, watchers...);
     const auto& text = made.tokens;
     into.tokens += text.size();
+    ++into.asked;
+    into.right += is_right(of.words.decode(text), asked.answer) ? 1 : 0;
     into.seconds += made.counts.seconds.decoding();
     ((into.divergence += watchers.divergence()), ...);
     add(into.target, made.counts.stages.back());
     if (made.counts.stages.size() > 1) add(into.qualifier, made.counts.stages.front());
     std::vector<token> all = asked.tokens;
     all.insert(all.end(), text.begin(), text.end());
-    auto sequence = target.make_sequence();
-    const auto rows = target.extend(sequence, std::span<const token>(all).first(all.size() - 1), text.size());
+    auto sequence = of.target.make_sequence();
+    const auto rows = of.target.extend(sequence, std::span<const token>(all).first(all.size() - 1), text.size());
     for (std::size_t i = 0; i < text.size(); ++i) into.surprise -= measure::log_probability(rows[i], text[i]);
 }
 
@@ -133,7 +142,7 @@ void run(outcome& into, const configuration& chosen, const family& of, const pro
     tune::divergence_meter meter(last, options.sampling, of.target.vocabulary_size());
     const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length}, alone{4};
     const auto decoded = [&](const auto& scheme, auto&... watchers) {
-        add(into, scheme, asked, options, of.target, watchers...);
+        add(into, scheme, asked, options, of, watchers...);
     };
     const auto pyramid = [&](auto first, const auto& at_target) {
         decoded(cascaded(of.draft, model_link{by_draft, first}, of.qualifier, model_link{by_qualifier, at_target},
@@ -275,13 +284,13 @@ void print_forms(const json& rows) {
     std::printf("Times SD (perplexity of the text).\n");
 }
 
-json report(const family& models, const std::vector<configuration>& all,
-            const std::vector<std::vector<outcome>>& found) {
+json report(const family& models, const std::vector<configuration>& all, const std::vector<std::vector<outcome>>& found,
+            bool scored) {
     const auto speed = [](const outcome& of) { return static_cast<double>(of.tokens) / of.seconds; };
     const double of_sd = over_seeds(found[1], speed).mean;
     std::printf(
-        "|table|scheme|t_Q|t_T|l_D|l_Q|tokens/s|predicted|times SD|perplexity|total variation per "
-        "token|\n|-|-|-|-|-|-|-|-|-|-|-|\n");
+        "|table|scheme|t_Q|t_T|l_D|l_Q|tokens/s|predicted|times SD|right, %%|perplexity|total variation per "
+        "token|\n|-|-|-|-|-|-|-|-|-|-|-|-|\n");
     json rows = json::array();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const configuration& at = all[i];
@@ -291,9 +300,14 @@ json report(const family& models, const std::vector<configuration>& all,
         const double foreseen = predicted(at, models, found[i]);
         const spread odd = over_seeds(found[i], [](const outcome& of) { return std::exp(per_token(of.surprise, of)); });
         const spread far = over_seeds(found[i], [](const outcome& of) { return per_token(of.divergence, of); });
-        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.1f|%.2f|%.2f ± %.2f|", at.table.c_str(), at.scheme.c_str(),
+        const spread right = over_seeds(found[i], [](const outcome& of) {
+            return 100 * static_cast<double>(of.right) / static_cast<double>(of.asked);
+        });
+        std::printf("|%s|%s|%g|%g|%zu|%zu|%.1f ± %.1f|%.1f|%.2f|", at.table.c_str(), at.scheme.c_str(),
                     at.qualifier_threshold, at.target_threshold, at.draft_length, at.qualifier_length, fast.mean,
-                    fast.deviation, foreseen, fast.mean / of_sd, odd.mean, odd.deviation);
+                    fast.deviation, foreseen, fast.mean / of_sd);
+        if (scored) std::printf("%.1f ± %.1f", right.mean, right.deviation);
+        std::printf("|%.2f ± %.2f|", odd.mean, odd.deviation);
         if (known) std::printf("%.4f ± %.4f", far.mean, far.deviation);
         std::printf("|\n");
         rows.push_back({{"table", at.table},
@@ -306,6 +320,7 @@ json report(const family& models, const std::vector<configuration>& all,
                         {"predicted", foreseen},
                         {"times_sd", fast.mean / of_sd},
                         {"passes", passes_of(found[i])},
+                        {"right_percent", scored ? json{right.mean, right.deviation} : json()},
                         {"perplexity", {odd.mean, odd.deviation}},
                         {"total_variation", known ? json{far.mean, far.deviation} : json()}});
     }
@@ -313,24 +328,50 @@ json report(const family& models, const std::vector<configuration>& all,
     return rows;
 }
 
-void measure_all(const settings& chosen) {
-    const auto all = configurations(chosen);
-    const llama::load_options load{.weights = format_named(chosen.weights), .threads = chosen.threads};
-    host_model target = host_model::load(chosen.target, load);
-    host_model draft = llama::load_draft(chosen.draft, target, load);
-    host_model qualifier = llama::load_qualifier(chosen.qualifier, target, load);
-    const family of{std::move(target), std::move(draft), std::move(qualifier)};
-    const auto vocabulary = io::read_vocabulary(io::gguf_file(chosen.target));
-    const io::tokenizer words(vocabulary);
+/// A member of the target's family, or a model with its tokens.
+host_model load_lesser(const std::string& path, const host_model& target, const settings& chosen,
+                       llama::load_options how, std::size_t shape) {
+    const std::string kind = llama::member_kind(io::gguf_file(path));
+    if (kind == "qualifier") return llama::load_qualifier(path, target, how);
+    if (!kind.empty()) return llama::load_draft(path, target, how);
+    io::check_same_tokens(path, chosen.target);
+    if (!chosen.shapes.empty()) how.shape = llama::parse_shape(chosen.shapes[shape]);
+    return host_model::load(path, how);
+}
+
+family load(const settings& chosen, const io::vocabulary& vocabulary) {
+    if (!chosen.shapes.empty() && chosen.shapes.size() != 3) {
+        detail::fail("--shapes has ", chosen.shapes.size(),
+                     " shapes, not 3: the target's, the qualifier's, the draft's");
+    }
+    const llama::load_options how{.weights = format_named(chosen.weights), .threads = chosen.threads};
+    llama::load_options of_target = how;
+    if (!chosen.shapes.empty()) of_target.shape = llama::parse_shape(chosen.shapes[0]);
+    host_model target = host_model::load(chosen.target, of_target);
+    host_model qualifier = load_lesser(chosen.qualifier, target, chosen, how, 1);
+    host_model draft = load_lesser(chosen.draft, target, chosen, how, 2);
+    return {std::move(target), std::move(draft), std::move(qualifier), io::tokenizer(vocabulary)};
+}
+
+std::vector<prompt> read(const settings& chosen, const io::tokenizer& words, const io::vocabulary& vocabulary) {
+    if (!chosen.problems.empty()) return read_problems(chosen.problems, chosen.limit, words);
     std::map<std::string, std::size_t> seen;
     std::vector<prompt> prompts;
-    for (prompt& each : read_prompts(chosen.prompts, 0, true, words, vocabulary)) {
+    for (prompt& each : read_prompts(chosen.prompts, chosen.limit, true, words, vocabulary)) {
         if (seen[each.task]++ < chosen.each) prompts.push_back(std::move(each));
     }
+    return prompts;
+}
+
+void measure_all(const settings& chosen) {
+    const auto all = configurations(chosen);
+    const auto vocabulary = io::read_vocabulary(io::gguf_file(chosen.target));
+    const family of = load(chosen, vocabulary);
+    const std::vector<prompt> prompts = read(chosen, of.words, vocabulary);
     decode::options options;
     options.sampling.temperature.value = chosen.temperature;
     options.stop.max_tokens = chosen.max_tokens;
-    options.stop.stop_tokens.assign(words.end_tokens().begin(), words.end_tokens().end());
+    options.stop.stop_tokens.assign(of.words.end_tokens().begin(), of.words.end_tokens().end());
     std::vector<std::vector<outcome>> found(all.size(), std::vector<outcome>(chosen.seeds));
     for (options.seed = 0; options.seed < chosen.seeds; ++options.seed) {
         for (const prompt& asked : prompts) {
@@ -338,7 +379,8 @@ void measure_all(const settings& chosen) {
             std::fprintf(stderr, "pyramid: seed %zu, %s\n", static_cast<std::size_t>(options.seed), asked.task.c_str());
         }
     }
-    json out = {{"rows", report(of, all, found)}, {"entropies", gradient(of, prompts, options)}};
+    json out = {{"rows", report(of, all, found, !chosen.problems.empty())},
+                {"entropies", gradient(of, prompts, options)}};
     std::ofstream file(chosen.json_file);
     file << out.dump() << '\n';
     if (!file.flush()) detail::fail("cannot write ", chosen.json_file);
@@ -350,9 +392,13 @@ int main(int argc, char** argv) {
     settings chosen;
     CLI::App app("PyramidSD's ablations and its gradient of entropy, on a real family");
     app.add_option("--target", chosen.target, "a GGUF file")->required();
-    app.add_option("--draft", chosen.draft, "the member of its family")->required();
-    app.add_option("--qualifier", chosen.qualifier, "the member of its family")->required();
-    app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt")->required();
+    app.add_option("--draft", chosen.draft, "a member of its family, or a GGUF file with its tokens")->required();
+    app.add_option("--qualifier", chosen.qualifier, "the same")->required();
+    const auto prompts = app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt");
+    const auto problems = app.add_option("--problems", chosen.problems, "JSON lines with prompt and answer");
+    problems->excludes(prompts);
+    app.add_option("--limit", chosen.limit, "prompts or problems at most; 0: all")->capture_default_str();
+    app.add_option("--shapes", chosen.shapes, "what target, qualifier and draft are widened to")->delimiter(',');
     app.add_option("--json", chosen.json_file, "where the figures go, with all entropies")->required();
     app.add_option("--thresholds", chosen.thresholds,
                    "pairs of the qualifier's and the target's, in either order of size")
@@ -375,6 +421,7 @@ int main(int argc, char** argv) {
     app.add_option("--temperature", chosen.temperature)->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     try {
+        if (chosen.problems.empty() && chosen.prompts.empty()) detail::fail("give --problems or --prompts");
         measure_all(chosen);
         return 0;
     } catch (const std::exception& caught) {

@@ -19,7 +19,6 @@
 #include <augur/llama/host_model.hpp>
 #include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -47,11 +46,6 @@ struct settings {
     bool keep_warm = false;
 };
 
-struct question {
-    std::vector<token> prompt;
-    std::string answer;
-};
-
 /// A column of the table: a small model, a temperature, a threshold, and what decodings came to.
 struct setting {
     const host_model* small;
@@ -62,32 +56,6 @@ struct setting {
     double seconds = 0, parameters = 0, surprise = 0;
 };
 
-std::vector<question> read_problems(const std::string& path, const io::tokenizer& words) {
-    std::ifstream file(path);
-    if (!file) detail::fail("cannot read ", path);
-    std::vector<question> problems;
-    for (std::string line; std::getline(file, line);) {
-        const auto entry = json::parse(line);
-        problems.push_back({words.encode(entry.at("prompt").get<std::string>()), entry.at("answer")});
-    }
-    return problems;
-}
-
-std::vector<question> read_questions(const settings& chosen, const io::tokenizer& words,
-                                     const io::vocabulary& vocabulary) {
-    std::vector<question> asked;
-    if (!chosen.problems.empty()) {
-        asked = read_problems(chosen.problems, words);
-    } else {
-        for (const prompt& each : read_prompts(chosen.prompts, 0, true, words, vocabulary)) {
-            asked.push_back({each.tokens, ""});
-        }
-    }
-    if (chosen.limit > 0 && asked.size() > chosen.limit) asked.resize(chosen.limit);
-    if (asked.empty()) detail::fail("there is nothing to ask in ", chosen.problems, chosen.prompts);
-    return asked;
-}
-
 host_model load_small(const std::string& path, const host_model& large, const settings& chosen,
                       const llama::load_options& load) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
@@ -96,11 +64,6 @@ host_model load_small(const std::string& path, const host_model& large, const se
     if (kind == "draft") return llama::load_draft(path, large, load);
     io::check_same_tokens(path, chosen.large);
     return host_model::load(path, load);
-}
-
-std::string last_word(std::string text) {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-    return text.substr(text.find_last_of(" \n") + 1);
 }
 
 /// Of a text after a prompt, in nats.
@@ -113,7 +76,7 @@ double surprise_of(const host_model& model, std::vector<token> prompt, const std
     return sum;
 }
 
-void decode_once(setting& into, const host_model& large, const question& asked, const io::tokenizer& words,
+void decode_once(setting& into, const host_model& large, const prompt& asked, const io::tokenizer& words,
                  const settings& chosen, std::uint64_t seed) {
     decode::options options{.seed = seed};
     options.sampling.temperature.value = into.temperature;
@@ -123,18 +86,18 @@ void decode_once(setting& into, const host_model& large, const question& asked, 
         {.thresholds_bits = {into.threshold}, .window = chosen.window, .dwell = chosen.dwell});
     const auto scheme = switching(*into.small, large, policy)
                             .with({.first = into.threshold == 0 ? 1u : 0u, .keep_warm = chosen.keep_warm});
-    const auto made = decode::generate<any_guarantee>(scheme, asked.prompt, options);
+    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
     const auto& models = made.counts.models;
     const std::vector<double> parameters{static_cast<double>(into.small->parameter_count()),
                                          static_cast<double>(large.parameter_count())};
-    into.right += !asked.answer.empty() && last_word(words.decode(made.tokens)) == asked.answer ? 1 : 0;
+    into.right += is_right(words.decode(made.tokens), asked.answer) ? 1 : 0;
     ++into.asked;
     into.written += made.tokens.size();
     into.by_large += models[1].written;
     into.caught_up += models[0].caught_up + models[1].caught_up;
     into.seconds += made.counts.seconds.decoding() + made.counts.seconds.prefill;
     into.parameters += cascade::parameter_ratio(models, parameters) * static_cast<double>(made.tokens.size());
-    into.surprise += surprise_of(large, asked.prompt, made.tokens);
+    into.surprise += surprise_of(large, asked.tokens, made.tokens);
 }
 
 json row_of(const setting& of, bool scored) {
@@ -175,7 +138,8 @@ void run(const settings& chosen) {
     const auto large = host_model::load(chosen.large, load);
     const auto vocabulary = io::read_vocabulary(io::gguf_file(chosen.large));
     const io::tokenizer words(vocabulary);
-    const auto questions = read_questions(chosen, words, vocabulary);
+    const auto questions = chosen.problems.empty() ? read_prompts(chosen.prompts, chosen.limit, true, words, vocabulary)
+                                                   : read_problems(chosen.problems, chosen.limit, words);
     std::vector<host_model> small;
     for (const std::string& path : chosen.small) small.push_back(load_small(path, large, chosen, load));
     std::vector<setting> all;
@@ -185,7 +149,7 @@ void run(const settings& chosen) {
             for (const double threshold : chosen.thresholds) all.push_back({&small[i], name, temperature, threshold});
         }
     }
-    for (const question& asked : questions) {
+    for (const prompt& asked : questions) {
         for (setting& each : all) {
             const std::size_t seeds = each.temperature == 0 ? 1 : chosen.seeds;
             for (std::uint64_t seed = 0; seed < seeds; ++seed) decode_once(each, large, asked, words, chosen, seed);

@@ -223,6 +223,7 @@ class generator {
     }
 
     const scheme_options& scheme() const { return scheme_; }
+    const llama::host_model& target() const { return *target_; }
     /// Whether the scheme drafts with this file.
     bool uses(const std::string& path) const {
         return std::find(drafter_paths_.begin(), drafter_paths_.end(), path) != drafter_paths_.end();
@@ -340,6 +341,10 @@ void generate(const generate_options& chosen) {
         check_output("--trace", *chosen.trace, {made.drafters().begin(), made.drafters().end()});
         trace.emplace(*chosen.trace);
         on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
+    }
+    if (const llama::host_model& target = made.target(); target.widened_from()) {
+        tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
+             llama::shape_of(target.configuration()).text());
     }
     if (!chosen.drafts.empty() && !made.uses(chosen.drafts.front())) {
         tell("note", "this scheme uses no draft model, so --draft is not loaded");

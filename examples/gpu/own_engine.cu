@@ -111,6 +111,6 @@ int main() {
     const device::buffer<token, device::cuda_system> there({}, std::span<const token>(drafted));
     const device::round_judge<likely_enough, device::cuda_system> judge({}, vocabulary, 8, {}, 1);
     judge.judge(rows.data(), device::certain_chain{there.data(), drafted.size()}, 1, 0);
-    std::printf("%zu of %zu drafted tokens stand\n", judge.result().accepted, drafted.size());
+    std::printf("%zu of %zu drafted tokens accepted\n", judge.result().accepted, drafted.size());
     return laws[0].kept() && laws[1].kept() ? 0 : 1;
 }

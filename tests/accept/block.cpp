@@ -6,6 +6,11 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<block, point_mass> && AcceptanceCriterionFor<block, distribution>);
+static_assert(Lossless<block>);
+}  // namespace augur::accept
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_block)

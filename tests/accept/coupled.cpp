@@ -7,6 +7,11 @@
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<coupled, point_mass> && AcceptanceCriterionFor<coupled, distribution>);
+static_assert(Lossless<coupled>);
+}  // namespace augur::accept
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_coupled)

@@ -6,6 +6,11 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<exact, point_mass> && AcceptanceCriterionFor<exact, distribution>);
+static_assert(Lossless<exact>);
+}  // namespace augur::accept
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_exact)

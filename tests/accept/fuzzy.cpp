@@ -2,6 +2,12 @@
 
 #include "accept/fuzzy_laws.hpp"
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<fuzzy<measure::kl>, point_mass> &&
+              AcceptanceCriterionFor<fuzzy<measure::kl>, distribution>);
+static_assert(!Lossless<fuzzy<measure::kl>>);
+}  // namespace augur::accept
+
 using namespace augur;
 using accept::fuzzy;
 using fuzzy_laws::exactly;

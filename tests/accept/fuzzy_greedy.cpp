@@ -15,24 +15,26 @@
 #include <vector>
 
 #include "accept/fuzzy_laws.hpp"
+#include "up_to.hpp"
+
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, point_mass> &&
+              AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, mode_of_row>);
+static_assert(!AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, distribution>);
+static_assert(!Lossless<fuzzy_greedy<measure::kl>>);
+}  // namespace augur::accept
 
 using namespace augur;
 using accept::fuzzy_greedy;
 using fuzzy_laws::infinity;
 using measure::total_variation;
+using testing::up_to;
 
 BOOST_AUTO_TEST_SUITE(accept_fuzzy_greedy)
 
 namespace {
 
 const std::vector<token> prompt{0, 1, 0};
-
-decode::options up_to(std::size_t tokens, float temperature = 1) {
-    decode::options chosen;
-    chosen.stop.max_tokens = tokens;
-    chosen.sampling.temperature.value = temperature;
-    return chosen;
-}
 
 /// What comes of a drafted token.
 template <class Claim>
@@ -304,7 +306,7 @@ BOOST_AUTO_TEST_CASE(refusals) {
     const auto target = testing::hashed_model(3, 1);
     const auto scheme = speculate(target, target, policy::fixed_length{2}, rule<total_variation>(0.2));
     BOOST_CHECK_EXCEPTION(decode::generate<any_guarantee>(scheme, prompt, up_to(3, 0)), error, [](const error& e) {
-        return std::string(e.what()).find("must be above 0, but it is 0") != std::string::npos;
+        return std::string(e.what()).find("which is 0, but must be above 0") != std::string::npos;
     });
 }
 

@@ -7,6 +7,14 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<rejection_sampling, point_mass> &&
+              AcceptanceCriterionFor<rejection_sampling, distribution>);
+static_assert(LeavesAfterRejection<rejection_sampling, point_mass> &&
+              LeavesAfterRejection<rejection_sampling, distribution>);
+static_assert(Lossless<rejection_sampling>);
+}  // namespace augur::accept
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_rejection_sampling)

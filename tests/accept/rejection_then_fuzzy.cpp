@@ -2,6 +2,12 @@
 
 #include "accept/fuzzy_laws.hpp"
 
+namespace augur::accept {
+static_assert(AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, point_mass> &&
+              AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, distribution>);
+static_assert(!Lossless<rejection_then_fuzzy<measure::kl>>);
+}  // namespace augur::accept
+
 using namespace augur;
 using accept::fuzzy;
 using accept::rejection_then_fuzzy;

@@ -17,11 +17,14 @@
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
+#include "up_to.hpp"
+
 using namespace augur;
 using accept::fuzzy;
 using accept::rejection_sampling;
 using cascade::model_link;  // beside POSIX's link, which unistd.h declares
 using policy::fixed_length;
+using testing::up_to;
 
 BOOST_AUTO_TEST_SUITE(cascade_cascade)
 
@@ -33,13 +36,6 @@ const fixed_length one{1}, two{2};
 const rejection_sampling sampled;
 const fuzzy<measure::total_variation> near{0.3}, anything{1};
 const std::vector<token> prompt{1, 0, 1};
-
-decode::options up_to(std::size_t tokens, float temperature = 1) {
-    decode::options chosen;
-    chosen.stop.max_tokens = tokens;
-    chosen.sampling.temperature.value = temperature;
-    return chosen;
-}
 
 /// A law and how it was asked for.
 struct law_of_texts {

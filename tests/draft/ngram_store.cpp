@@ -12,6 +12,10 @@
 #include <sstream>
 #include <string>
 
+namespace augur::draft {
+static_assert(Drafter<ngram_store>);
+}  // namespace augur::draft
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_ngram_store)

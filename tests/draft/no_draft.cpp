@@ -4,6 +4,10 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::draft {
+static_assert(Drafter<no_draft>);
+}  // namespace augur::draft
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_no_draft)

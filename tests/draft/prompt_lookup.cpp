@@ -6,6 +6,10 @@
 #include <random>
 #include <sstream>
 
+namespace augur::draft {
+static_assert(Drafter<prompt_lookup>);
+}  // namespace augur::draft
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_prompt_lookup)

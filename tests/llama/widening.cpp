@@ -156,13 +156,12 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
         const io::gguf_file written(wide_path);
         BOOST_TEST(written.array<std::string>("tokenizer.ggml.tokens") == made.tokens,
                    boost::test_tools::per_element());
-        BOOST_CHECK_EXCEPTION(llama::host_model::load(wide_path, {.shape = to}), error, [](const error& e) {
+        const auto names_the_original = [](const error& e) {
             return std::string(e.what()).find("is a widened model already, of one of 64 x 96") != std::string::npos;
-        });
-        BOOST_CHECK_EXCEPTION(
-            llama::write_widened(written, to, llama::weight_format::keep, [](auto) {}), error, [](const error& e) {
-                return std::string(e.what()).ends_with("is a widened model already; widen the original");
-            });
+        };
+        BOOST_CHECK_EXCEPTION(llama::host_model::load(wide_path, {.shape = to}), error, names_the_original);
+        BOOST_CHECK_EXCEPTION(llama::write_widened(written, to, llama::weight_format::keep, [](auto) {}), error,
+                              names_the_original);
     }
 }
 

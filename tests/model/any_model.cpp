@@ -10,6 +10,12 @@
 
 #include "model/smallest.hpp"
 
+namespace augur::model {
+static_assert(ScoresLastRows<any_model> && TreeModel<any_model> && BatchModel<any_model>);
+static_assert(!has_bitwise_rows<any_model> && !HiddenStateModel<any_model>);
+static_assert(has_bitwise_rows<basic_any_model<>> && PrefillsStates<basic_any_model<>>);
+}  // namespace augur::model
+
 BOOST_AUTO_TEST_SUITE(model_any_model)
 
 using namespace augur;

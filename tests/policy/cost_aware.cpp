@@ -12,6 +12,10 @@
 #include <random>
 #include <sstream>
 
+namespace augur::policy {
+static_assert(SpeculationPolicy<cost_aware> && LearnsFromOutcomes<cost_aware>);
+}  // namespace augur::policy
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(policy_cost_aware)

@@ -12,6 +12,11 @@
 #include <limits>
 #include <sstream>
 
+namespace augur::policy {
+static_assert(SpeculationPolicy<entropy_bins> && LearnsFromOutcomes<entropy_bins>);
+static_assert(SpeculationPolicy<target_entropy_bins>);
+}  // namespace augur::policy
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(policy_entropy_bins)

@@ -4,6 +4,10 @@
 #include <limits>
 #include <sstream>
 
+namespace augur::policy {
+static_assert(SpeculationPolicy<fixed_length>);
+}  // namespace augur::policy
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(policy_fixed_length)

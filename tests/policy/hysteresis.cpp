@@ -16,6 +16,11 @@
 #include <type_traits>
 #include <vector>
 
+namespace augur::policy {
+static_assert(SpeculationPolicy<hysteresis<switched_by::draft_entropy>> &&
+              LearnsFromOutcomes<hysteresis<switched_by::draft_entropy>>);
+}  // namespace augur::policy
+
 using namespace augur;
 using policy::band;
 using policy::switched_by;

@@ -14,6 +14,10 @@
 #include <sstream>
 #include <string>
 
+namespace augur::policy {
+static_assert(SpeculationPolicy<learned_bins> && LearnsFromOutcomes<learned_bins>);
+}  // namespace augur::policy
+
 using namespace augur;
 using policy::learned_bins;
 

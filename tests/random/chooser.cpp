@@ -11,6 +11,10 @@
 #include <set>
 #include <vector>
 
+namespace augur::random {
+static_assert(Chooser<philox_chooser>);
+}  // namespace augur::random
+
 using augur::distribution;
 using augur::draw_key;
 using augur::purpose;

@@ -6,6 +6,10 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+namespace augur::testing {
+static_assert(Chooser<enumerating_chooser>);
+}  // namespace augur::testing
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(testing_enumerate)

@@ -4,6 +4,10 @@
 #include <augur/decode/generate.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::testing {
+static_assert(Model<faulty_model> && ScoresLastRows<faulty_model>);
+}  // namespace augur::testing
+
 using namespace augur;
 using testing::fault;
 

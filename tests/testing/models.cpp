@@ -3,6 +3,10 @@
 #include <augur/testing/law_of.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::testing {
+static_assert(Model<function_model> && ScoresLastRows<function_model>);
+}  // namespace augur::testing
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(testing_models)

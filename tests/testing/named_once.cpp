@@ -9,6 +9,10 @@
 
 #include "testing/wrong_criteria.hpp"
 
+namespace augur::testing {
+static_assert(Chooser<named_once<>>);
+}  // namespace augur::testing
+
 using namespace augur;
 using testing::named_once;
 

@@ -14,10 +14,12 @@
 #include <string>
 
 #include "testing/wrong_criteria.hpp"
+#include "up_to.hpp"
 
 using namespace augur;
 using testing::broken_counts;
 using testing::text_counts;
+using testing::up_to;
 
 BOOST_AUTO_TEST_SUITE(testing_production)
 
@@ -45,13 +47,6 @@ const auto drafter = table({{1, 0, 0.5f}, {0.5f, 0.75f, 0}, {0, 1, 1}});
 const auto smaller = table({{0, 0, 1}, {1, 0, 1}, {0, 2, 0}});
 const std::vector<token> prompt{0, 1, 2, 1, 0, 1};
 const policy::fixed_length two{2};
-
-decode::options up_to(std::size_t tokens, float temperature = 1) {
-    decode::options chosen;
-    chosen.stop.max_tokens = tokens;
-    chosen.sampling.temperature.value = temperature;
-    return chosen;
-}
 
 template <class Scheme>
 void agrees(const Scheme& scheme, const decode::options& chosen = up_to(2)) {

@@ -3,6 +3,13 @@
 #include <augur/model/run.hpp>
 #include <boost/test/unit_test.hpp>
 
+namespace augur::testing {
+static_assert(TreeModel<tree_mock> && PrefillsStates<hidden_state_mock> && SplitModel<split_mock>);
+static_assert(BatchModel<batch_mock> && !HiddenStateModel<batch_mock> && !TreeModel<batch_mock>);
+static_assert(TreeModel<full_mock> && PrefillsStates<full_mock> && SplitModel<full_mock> && BatchModel<full_mock>);
+static_assert(FusedModel<fused_mock>);
+}  // namespace augur::testing
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(testing_refined_models)

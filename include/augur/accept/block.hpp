@@ -12,7 +12,7 @@
 
 namespace augur::accept {
 
-/// Keeps the longest prefix of the draft that one coin per prefix lets stand, longest first, where the coin of a prefix
+/// Keeps the longest prefix of the draft that one coin per prefix accepts, longest first, where the coin of a prefix
 /// weighs how much of the target's mass the whole path to it has used up; then draws from what is left over there.
 /// Effect: none, the joint distribution of the block is the target's exactly. Never fewer accepted tokens in expectation
 /// than rejection_sampling, and the most that any rule over whole blocks of one draft can have.
@@ -51,7 +51,7 @@ struct block {
 
     token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
 
-    /// The row that the token which stands was drawn from (cascade/stage.hpp): always the target's, given those before it.
+    /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
     template <class Claim>
     const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
         return target;
@@ -70,7 +70,7 @@ struct block {
         return worth;
     }
 
-    /// The probability that the first `kept` tokens stand, given that no longer prefix does.
+    /// The probability that the first `kept` tokens are accepted, given that no longer prefix is.
     template <class Proposal>
     static double stands(double worth, std::size_t kept, std::size_t length, const auto& targets,
                          const Proposal& proposed) {
@@ -80,8 +80,5 @@ struct block {
         return all > 0 ? left / all : 1.0;
     }
 };
-
-static_assert(AcceptanceCriterionFor<block, point_mass> && AcceptanceCriterionFor<block, distribution>);
-static_assert(Lossless<block>);
 
 }  // namespace augur::accept

@@ -31,7 +31,4 @@ struct coupled {
     }
 };
 
-static_assert(AcceptanceCriterionFor<coupled, point_mass> && AcceptanceCriterionFor<coupled, distribution>);
-static_assert(Lossless<coupled>);
-
 }  // namespace augur::accept

@@ -35,7 +35,4 @@ struct exact {
     AUGUR_HOST_DEVICE token draw(const auto& target, auto& /*draws*/) const { return target.mode(); }
 };
 
-static_assert(AcceptanceCriterionFor<exact, point_mass> && AcceptanceCriterionFor<exact, distribution>);
-static_assert(Lossless<exact>);
-
 }  // namespace augur::accept

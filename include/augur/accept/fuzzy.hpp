@@ -1,5 +1,5 @@
 #pragma once
-// Fuzzy acceptance: drafted tokens stand where the draft's row is near the target's.
+// Fuzzy acceptance: drafted tokens are accepted where the draft's row is near the target's.
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
@@ -43,7 +43,7 @@ class fuzzy {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the token which stands was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it the
+    /// The row that the accepted token was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it the
     /// draft's; and where the target excludes some of that, the target's for that part.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
                                    distribution& mixed) const {
@@ -68,7 +68,7 @@ class fuzzy {
         return certain;
     }
 
-    /// Whether the drafted token may stand.
+    /// Whether the drafted token is accepted.
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
     AUGUR_HOST_DEVICE bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {
@@ -84,9 +84,5 @@ class fuzzy {
 
     guarantee promised_;
 };
-
-static_assert(AcceptanceCriterionFor<fuzzy<measure::kl>, point_mass> &&
-              AcceptanceCriterionFor<fuzzy<measure::kl>, distribution>);
-static_assert(!Lossless<fuzzy<measure::kl>>);
 
 }  // namespace augur::accept

@@ -1,5 +1,5 @@
 #pragma once
-// Fuzzy acceptance of greedy text: the draft's most probable token stands where its row is near the target's.
+// Fuzzy acceptance of greedy text: the draft's most probable token is accepted where its row is near the target's.
 
 #include "augur/accept/concept.hpp"
 #include "augur/measure/divergence.hpp"
@@ -38,9 +38,9 @@ class fuzzy_greedy {
     void check(const transform::settings& chosen) const {
         if (chosen.temperature.value == 0) {
             detail::fail(
-                "accept::fuzzy_greedy compares rows at the temperature of the settings, which must be above 0, but it "
-                "is "
-                "0; its text is greedy at any temperature");
+                "accept::fuzzy_greedy compares rows at the temperature of the settings, which is 0, but must be above "
+                "0; "
+                "its text is greedy at any temperature");
         }
     }
 
@@ -51,7 +51,7 @@ class fuzzy_greedy {
 
     token draw(const distribution& target, auto& /*draws*/) const { return target.mode(); }
 
-    /// The row that the token which stands is the most probable one of (cascade/stage.hpp).
+    /// The row that the accepted token is the most probable one of (cascade/stage.hpp).
     template <CertainClaim Claim>
     const distribution& drawn_from(const distribution& target, const drafted_token<Claim>& drafted,
                                    distribution& certain) const {
@@ -83,10 +83,5 @@ class fuzzy_greedy {
 
     guarantee promised_;
 };
-
-static_assert(AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, point_mass> &&
-              AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, mode_of_row>);
-static_assert(!AcceptanceCriterionFor<fuzzy_greedy<measure::kl>, distribution>);
-static_assert(!Lossless<fuzzy_greedy<measure::kl>>);
 
 }  // namespace augur::accept

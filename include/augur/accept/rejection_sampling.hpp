@@ -163,17 +163,11 @@ struct rejection_sampling {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the token which stands was drawn from (cascade/stage.hpp): always the target's.
+    /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's.
     template <class Claim>
     const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
         return target;
     }
 };
-
-static_assert(AcceptanceCriterionFor<rejection_sampling, point_mass> &&
-              AcceptanceCriterionFor<rejection_sampling, distribution>);
-static_assert(LeavesAfterRejection<rejection_sampling, point_mass> &&
-              LeavesAfterRejection<rejection_sampling, distribution>);
-static_assert(Lossless<rejection_sampling>);
 
 }  // namespace augur::accept

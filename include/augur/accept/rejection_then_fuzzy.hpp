@@ -8,7 +8,7 @@
 
 namespace augur::accept {
 
-/// Judges by rejection_sampling; a token that it rejects stands all the same when the divergence between the rows is at most the
+/// Judges by rejection_sampling; a token that it rejects is accepted all the same when the divergence between the rows is at most the
 /// threshold and the target does not exclude it.
 /// Effect: that of fuzzy, and the same law where the target excludes nothing that is drafted: within the threshold the draft's
 /// row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
@@ -51,9 +51,5 @@ class rejection_then_fuzzy {
  private:
     fuzzy<D> second_;
 };
-
-static_assert(AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, point_mass> &&
-              AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, distribution>);
-static_assert(!Lossless<rejection_then_fuzzy<measure::kl>>);
 
 }  // namespace augur::accept

@@ -55,8 +55,8 @@ void check_each_once(const Parts&... parts) {
 
 }  // namespace detail
 
-/// cascaded(cheapest, model_link, next, model_link, ..., best): the cheapest drafts for the next, what that one lets
-/// stand is its draft for the one after it, and so on; the last verifies all. The cheapest is a model or any drafter.
+/// cascaded(cheapest, model_link, next, model_link, ..., best): the cheapest drafts for the next, what that one
+/// accepts is its draft for the one after it, and so on; the last verifies all. The cheapest is a model or any drafter.
 /// With two models it is speculate.
 /// Guarantee: the last link's, whatever the others do, because each token is judged by the row that it was drawn from.
 /// Models given as lvalues are referred to, rvalues are kept. Throws where two models differ in vocabulary or are one and the same.

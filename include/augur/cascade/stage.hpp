@@ -1,5 +1,5 @@
 #pragma once
-// A whole stage as a drafter: what its model lets stand is a draft for a better one.
+// A whole stage as a drafter: what its model accepts is a draft for a better one.
 
 #include <algorithm>
 #include <concepts>
@@ -52,7 +52,7 @@ namespace cascade {
 
 /// Which row goes with a token that a stage proposes.
 enum class claims {
-    what_it_drew,  ///< the row that it was drawn from: the drafter's where a rule let it stand, else the model's
+    what_it_drew,  ///< the row that it was drawn from: the drafter's where a rule accepted it, else the model's
     own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
 };
 
@@ -246,7 +246,7 @@ class stage {
         seen.last_accepted = decided.accepted;
     }
 
-    /// Judges the block and adds the tokens that stand to the proposal.
+    /// Judges the block and adds the accepted tokens to the proposal.
     verdict judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
                   proposal<claim_type>& proposed, speculative_suffix& speculative) const {
         const std::size_t first = proposed.size();

@@ -113,7 +113,8 @@ class ngram_index {
         if (entry % lengths_ != n - min_n_) return false;
         const std::size_t place = entry / lengths_;
         const std::span<const token> text(tokens_);
-        return std::ranges::equal(text.subspan(place - n, n), text.last(n));
+        return std::equal(text.end() - static_cast<std::ptrdiff_t>(n), text.end(),
+                          text.begin() + static_cast<std::ptrdiff_t>(place - n));
     }
 
     static std::uint64_t extended(std::uint64_t hash, token t) {

@@ -65,6 +65,4 @@ class ngram_store {
     std::size_t least_;
 };
 
-static_assert(Drafter<ngram_store>);
-
 }  // namespace augur::draft

@@ -114,7 +114,7 @@ class ngram_table {
     }
 
     static std::size_t used(std::span<const token> next) {
-        return next.size() - static_cast<std::size_t>(std::ranges::count(next, no_token));
+        return next.size() - static_cast<std::size_t>(std::count(next.begin(), next.end(), no_token));
     }
 
     /// Appends the contexts of n tokens, each with its winner. What is sorted are places: n tokens and one that follows.
@@ -124,10 +124,14 @@ class ngram_table {
         for (const std::vector<token>& text : texts) {
             for (std::size_t i = 0; i + n < text.size(); ++i) grams.push_back(std::span(text).subspan(i, n + 1));
         }
-        std::ranges::sort(grams, std::ranges::lexicographical_compare);
+        std::sort(grams.begin(), grams.end(), [](std::span<const token> a, std::span<const token> b) {
+            std::size_t i = 0;  // of one length
+            while (i + 1 < a.size() && a[i] == b[i]) ++i;
+            return a[i] < b[i];
+        });
         for (auto first = grams.begin(); first != grams.end();) {
             const auto differs = [&](std::span<const token> gram) {
-                return !std::ranges::equal(gram.first(n), first->first(n));
+                return !std::equal(gram.begin(), gram.end() - 1, first->begin());
             };
             const auto last = std::find_if(first, grams.end(), differs);
             if (static_cast<std::size_t>(last - first) >= least) {

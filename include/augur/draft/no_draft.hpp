@@ -15,6 +15,4 @@ struct no_draft {
     void on_commit(state_type&, const prefix&) const {}
 };
 
-static_assert(Drafter<no_draft>);
-
 }  // namespace augur::draft

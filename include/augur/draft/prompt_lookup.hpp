@@ -77,7 +77,8 @@ class prompt_lookup {
         token best = no_token;
         std::ptrdiff_t most = 0;
         for (std::size_t place : state.places) {
-            const std::ptrdiff_t count = std::ranges::count(state.places, follower(place), follower);
+            const auto agrees = [&](std::size_t other) { return follower(other) == follower(place); };
+            const std::ptrdiff_t count = std::count_if(state.places.begin(), state.places.end(), agrees);
             if (count <= most) continue;
             best = follower(place);
             most = count;
@@ -89,7 +90,5 @@ class prompt_lookup {
     std::size_t min_n_;
     std::size_t max_n_;
 };
-
-static_assert(Drafter<prompt_lookup>);
 
 }  // namespace augur::draft

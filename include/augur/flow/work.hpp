@@ -82,7 +82,10 @@ inline void run_all(std::span<work*> all) noexcept {
         const work& first = *all.front();
         auto rest = all.begin();
         for (auto at = all.begin(); at != all.end(); ++at) {
-            if ((*at)->goes_with(first)) std::rotate(rest++, at, at + 1);
+            if (!(*at)->goes_with(first)) continue;
+            work* const next = *at;
+            std::copy_backward(rest, at, at + 1);
+            *rest++ = next;
         }
         const auto size = static_cast<std::size_t>(rest - all.begin());
         work::run_together(all.first(size));

@@ -161,11 +161,8 @@ class host_model {
         const std::string origin = file.path().string();
         std::optional<widening> wider;
         std::optional<llama::shape> before = shape_before(file);
-        if (before && options.shape) {
-            augur::detail::fail(origin, " is a widened model already, of one of ", before->text(),
-                                "; give that one for the shape ", options.shape->text());
-        }
         if (options.shape) {
+            check_widened_once(before, origin, *options.shape);
             before = shape_of(c);
             wider.emplace(c, *options.shape, names.halves);
             c = wider->wide();

@@ -52,7 +52,10 @@ class member_file {
             detail::fail(origin(), ": augur.member is ", io::quote(found), ", but ", io::quote(kind), " was wanted");
         }
         check_target(file_, target);
-        if (target.widened_from()) wider_.emplace(original_configuration(), wide_shape(), gguf_names().halves);
+        if (target.widened_from()) {
+            const config original = original_configuration();
+            wider_.emplace(original, wide_shape(original.layers), gguf_names().halves);
+        }
         tensors_.emplace(file_, wider_ ? &*wider_ : nullptr, gguf_names(), format);
         if (file_.contains("augur.head.tokens")) head_tokens_ = file_.array<std::int32_t>("augur.head.tokens");
         if (chosen_tokens(head_tokens_, target.vocabulary_size(), origin()) != head_tokens_) {
@@ -126,9 +129,9 @@ class member_file {
         return target_.widened_from()->sized(target_.configuration());
     }
     /// The target's, with as many layers as the file has.
-    shape wide_shape() const {
+    shape wide_shape(std::size_t layers) const {
         shape to = shape_of(target_.configuration());
-        to.layers = original_configuration().layers;
+        to.layers = layers;
         return to;
     }
 

@@ -2,6 +2,7 @@
 // How large a Llama is: what a pass over it costs.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,13 @@ struct shape {
 
 inline shape shape_of(const config& c) {
     return {c.width, c.feed_forward, c.heads, c.key_value_heads, c.head_size, c.layers};
+}
+
+/// Refuses to widen what `before` says was widened already.
+inline void check_widened_once(const std::optional<shape>& before, std::string_view origin, const shape& to) {
+    if (!before) return;
+    augur::detail::fail(origin, " is a widened model already, of one of ", before->text(),
+                        "; give that one for the shape ", to.text());
 }
 
 /// Of models that people run: SmolLM2-360M, a TinyLlama with 30 layers, Llama 3.2 3B with 30, Llama 3.1 8B.

@@ -157,6 +157,7 @@ class widened_file {
         std::map<std::size_t, std::size_t> fillers;  // rows made already, by what fills them
         io::tensor_rows stored(narrow);
         std::vector<float> wide(columns.size()), numbers(narrow_columns);
+        const float scale = by_->scale(role);
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const auto out = std::span(bytes_).subspan(row * row_bytes, row_bytes);
             const bool is_filler = rows[row] >= widening::zero || (is_added && !is_vector);
@@ -177,7 +178,7 @@ class widened_file {
             if (!is_filler) {
                 io::dequantize(narrow.type, stored.row(rows[row]), numbers);
                 for (std::size_t i = 0; i < columns.size(); ++i) {
-                    if (columns[i] < widening::zero) wide[i] = numbers[columns[i]] * by_->scale(role);
+                    if (columns[i] < widening::zero) wide[i] = numbers[columns[i]] * scale;
                 }
             }
             io::quantize(made_.type, wide, out);

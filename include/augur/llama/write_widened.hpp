@@ -82,9 +82,7 @@ inline std::vector<std::string> widened_tensors(const io::gguf_view& file, const
 /// the original and its shape, so that the family's members fit. Errors: those of read_config, widening and `sink`.
 /// Memory: that of the largest wide matrix. Cost: O(numbers of the wide model).
 inline void write_widened(const io::gguf_view& file, const shape& to, weight_format format, const byte_sink& sink) {
-    if (file.contains("augur.widened.from")) {
-        augur::detail::fail(file.path().string(), " is a widened model already; widen the original");
-    }
+    check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);
     const widened_file tensors(file, &by, gguf_names(), format);
     io::gguf_output out;

@@ -275,8 +275,4 @@ using any_model = erased_model<engine_traits::none>;
 template <class... Criteria>
 using basic_any_model = erased_model<engine_traits::both, Criteria...>;
 
-static_assert(ScoresLastRows<any_model> && TreeModel<any_model> && BatchModel<any_model>);
-static_assert(!has_bitwise_rows<any_model> && !HiddenStateModel<any_model>);
-static_assert(has_bitwise_rows<basic_any_model<>> && PrefillsStates<basic_any_model<>>);
-
 }  // namespace augur::model

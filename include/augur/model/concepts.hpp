@@ -168,7 +168,7 @@ concept BatchModel = RunsPassesWith<M, pass_features::batches>;
 
 /// A model whose inputs are tokens that each come with a hidden state, as layers that draft on a target's states have them.
 /// `model.extend(sequence, tokens, states, last)`: as extend with the last rows only; states are tokens.size() times
-/// hidden_size() numbers. Its own hidden states may stand for the target's where these are not known.
+/// hidden_size() numbers. Its own hidden states may replace the target's where these are not known.
 /// Laws: those of Model, of pairs of token and state instead of tokens.
 template <class M>
 concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&

@@ -50,9 +50,9 @@ void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t row
 
 /// The first child of `node` that has not been visited, or -1.
 inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32_t node,
-                               const std::vector<bool>& visited) {
+                               std::span<const std::int32_t> visited) {
     for (auto i = static_cast<std::size_t>(node + 1); i < parents.size(); ++i) {
-        if (parents[i] == node && !visited[i]) return static_cast<std::int32_t>(i);
+        if (parents[i] == node && visited[i] == 0) return static_cast<std::int32_t>(i);
     }
     return -1;
 }
@@ -63,7 +63,7 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& m
     const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted(), width = model.vocabulary_size();
     const std::size_t length = model.length(*asked.sequence);
     const std::span<float> out = made.own(wanted, width);
-    std::vector<bool> visited(nodes);
+    std::vector<std::int32_t> visited(nodes);  // 1: it was
     std::vector<std::int32_t> path;
     std::vector<token> tokens;
     pass_rows<M> rows;
@@ -79,7 +79,7 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& m
             tokens.clear();
             for (auto node = next_child(asked.parents, end(), visited); node >= 0;
                  node = next_child(asked.parents, node, visited)) {
-                visited[static_cast<std::size_t>(node)] = true;
+                visited[static_cast<std::size_t>(node)] = 1;
                 path.push_back(node);
                 tokens.push_back(asked.tokens[static_cast<std::size_t>(node)]);
             }

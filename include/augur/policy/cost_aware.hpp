@@ -255,6 +255,4 @@ class cost_aware {
     double passes_spent_ = 0;             ///< on them, in passes of plain decoding
 };
 
-static_assert(SpeculationPolicy<cost_aware> && LearnsFromOutcomes<cost_aware>);
-
 }  // namespace augur::policy

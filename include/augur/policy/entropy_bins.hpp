@@ -58,7 +58,8 @@ struct entropy_bins_options {
 /// Which bin an entropy falls into, by upper edges that are exclusive; what is not finite falls into the last.
 inline std::size_t bin_of(std::span<const double> edges_nats, double entropy_nats) {
     if (!std::isfinite(entropy_nats)) return edges_nats.size();
-    return static_cast<std::size_t>(std::ranges::upper_bound(edges_nats, entropy_nats) - edges_nats.begin());
+    return static_cast<std::size_t>(std::upper_bound(edges_nats.begin(), edges_nats.end(), entropy_nats) -
+                                    edges_nats.begin());
 }
 
 /// "{.edges_nats={0.5, 1}, .lengths={3, 2, 1}", left open for more.
@@ -169,8 +170,5 @@ inline auto eaad_as_published() {
     return basic_entropy_bins<entropy_of::draft, entropy_form::offset>(
         {0.5, 1.5, 2.5}, {4, 3, 2, 1}, {.max_k = 4, .acceptance_alpha = 0.1, .acceptance_init = 0.5});
 }
-
-static_assert(SpeculationPolicy<entropy_bins> && LearnsFromOutcomes<entropy_bins>);
-static_assert(SpeculationPolicy<target_entropy_bins>);
 
 }  // namespace augur::policy

@@ -21,6 +21,4 @@ struct fixed_length {
     }
 };
 
-static_assert(SpeculationPolicy<fixed_length>);
-
 }  // namespace augur::policy

@@ -211,7 +211,4 @@ class hysteresis {
     bool long_;
 };
 
-static_assert(SpeculationPolicy<hysteresis<switched_by::draft_entropy>> &&
-              LearnsFromOutcomes<hysteresis<switched_by::draft_entropy>>);
-
 }  // namespace augur::policy

@@ -279,6 +279,4 @@ class learned_bins {
     std::size_t rounds_ = 0;
 };
 
-static_assert(SpeculationPolicy<learned_bins> && LearnsFromOutcomes<learned_bins>);
-
 }  // namespace augur::policy

@@ -76,7 +76,8 @@ class rolling_entropy {
     std::size_t model_for(double mean) const {
         const auto& thresholds = options_.thresholds_bits;
         if (std::isnan(mean)) return thresholds.size();
-        return static_cast<std::size_t>(std::ranges::lower_bound(thresholds, mean) - thresholds.begin());
+        return static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), mean) -
+                                        thresholds.begin());
     }
 
     rolling_entropy_options options_;

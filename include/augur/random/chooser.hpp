@@ -144,7 +144,5 @@ class philox_chooser {
     philox_key key_;
 };
 
-static_assert(Chooser<philox_chooser>);
-
 }  // namespace random
 }  // namespace augur

@@ -132,8 +132,6 @@ class enumerating_chooser {
     std::shared_ptr<path> path_;
 };
 
-static_assert(Chooser<enumerating_chooser>);
-
 /// The exact joint law of the tokens that a decoder returns.
 struct law {
     std::map<std::vector<token>, double> probability;

@@ -99,6 +99,4 @@ class faulty_model {
     std::shared_ptr<std::size_t> calls_;
 };
 
-static_assert(Model<faulty_model> && ScoresLastRows<faulty_model>);
-
 }  // namespace augur::testing

@@ -80,8 +80,6 @@ class function_model {
     row_function rows_;
 };
 
-static_assert(Model<function_model> && ScoresLastRows<function_model>);
-
 /// The natural logarithm as a logit; zero probability is -infinity.
 inline float logit_of(double probability) {
     return probability > 0 ? static_cast<float>(std::log(probability)) : -std::numeric_limits<float>::infinity();

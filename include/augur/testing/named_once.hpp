@@ -46,6 +46,4 @@ class named_once {
         std::make_shared<std::map<random::philox_counter, asked_name>>();
 };
 
-static_assert(Chooser<named_once<>>);
-
 }  // namespace augur::testing

@@ -182,10 +182,6 @@ using batch_mock = pass_mock<pass_features::batches>;
 /// All of it.
 using full_mock = pass_mock<every_pass_feature>;
 
-static_assert(TreeModel<tree_mock> && PrefillsStates<hidden_state_mock> && SplitModel<split_mock>);
-static_assert(BatchModel<batch_mock> && !HiddenStateModel<batch_mock> && !TreeModel<batch_mock>);
-static_assert(TreeModel<full_mock> && PrefillsStates<full_mock> && SplitModel<full_mock> && BatchModel<full_mock>);
-
 /// Models FusedModel: a row depends on all tokens, as the row of `model`, and on every number of the states with them. Its
 /// hidden states are the first numbers of its rows.
 class fused_mock {
@@ -252,7 +248,5 @@ class fused_mock {
     function_model model_;
     std::size_t hidden_size_;
 };
-
-static_assert(FusedModel<fused_mock>);
 
 }  // namespace augur::testing

@@ -70,7 +70,7 @@ inline double least_error(double entropy_nats, std::size_t vocabulary) {
 
 /// No drafter of certain tokens yields more per round, at temperature 1 and on average, whatever it is: an upper bound on
 /// expected_length for chains of `length`, from the entropies of the target's rows alone, in nats. The mean over k of the k-th
-/// powers of 1 - least_error bounds the probability that k tokens stand, however the rows depend on each other (Hoelder).
+/// powers of 1 - least_error bounds the probability that k tokens are accepted, however the rows depend on each other (Hoelder).
 inline double length_bound(std::span<const double> entropies_nats, std::size_t length, std::size_t vocabulary) {
     if (entropies_nats.empty()) augur::detail::fail("there is no entropy to bound a length by");
     double bound = 0;

@@ -17,7 +17,7 @@ struct argmax {
     AUGUR_HOST_DEVICE token pick(const auto& row, auto& /*draws*/) const { return row.mode(); }
 };
 
-/// The most probable token, and its row: for criteria that let it stand where the row is near the target's.
+/// The most probable token, and its row: for criteria that accept it where the row is near the target's.
 struct argmax_with_row {
     using claim_type = mode_of_row;
 
