@@ -100,6 +100,9 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "hysteresis the long length, 4",
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
+    const auto tree = [&s](const std::string& path) { s.tree = read_tree(path); };
+    add_text(command, "--tree", tree,
+             "medusa, hydra: the tree that is drafted every round, a JSON array of paths of child ranks", "FILE");
     add_text(command, "--max-k", most_tokens, "eaad: the most tokens of a round; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
@@ -193,6 +196,10 @@ std::string trace_line(const round_summary& round) {
                                      {"verify", round.seconds.verify},
                                      {"accept", round.seconds.accept},
                                      {"other", round.seconds.other}}}};
+    if (!round.parents.empty()) {
+        line["parents"] = round.parents;
+        line["path"] = round.decided.path;
+    }
     return json_line(line);
 }
 

@@ -86,11 +86,13 @@ struct round_notes {
         for (const auto& t : view.committed) result.origins.push_back(t.from);
         if (!request.on_round) return;
         const auto drafted = view.proposed.tokens();
+        const auto parents = parents_of(view.proposed);
         time_spent seconds = view.seconds;
         seconds.*sink_part = std::max(0.0, seconds.*sink_part - (in_sink - in_sink_before));
         in_sink_before = in_sink;
         request.on_round({view.length_before,
                           {drafted.begin(), drafted.end()},
+                          {parents.begin(), parents.end()},
                           view.decided,
                           {view.committed.begin(), view.committed.end()},
                           seconds});

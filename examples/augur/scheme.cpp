@@ -7,19 +7,23 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/fallback.hpp>
+#include <augur/draft/head_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/io/json.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "limits.hpp"
 #include "lossy.hpp"
 #include "run_scheme.hpp"
 
@@ -132,7 +136,38 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
     return chosen;
 }
 
+void check_tree(const scheme_options& chosen) {
+    if (!chosen.tree) return;
+    if (chosen.scheme != "medusa" && chosen.scheme != "hydra") {
+        detail::fail("--tree is for medusa and hydra, but the scheme is ", io::quote(chosen.scheme));
+    }
+    if (chosen.length) {
+        detail::fail("--length is ", *chosen.length, ", but --tree has ", chosen.tree->size(), " nodes of depth ",
+                     chosen.tree->depth(), "; give one of them");
+    }
+    if (chosen.accept == "block") {
+        detail::fail("--accept block judges chains, but --tree has ", chosen.tree->size(), " nodes that are no chain");
+    }
+}
+
 }  // namespace
+
+topology read_tree(const std::string& path) {
+    try {
+        const auto paths = io::read_json<nlohmann::json>(path, most::line);
+        for (const auto& each : paths) {
+            for (const auto& rank : each) {
+                if (rank.is_number_unsigned() && rank.get<std::uint64_t>() < most::length) continue;
+                detail::fail(rank.dump(), " is no rank; it must be an integer from 0 to ", most::length - 1);
+            }
+            if (!each.is_array()) detail::fail(each.dump(), " is no path of child ranks, as [0, 1]");
+        }
+        if (!paths.is_array()) detail::fail("there is no array of paths, as [[0], [1], [0, 0]]");
+        return topology::of_paths(paths.get<std::vector<std::vector<std::size_t>>>());
+    } catch (const error& problem) {
+        detail::fail("--tree ", path, ": ", problem.what());
+    }
+}
 
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
@@ -148,6 +183,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
+    check_tree(chosen);
     if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), sampling, drafts);
     if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
     if (chosen.length && chosen.max_k) {
@@ -179,7 +215,8 @@ std::string auto_scheme(const scheme_options& chosen) {
 
 bool drafts_what_pays(const scheme_options& resolved) {
     constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
-    return !resolved.length && std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
+    return !resolved.length && !resolved.tree &&
+           std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }
 
 run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
@@ -206,6 +243,12 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
+        if constexpr (!std::is_same_v<decltype(criterion), accept::block>) {
+            if (resolved.tree) {
+                const draft::head_tree drafter(*drafters.heads);
+                return run_scheme(speculate(drafter, target, policy::tree_static(*resolved.tree), criterion), request);
+            }
+        }
         if (drafters.heads) return as_it_pays(*drafters.heads);
         if (resolved.scheme == "eaad" && resolved.learn_bins) {
             return run_scheme(speculate(*drafters.draft, target, learned_bins_of(resolved), criterion), request);

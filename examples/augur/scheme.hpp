@@ -33,6 +33,7 @@ struct scheme_options {
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
+    std::optional<topology> tree{};                 ///< medusa, hydra: drafted every round; unset: a chain
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
@@ -47,6 +48,9 @@ bool is_lossy(const std::string& scheme);
 /// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
 std::string auto_scheme(const scheme_options& chosen);
 
+/// The tree in a file: a JSON array of paths of child ranks, as [[0], [1], [0, 0]]. Throws with the file's name.
+topology read_tree(const std::string& path);
+
 /// Whether the scheme drafts as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
@@ -57,6 +61,7 @@ std::vector<std::string> members_used_by(const std::string& scheme);
 struct round_summary {
     std::size_t position;  ///< tokens before it, prompt included
     std::vector<token> drafted;
+    std::vector<std::int32_t> parents;  ///< of the drafted; none where they are a chain
     verdict decided;
     std::vector<commit::committed_token> committed;
     time_spent seconds;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Trains the arithmetic pair from nothing: two small Llamas that write one character at a time, on a task with truth.
+"""Trains the arithmetic models from nothing: three small Llamas that write one character at a time, on a task with truth.
 
     arithmetic.py --out DIR [--steps N]
 
-Both read an expression and write its steps and its answer (arithmetic_problems.py). A run that was killed goes on from
+All read an expression and write its steps and its answer (arithmetic_problems.py). A run that was killed goes on from
 its last checkpoint. Test problems are never trained on.
 """
 
@@ -18,8 +18,12 @@ import arithmetic_problems as tasks
 
 END = "\n"
 LIMIT = 80  # characters that a model writes
-SIZES = {"large": dict(width=192, inner=512, layers=6, heads=6), "small": dict(width=64, inner=192, layers=4, heads=4)}
-STEPS = {"large": 2500, "small": 1350}  # the small one shall be good, but not good enough
+SIZES = {
+    "large": dict(width=192, inner=512, layers=6, heads=6),
+    "medium": dict(width=128, inner=384, layers=4, heads=4),
+    "small": dict(width=64, inner=192, layers=4, heads=4),
+}
+STEPS = {"large": 2500, "medium": 1300, "small": 1350}  # the lesser ones shall be good, but not good enough
 CHECKPOINT_SECONDS = 60
 SHAPES = 16  # texts are padded to multiples of so many characters: every length is compiled once
 
@@ -27,10 +31,10 @@ SHAPES = 16  # texts are padded to multiples of so many characters: every length
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--out", required=True, type=pathlib.Path, help="where the two files go")
+    add("--out", required=True, type=pathlib.Path, help="where the files go")
     add("--work", type=pathlib.Path, help="where checkpoints are kept (OUT/work)")
-    add("--sizes", nargs="+", default=list(SIZES), choices=SIZES, help="which to train (both)")
-    add("--steps", type=int, help="of training (2500 for the large one, 1350 for the small one)")
+    add("--sizes", nargs="+", default=list(SIZES), choices=SIZES, help="which to train (all)")
+    add("--steps", type=int, help="of training (2500 for the large one, 1300 for the medium one, 1350 for the small one)")
     add("--batch", type=int, default=64, help="problems in a step (%(default)s)")
     add("--rate", type=float, default=2e-3, help="the highest learning rate (%(default)s)")
     add("--tests", type=int, default=400, help="problems to be judged by (%(default)s)")

@@ -41,6 +41,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_definition) {
         };
         const auto heads = llama::draft_heads::load(path, kind, target, {.threads = 2});
         BOOST_TEST(heads.head_count() == 3u);
+        BOOST_TEST(heads.see_tokens() == (kind == "hydra"));
         auto workspace = heads.make_workspace();
         for (std::size_t head = 0; head < 3; ++head) {
             const std::string name = "augur.head." + std::to_string(head);

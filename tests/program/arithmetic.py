@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arithmetic pair that ships: what it gets right, and schemes over it."""
+"""The arithmetic models that ship: what it gets right, and schemes over it."""
 
 import itertools
 import pathlib
@@ -14,7 +14,7 @@ import arithmetic_problems as tasks  # noqa: E402
 from program import ProgramTest  # noqa: E402
 
 PAIR = ROOT / "examples" / "family" / "arithmetic"
-LARGE, SMALL = PAIR / "arithmetic-large.gguf", PAIR / "arithmetic-small.gguf"
+LARGE, MEDIUM, SMALL = (PAIR / f"arithmetic-{size}.gguf" for size in ("large", "medium", "small"))
 PROBLEMS = list(itertools.islice(tasks.problems(random.Random("program"), tests=True), 40))
 
 
@@ -29,6 +29,17 @@ class Pair(ProgramTest):
     def test_how_often_each_is_right(self):
         self.assertGreater(self.right(LARGE), 0.85)
         self.assertTrue(0.3 < self.right(SMALL) < 0.85)
+        self.assertTrue(0.6 < self.right(MEDIUM) < 0.98)
+
+    def test_a_cascade_of_the_three_runs_each(self):
+        for scheme, thresholds in (("psd_a", "0.4"), ("psd_f", "0.4,0.5"), ("psd_f_as_published", "0.4,0.5")):
+            for problem in PROBLEMS[:5]:
+                drawn = ("--scheme", scheme, "--draft", SMALL, "--draft", MEDIUM, "--temperature", 1, "--lengths", "2,4")
+                made = self.solved(problem, LARGE, *drawn, "--thresholds", thresholds)
+                self.assertEqual(2, len(made["stages"]))
+                for stage in made["stages"]:
+                    self.assertGreater(stage["drafted"], 0, scheme)
+                    self.assertGreater(stage["accepted"], 0, scheme)
 
     def test_the_ends_of_switching_are_the_models(self):
         for problem in PROBLEMS[:10]:

@@ -139,6 +139,31 @@ class Generate(ProgramTest):
         sound = ngram_file.write(FOLDER / "ngrams.gguf", [[5, 6]])
         self.refused(["--lookup-max", "1", "2"], *hybrid, "--heads", sound, "--lookup-max", "1")
 
+    def test_trees(self):
+        members = family("trees", ["hydra"])
+        tree = FOLDER / "wrong_tree.json"
+        for text, expected in {
+            "[[0], [0, 1]]": ["[0, 1]", "no sibling before it, [0, 0]"],
+            "[[0], [1, 0]]": ["[1, 0]", "no parent, [1]"],
+            "[[0], [0]]": ["[0]", "twice"],
+            "[[]]": ["empty path"],
+            "[[0], 1]": ["1", "no path"],
+            "[[-1]]": ["-1", "no rank"],
+            '[["a"]]': ['"a"', "no rank"],
+            "[[1024]]": ["1024", "1023"],
+            "{}": ["no array"],
+            "[[0]": [str(tree)],
+        }.items():
+            with self.subTest(text):
+                tree.write_text(text)
+                self.refuses(["--tree", str(tree), *expected], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "hydra",
+                             "--tree", tree, family=members)  # fmt: skip
+        tree.write_text("[[0], [1]]")
+        self.refused(["--tree", "'sd'"], "--scheme", "sd", "--draft", DRAFT, "--tree", tree)
+        self.refused(["--length", "3", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--length", "3")
+        self.refused(["block", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--accept", "block", "--temperature", "1")
+        self.refused([str(FOLDER / "no.json")], "--scheme", "hydra", "--tree", FOLDER / "no.json")
+
     def test_members(self):
         for scheme in ("medusa", "hydra", "eagle"):
             self.refused([f"'{scheme}'", "--heads", f"{scheme}.gguf", FINGERPRINT], "--scheme", scheme)

@@ -286,6 +286,33 @@ class Members(ProgramTest):
             self.assertEqual([heads, self.member("eagle")], made["settings"]["drafters"])
             self.assertGreater(made["stages"][0]["drafted"], alone["stages"][0]["drafted"])
 
+    def test_trees(self):
+        tree, trace = FOLDER / "tree.json", FOLDER / "tree.jsonl"
+        tree.write_text("[[0], [1], [0, 0], [0, 1], [1, 0], [0, 0, 0]]")
+        for more in ((), ("--temperature", 0.8), ("--temperature", 0.8, "--accept", "rejection_sampling")):
+            drawn = ["--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", *more]
+            plain = self.generated(*drawn, "--scheme", "plain")["ids"]
+            for scheme in ("medusa", "hydra"):
+                made = self.generated(*drawn, "--scheme", scheme, "--tree", tree, "--trace", trace, family=self.family)
+                if "rejection_sampling" not in more:
+                    self.assertEqual(plain, made["ids"], scheme)
+                rounds = [json.loads(line) for line in trace.read_text().splitlines()]
+                self.assertIn([-1, -1, 0, 0, 1, 2], [each.get("parents") for each in rounds])
+                for each in rounds:
+                    path = each.get("path", [])
+                    self.assertEqual(each["accepted"] if "parents" in each else 0, len(path))
+                    parents = [each["parents"][node] for node in path]
+                    self.assertEqual([-1, *path][: len(parents)], parents)
+                    self.assertEqual([each["drafted"][node] for node in path], each["committed"][: len(path)])
+
+    def test_a_chain_as_a_tree_is_the_chain(self):
+        tree = FOLDER / "chain.json"
+        tree.write_text("[[0], [0, 0], [0, 0, 0]]")
+        drawn = ["--prompt", PROMPTS[0], "--max-tokens", 60, "--ignore-eos", "--scheme", "hydra"]
+        chain = self.generated(*drawn, "--length", 3, family=self.family)
+        made = self.generated(*drawn, "--tree", tree, family=self.family)
+        self.assertEqual((chain["ids"], chain["stages"]), (made["ids"], made["stages"]))
+
     def test_length(self):
         for scheme, most in (("eagle", 6), ("hydra", 3)):  # three heads
             made = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)

@@ -187,6 +187,30 @@ BOOST_AUTO_TEST_CASE(greedy_is_all_mass_on_the_first_largest) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_are_of_edited_logits_at_any_temperature) {
+    const std::vector<float> row{1, 4, 2, 4, -1};
+    const auto ranks = [&](settings chosen, std::size_t count) {
+        std::vector<token> out{7};
+        std::vector<float> work;
+        pipeline(std::move(chosen), 5).rank(row, prefix(), count, out, work);
+        return out;
+    };
+    using tokens = std::vector<token>;
+    for (const float temperature : {0.0f, 0.5f, 2.0f}) {
+        BOOST_TEST(ranks({.temperature = {temperature}, .top_k = {1}}, 3) == (tokens{1, 3, 2}));
+        BOOST_TEST(ranks({.temperature = {temperature}}, 9) == (tokens{1, 3, 2, 0, 4}));
+        settings edited{.temperature = {temperature}};
+        edited.bias.added = {{0, 9.0f}};
+        edited.mask = [](std::span<float> logits, const prefix&) { logits[1] = -INFINITY; };
+        BOOST_TEST(ranks(edited, 9) == (tokens{0, 3, 2, 4}));
+    }
+    BOOST_TEST(ranks({}, 0) == tokens());
+    std::vector<token> none{7};
+    std::vector<float> work;
+    pipeline({}, 5).rank(std::vector<float>{1, NAN, 2, 3, 4}, prefix(), 2, none, work);
+    BOOST_TEST(none == tokens());
+}
+
 BOOST_AUTO_TEST_CASE(greedy_follows_bias_penalties_and_mask) {
     const std::vector<token> prompt = {2};
     settings chosen = at_temperature(0);

@@ -65,6 +65,29 @@ BOOST_AUTO_TEST_CASE(what_is_too_deep_is_cut_off) {
 }
 
 /// An empty span is a chain: each function says of it what it says of the chain written out.
+BOOST_AUTO_TEST_CASE(paths_of_child_ranks_are_a_tree_in_any_order) {
+    using paths = std::vector<std::vector<std::size_t>>;
+    const paths listed{{0, 1}, {0}, {1, 0, 0}, {1}, {0, 0}, {1, 0}};
+    BOOST_TEST((topology::of_paths(listed) == topology{-1, -1, 0, 0, 1, 4}));
+    BOOST_TEST((topology::of_paths({}) == topology()));
+    BOOST_TEST((topology::of_paths({{0, 0}, {0, 0, 0}, {0}}) == topology::chain(3)));
+    const auto refused = [](const paths& wrong, const std::string& what) {
+        BOOST_CHECK_EXCEPTION(topology::of_paths(wrong), augur::error, says(what));
+    };
+    refused({{0}, {1, 0}}, "the path [1, 0] has no parent, [1], in the tree");
+    refused({{0}, {2}}, "the path [2] has no sibling before it, [1], in the tree");
+    refused({{0}, {0, 1}}, "the path [0, 1] has no sibling before it, [0, 0], in the tree");
+    refused({{0}, {1}, {0, 0}, {1, 1}}, "the path [1, 1] has no sibling before it, [1, 0], in the tree");
+    refused({{1}}, "the path [1] has no sibling before it, [0], in the tree");
+    refused({{0}, {0}}, "the path [0] is there twice");
+    refused({{0}, {}}, "the empty path is the prefix, no node of a tree");
+    paths many;
+    for (std::size_t rank = 0; rank < 256; ++rank) many.push_back({rank});
+    BOOST_TEST(topology::of_paths(many).size() == 256u);
+    many.push_back({256});
+    refused(many, "a tree of 257 nodes was given, but 256 is the most");
+}
+
 BOOST_AUTO_TEST_CASE(no_parents_are_a_chain) {
     const topology written = topology::chain(4);
     const std::span<const std::int32_t> none;

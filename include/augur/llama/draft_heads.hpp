@@ -68,6 +68,11 @@ class draft_heads {
     std::size_t vocabulary_size() const { return parts_->embedding->rows(); }
     std::size_t hidden_size() const { return parts_->embedding->depth(); }
     std::size_t head_count() const { return parts_->heads.size(); }
+    /// Hydra's do, Medusa's do not.
+    bool see_tokens() const {
+        return std::any_of(parts_->heads.begin(), parts_->heads.end(),
+                           [&](const auto& head) { return head.weight.depth() > hidden_size(); });
+    }
     std::size_t memory_bytes() const {
         std::size_t total = parts_->output.memory_bytes();
         for (const auto& head : parts_->heads) {

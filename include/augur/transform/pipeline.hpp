@@ -7,7 +7,9 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "augur/detail/largest.hpp"
 #include "augur/detail/row_scan.hpp"
 #include "augur/detail/selection.hpp"
 #include "augur/transform/bias.hpp"
@@ -77,6 +79,21 @@ class pipeline {
         if (greedy()) return out.become_point(static_cast<token>(seen.first), row.size());
         const augur::detail::sharpening by = sharpening_below(seen.largest);
         out.refill(row.size(), [&](std::span<float> work) { by.weigh(row, work.data()); });
+    }
+
+    /// The tokens of the `count` largest logits after bias, penalties and mask, the largest first, of equals the lowest id: what a
+    /// greedy draft guesses first, second, third, at any temperature. Fewer where fewer are possible; none in an invalid row.
+    /// `work` keeps storage. Cost: one look at the row, and `count` steps for each logit that is larger than all before it.
+    void rank(logit_row row, const prefix& before, std::size_t count, std::vector<token>& out,
+              std::vector<float>& work) const {
+        out.clear();
+        if (count == 0 || !augur::detail::scan_row(row).valid) return;
+        if (edits_logits()) {
+            work.assign(row.begin(), row.end());
+            edit(work, before);
+            row = work;
+        }
+        augur::detail::largest_of(row, count, out);
     }
 
     distribution operator()(logit_row row, const prefix& before) const {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,11 @@ class topology {
         return topology(std::move(parents));
     }
 
+    /// By child ranks, as Medusa and Hydra list their trees: {0, 2} is the third child of the prefix's first. Nodes are numbered by
+    /// depth, then by path. Refuses a path without its parent or its sibling before, an empty one, one that is there twice,
+    /// and more than 256.
+    static topology of_paths(std::vector<std::vector<std::size_t>> paths);
+
     std::size_t size() const { return parents_.size(); }
     std::span<const std::int32_t> parents() const { return parents_; }
     bool is_chain() const { return parents::are_chain(parents_); }
@@ -104,8 +110,42 @@ class topology {
     friend bool operator==(const topology&, const topology&) = default;
 
  private:
+    static std::string text_of(const std::vector<std::size_t>& path) {
+        std::string text;
+        for (std::size_t rank : path) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+        return "[" + text + "]";
+    }
+
     std::vector<std::int32_t> parents_;
     std::size_t depth_ = 0;
 };
+
+inline topology topology::of_paths(std::vector<std::vector<std::size_t>> paths) {
+    constexpr std::size_t most = 256;
+    if (paths.size() > most) detail::fail("a tree of ", paths.size(), " nodes was given, but ", most, " is the most");
+    std::sort(paths.begin(), paths.end(),
+              [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
+    std::vector<std::int32_t> parents;
+    for (std::size_t node = 0; node < paths.size(); ++node) {
+        std::vector<std::size_t> path = paths[node];
+        if (path.empty()) detail::fail("the empty path is the prefix, no node of a tree");
+        if (node > 0 && path == paths[node - 1]) detail::fail("the path ", text_of(path), " is there twice");
+        const std::size_t rank = path.back();
+        path.pop_back();
+        const auto begin = paths.begin(), end = begin + static_cast<std::ptrdiff_t>(node);
+        const auto parent = std::find(begin, end, path);
+        if (!path.empty() && parent == end) {
+            detail::fail("the path ", text_of(paths[node]), " has no parent, ", text_of(path), ", in the tree");
+        }
+        parents.push_back(path.empty() ? after_prefix : static_cast<std::int32_t>(parent - begin));
+        if (rank == 0) continue;
+        path.push_back(rank - 1);
+        if (node == 0 || paths[node - 1] != path) {
+            detail::fail("the path ", text_of(paths[node]), " has no sibling before it, ", text_of(path),
+                         ", in the tree");
+        }
+    }
+    return topology(std::move(parents));
+}
 
 }  // namespace augur

@@ -1,0 +1,167 @@
+#include "augur/draft/head_tree.hpp"
+
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <augur/testing/scheme_laws.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "draft/heads_mock.hpp"
+#include "up_to.hpp"
+
+using namespace augur;
+using testing::heads_mock;
+using testing::up_to;
+
+static_assert(Drafter<draft::head_tree<const heads_mock&>> && ReadsStates<draft::head_tree<const heads_mock&>>);
+static_assert(SaysWhatHeadsSee<heads_mock> && shows_rows<draft::head_tree<heads_mock>>);
+
+BOOST_AUTO_TEST_SUITE(draft_head_tree)
+
+template <class Scheme>
+auto session_of(const Scheme& scheme, std::span<const token> prompt) {
+    return decode::session<Scheme>(scheme, prompt, {.temperature = {0}}, {.max_tokens = 1000},
+                                   random::philox_chooser(0));
+}
+
+/// The place of the rank-th largest.
+token ranked(logit_row row, std::size_t rank) {
+    std::vector<token> order(row.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<token>(i);
+    std::sort(order.begin(), order.end(), [&](token a, token b) {
+        const float x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
+        return x != y ? x > y : a < b;
+    });
+    return order[rank];
+}
+
+const topology tree = topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {1, 0, 0}, {1, 0, 1}});
+
+void nodes_are_the_ranks_of_their_rows(bool sees_tokens) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2), sees_tokens};
+    const auto scheme = speculate(draft::head_tree(source), target, policy::tree_static(tree), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+    for (int round = 0; round < 20; ++round) {
+        const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        auto fresh = target.make_sequence();
+        const auto state = target.extend(fresh, std::span(text).first(text.size() - 1)).back();
+        const auto& proposed = decode::step(scheme, session).proposed;
+        BOOST_TEST(proposed.parents() == tree.parents(), boost::test_tools::per_element());
+        auto workspace = source.make_workspace();
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            std::vector<token> path{text.back()};
+            for (auto at = proposed.parent(node); at != after_prefix;
+                 at = proposed.parent(static_cast<std::size_t>(at))) {
+                path.insert(path.begin() + 1, proposed.tokens()[static_cast<std::size_t>(at)]);
+            }
+            std::size_t rank = 0;
+            for (std::size_t before = 0; before < node; ++before)
+                rank += proposed.parent(before) == proposed.parent(node);
+            const auto row = source.row(workspace, state, path, path.size() - 1);
+            BOOST_TEST(proposed.tokens()[node] == ranked(row, rank));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_node_is_a_rank_of_the_row_after_its_path) {
+    nodes_are_the_ranks_of_their_rows(true);
+    nodes_are_the_ranks_of_their_rows(false);
+}
+
+/// Counts the rows that are made.
+struct counted_heads : heads_mock {
+    std::size_t* made;
+    logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
+                  std::size_t head) const {
+        ++*made;
+        return heads_mock::row(workspace, state, tokens, head);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(heads_that_see_no_tokens_are_asked_once_for_each_depth) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    for (const bool sees_tokens : {false, true}) {
+        std::size_t made = 0;
+        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
+        const auto scheme = speculate(draft::head_tree(source), target, policy::tree_static(tree), accept::exact{});
+        auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+        decode::step(scheme, session);
+        // Inner nodes: the prefix (looked at for the policy, too), [0], [1], [0, 0], [1, 0].
+        BOOST_TEST(made == (sees_tokens ? 6u : 3u));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_left_out) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const heads_mock two_heads{testing::hashed_model(5, 2), true, 2};
+    const auto parents_after = [&](const topology& wanted, std::size_t room) {
+        const auto scheme =
+            speculate(draft::head_tree(two_heads), target, policy::tree_static(wanted), accept::exact{});
+        decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = room},
+                                random::philox_chooser(0));
+        const auto found = decode::step(scheme, session).proposed.parents();
+        return std::vector<std::int32_t>(found.begin(), found.end());
+    };
+    // Heads end at depth 2; with room for two tokens, the last of which the target writes, there is one depth.
+    BOOST_TEST(parents_after(tree, 100) == (std::vector<std::int32_t>{-1, -1, -1, 0, 0, 1}),
+               boost::test_tools::per_element());
+    BOOST_TEST(parents_after(tree, 2) == (std::vector<std::int32_t>{-1, -1, -1}), boost::test_tools::per_element());
+    // A child of a node that was left out is, too, and takes nobody's place.
+    BOOST_TEST(parents_after(topology{-1, 0, 1, 2, -1, 4}, 100) == (std::vector<std::int32_t>{-1, 0, -1, 2}),
+               boost::test_tools::per_element());
+    // Five tokens have five ranks.
+    const topology wide(std::vector<std::int32_t>(7, after_prefix));
+    BOOST_TEST(parents_after(wide, 100).size() == 5u);
+    BOOST_TEST(parents_after(topology(), 100).size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_length_is_a_chain_and_the_chain_of_heads) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2)};
+    const auto text_by = [&](auto drafter, auto policy) {
+        const auto made = decode::generate(speculate(std::move(drafter), target, policy, accept::exact{}),
+                                           std::vector<token>{2, 1, 4}, up_to(40, 0));
+        return std::pair(made.tokens, made.counts.rounds());
+    };
+    const policy::fixed_length two{2};
+    const auto expected = text_by(draft::heads(source), two);
+    BOOST_CHECK((text_by(draft::head_tree(source), two) == expected));
+    BOOST_CHECK((text_by(draft::head_tree(source), policy::tree_static(topology::chain(2))) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
+    const testing::full_mock target(testing::hashed_model(3, 1));
+    const policy::tree_static branching(topology{-1, -1, 0, 0, 1});
+    for (const bool sees_tokens : {false, true}) {
+        const heads_mock source{testing::hashed_model(3, 2), sees_tokens, 2};
+        const auto promised = [&](auto criterion, float temperature) {
+            return testing::broken_promise(speculate(draft::head_tree(source), target, branching, criterion),
+                                           std::vector<token>{2, 0}, up_to(3, temperature));
+        };
+        BOOST_TEST(promised(accept::coupled{}, 1) == "");
+        BOOST_TEST(promised(accept::rejection_sampling{}, 1) == "");
+        BOOST_TEST(promised(accept::exact{}, 0) == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_are_taken_after_bias_and_mask) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2)};
+    const auto scheme =
+        speculate(draft::head_tree(source), target, policy::tree_static(topology{-1, -1, -1, -1, -1}), accept::exact{});
+    transform::settings chosen{.temperature = {0}};
+    chosen.mask = [](std::span<float> logits, const prefix&) { logits[3] = -INFINITY; };
+    decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = 9}, random::philox_chooser(0));
+    const auto& proposed = decode::step(scheme, session).proposed;
+    BOOST_TEST(proposed.size() == 4u);
+    BOOST_TEST(std::count(proposed.tokens().begin(), proposed.tokens().end(), 3) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
