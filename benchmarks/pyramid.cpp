@@ -333,7 +333,7 @@ host_model load_lesser(const std::string& path, const host_model& target, const 
                        llama::load_options how, std::size_t shape) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
     if (kind == "qualifier") return llama::load_qualifier(path, target, how);
-    if (!kind.empty()) return llama::load_draft(path, target, how);
+    if (kind == "draft") return llama::load_draft(path, target, how);
     io::check_same_tokens(path, chosen.target);
     if (!chosen.shapes.empty()) how.shape = llama::parse_shape(chosen.shapes[shape]);
     return host_model::load(path, how);
