@@ -16,7 +16,6 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(accept_block)
 
 static_assert(AcceptanceCriterion<accept::block>);
-static_assert(Lossless<accept::block>);
 
 constexpr double exactly = 1e-12;
 const std::vector<token> prompt{0, 1, 0};

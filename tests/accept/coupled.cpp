@@ -17,7 +17,6 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(accept_coupled)
 
 static_assert(AcceptanceCriterion<accept::coupled>);
-static_assert(Lossless<accept::coupled>);
 
 const std::vector<token> prompt{2, 0, 1};
 

@@ -16,7 +16,6 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(accept_exact)
 
 static_assert(AcceptanceCriterion<accept::exact>);
-static_assert(Lossless<accept::exact>);
 
 decode::options greedy(std::size_t max_tokens) {
     decode::options chosen;

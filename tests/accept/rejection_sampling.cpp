@@ -21,7 +21,6 @@ BOOST_AUTO_TEST_SUITE(accept_rejection_sampling)
 
 static_assert(AcceptanceCriterionFor<accept::rejection_sampling, point_mass>);
 static_assert(AcceptanceCriterionFor<accept::rejection_sampling, distribution>);
-static_assert(Lossless<accept::rejection_sampling>);
 
 constexpr double exactly = 1e-12;
 const std::vector<token> prompt{0, 1, 0};

@@ -18,7 +18,6 @@ BOOST_AUTO_TEST_SUITE(accept_rejection_then_fuzzy)
 
 static_assert(AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, point_mass>);
 static_assert(AcceptanceCriterionFor<rejection_then_fuzzy<measure::kl>, distribution>);
-static_assert(!Lossless<rejection_then_fuzzy<measure::kl>>);
 static_assert(
     std::is_same_v<guarantee_of<rejection_then_fuzzy<measure::kl>>, guarantee::bounded_divergence<measure::kl>>);
 

@@ -12,8 +12,6 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_no_draft)
 
-static_assert(Drafter<draft::no_draft>);
-
 BOOST_AUTO_TEST_CASE(every_round_is_a_plain_step_whatever_the_policy_wants) {
     const auto target = testing::hashed_model(5, 1);
     const auto scheme = speculate(draft::no_draft{}, target, policy::fixed_length{8}, accept::coupled{});
