@@ -8,6 +8,7 @@
 
 import argparse
 import json
+import math
 import pathlib
 import statistics
 
@@ -26,8 +27,9 @@ def entropies(figures, axes):
 def beta(figures, axes):
     for pair in figures["pairs"]:
         of = sorted(pair["divergences"])
-        shares = [(place + 1) / len(of) for place in range(len(of))]
-        axes.step(of, shares, where="post", linewidth=1.5, label=f"{pair['target']}, {pair['draft']}")
+        shares = [place / 200 for place in range(1, 201)]
+        within = [of[math.ceil(share * len(of)) - 1] for share in shares]
+        axes.step(within, shares, where="post", linewidth=1.5, label=f"{pair['target']}, {pair['draft']}")
     axes.set(xlabel=figures["divergence"].replace("_", " "), ylabel="share of positions within it", ylim=(0, 1))
     axes.legend(loc="lower right")
 

@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(tokens_are_ranked_until_they_hold_the_mass) {
     std::vector<augur::detail::weighted_token> tokens{{0.25f, 0}, {1, 1}, {0.5f, 2}, {0.5f, 3}, {0.25f, 4}};
     const auto whole = [](double weights) { return static_cast<std::uint64_t>(weights * 0x1p44); };
     BOOST_TEST(augur::detail::rank_until(tokens, whole(1.5)) == 2u);
-    BOOST_TEST(tokens[0].index == 1u);
-    BOOST_TEST(tokens[1].index == 2u);  // of equals the lower index
+    BOOST_TEST(tokens[4].index == 1u);
+    BOOST_TEST(tokens[3].index == 2u);  // of equals the lower index
     BOOST_TEST(augur::detail::rank_until(tokens, whole(1.5) + 1) == 3u);
     BOOST_TEST(augur::detail::rank_until(tokens, whole(2.5)) == 5u);
     BOOST_TEST(augur::detail::rank_until(tokens, whole(2.5) + 1) == 0u);

@@ -58,7 +58,7 @@ class residual_weights {
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const {
-        return left_(before_ == nullptr ? target_[i] : (*before_)[i], draft_weight(drafted_, i));
+        return left_(before_ == nullptr ? target_[i] : left_before(i), draft_weight(drafted_, i));
     }
     double total() const { return total_; }
     double probability(token of) const { return (*this)[static_cast<std::size_t>(of)] / total_; }
@@ -72,6 +72,9 @@ class residual_weights {
     chunk_sums sums() const { return {*this}; }
 
  private:
+    /// Not inline, for it would be within itself, once for each sibling.
+    [[gnu::noinline]] double left_before(std::size_t i) const { return (*before_)[i]; }
+
     void subtract() {
         if constexpr (std::same_as<Claim, Row>) left_.draft_factor = 1 / drafted_.row->total();
         add_up();

@@ -55,7 +55,7 @@ std::vector<committed_token> apply(const Scheme& scheme, Session& s, const Chain
         admit(s, t, sink);
         if (t.from == origin::accepted) ++accepted;
     }
-    block.resize(kept);
+    while (block.size() > kept) block.pop_back();
     if (s.finished == finish_reason::running && decided.invalid_row()) s.finished = finish_reason::invalid_logits;
     if constexpr (branches<typename Scheme::drafter_type>) {
         if (!proposed.is_chain()) s.target.keep(std::span(decided.path).first(accepted));

@@ -25,21 +25,16 @@ struct weighted_token {
     }
 };
 
-/// Sorts the front of `tokens`, in growing parts, until it holds so many units of mass; returns how many that takes, 0
-/// where all of them do not hold it.
+/// Brings the most probable of `tokens` to the end, the most probable last, until they hold so many units of mass; returns how
+/// many that takes, 0 where all of them do not hold it.
 inline std::size_t rank_until(std::span<weighted_token> tokens, std::uint64_t mass) {
+    const auto later = [](const weighted_token& a, const weighted_token& b) { return b < a; };
+    std::make_heap(tokens.begin(), tokens.end(), later);
     std::uint64_t cumulative = 0;
-    std::size_t sorted = 0;
-    for (std::size_t part = 64; sorted < tokens.size(); part *= 4) {
-        const std::size_t end = std::min(tokens.size(), sorted + part);
-        const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(sorted);
-        const auto last = tokens.begin() + static_cast<std::ptrdiff_t>(end);
-        if (end < tokens.size()) std::nth_element(first, last, tokens.end());
-        std::sort(first, last);
-        for (; sorted < end; ++sorted) {
-            cumulative += mass_of(tokens[sorted].weight);
-            if (cumulative >= mass) return sorted + 1;
-        }
+    for (auto end = tokens.end(); end != tokens.begin();) {
+        std::pop_heap(tokens.begin(), end, later);
+        cumulative += mass_of((--end)->weight);
+        if (cumulative >= mass) return static_cast<std::size_t>(tokens.end() - end);
     }
     return 0;
 }
@@ -149,7 +144,7 @@ class selection {
     /// Whether the kept hold the mass; if not, all stay.
     bool cut_to_mass(std::uint64_t mass) {
         const std::size_t needed = rank_until(kept, mass);
-        if (needed > 0) kept.resize(needed);
+        if (needed > 0) kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(needed));
         return needed > 0;
     }
 

@@ -37,7 +37,8 @@ class ngram_table {
 
     /// What the texts say: for each context that occurs in them at least `least` times, its most frequent continuation; of
     /// several, the one with the smallest id. Contexts do not reach from one text into another.
-    static ngram_table count(std::span<const std::vector<token>> texts, ngram_orders orders, std::size_t least = 1) {
+    template <class Texts = std::vector<std::vector<token>>>
+    static ngram_table count(const Texts& texts, ngram_orders orders, std::size_t least = 1) {
         check_orders(orders);
         check_texts(texts, orders.vocabulary_size);
         std::vector<entry> found;
@@ -118,10 +119,10 @@ class ngram_table {
     }
 
     /// Appends the contexts of n tokens, each with its winner. What is sorted are places: n tokens and one that follows.
-    static void count_contexts(std::span<const std::vector<token>> texts, std::size_t n, std::size_t least,
-                               std::vector<entry>& found) {
+    template <class Texts>
+    static void count_contexts(const Texts& texts, std::size_t n, std::size_t least, std::vector<entry>& found) {
         std::vector<std::span<const token>> grams;
-        for (const std::vector<token>& text : texts) {
+        for (const auto& text : texts) {
             for (std::size_t i = 0; i + n < text.size(); ++i) grams.push_back(std::span(text).subspan(i, n + 1));
         }
         std::sort(grams.begin(), grams.end(), [](std::span<const token> a, std::span<const token> b) {

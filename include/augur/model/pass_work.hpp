@@ -2,10 +2,10 @@
 // A pass that a round waits for.
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "augur/flow/task.hpp"
 #include "augur/flow/work.hpp"
@@ -70,8 +70,16 @@ class pass_work : public flow::work {
 
     /// Storage for the passes of a run: a thread keeps it, so that a turn of a batch allocates nothing.
     struct together {
-        std::vector<pass<sequence_t<M>>> passes;
-        std::vector<pass_rows<M>> made;
+        std::size_t room = 0;
+        std::unique_ptr<pass<sequence_t<M>>[]> passes {};
+        std::unique_ptr<pass_rows<M>[]> made {};
+
+        void reserve(std::size_t count) {
+            if (count <= room) return;
+            room = 2 * count;
+            passes.reset(new pass<sequence_t<M>>[room]);
+            made.reset(new pass_rows<M>[room]);
+        }
     };
 
     template <bool Trees>
@@ -80,12 +88,12 @@ class pass_work : public flow::work {
         if (all.size() == 1) return model::run<M, Trees>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
         static thread_local together spare;
         together here = std::exchange(spare, {});  // a model may run others inside
-        for (flow::work* each : all) here.passes.push_back(static_cast<pass_work*>(each)->asked_);
-        here.made.resize(all.size());
-        model::run<M, Trees>(*first->model_, here.passes, here.made);
-        for (std::size_t i = 0; i < all.size(); ++i) static_cast<pass_work*>(all[i])->rows_ = std::move(here.made[i]);
-        here.passes.clear();
-        here.made.clear();
+        here.reserve(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) here.passes[i] = static_cast<pass_work*>(all[i])->asked_;
+        model::run<M, Trees>(*first->model_, {here.passes.get(), all.size()}, {here.made.get(), all.size()});
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            static_cast<pass_work*>(all[i])->rows_ = std::exchange(here.made[i], {});
+        }
         spare = std::move(here);
     }
 

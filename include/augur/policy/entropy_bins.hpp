@@ -58,8 +58,9 @@ struct entropy_bins_options {
 /// Which bin an entropy falls into, by upper edges that are exclusive; what is not finite falls into the last.
 inline std::size_t bin_of(std::span<const double> edges_nats, double entropy_nats) {
     if (!std::isfinite(entropy_nats)) return edges_nats.size();
-    return static_cast<std::size_t>(std::upper_bound(edges_nats.begin(), edges_nats.end(), entropy_nats) -
-                                    edges_nats.begin());
+    std::size_t bin = 0;
+    while (bin < edges_nats.size() && edges_nats[bin] <= entropy_nats) ++bin;
+    return bin;
 }
 
 /// "{.edges_nats={0.5, 1}, .lengths={3, 2, 1}", left open for more.

@@ -104,9 +104,8 @@ inline function_model markov_model(std::vector<std::vector<double>> row_of, std:
 
 /// A model given by explicit conditionals: row_after[tokens] holds the probabilities of what follows exactly these tokens,
 /// prompt included. Rows need not be normalised. Asked about a prefix that is not in the table, it throws and names it.
-inline function_model table_model(std::size_t vocabulary_size,
-                                  std::map<std::vector<token>, std::vector<double>> row_after,
-                                  std::size_t context_length = 1024) {
+template <class Rows = std::map<std::vector<token>, std::vector<double>>>
+function_model table_model(std::size_t vocabulary_size, Rows row_after, std::size_t context_length = 1024) {
     for (const auto& [before, row] : row_after) {
         if (row.size() != vocabulary_size) {
             augur::detail::fail("table_model: the row after ", describe(before), " has ", row.size(),

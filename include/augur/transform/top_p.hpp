@@ -47,11 +47,10 @@ struct top_p {
         for (const augur::detail::weighted_token& t : tokens) total += augur::detail::mass_of(t.weight);
         const std::size_t needed =
             augur::detail::rank_until(tokens, augur::detail::units_in_share(static_cast<double>(p), total));
-        const std::size_t kept = needed > 0 ? needed : tokens.size();
-        std::vector<float> nucleus(kept);
-        for (std::size_t i = 0; i < kept; ++i) nucleus[i] = logits[tokens[i].index];
+        const auto kept = std::span(tokens).last(needed > 0 ? needed : tokens.size());
+        for (augur::detail::weighted_token& t : kept) t.weight = logits[t.index];
         std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
-        for (std::size_t i = 0; i < kept; ++i) logits[tokens[i].index] = nucleus[i];
+        for (const augur::detail::weighted_token& t : kept) logits[t.index] = t.weight;
     }
 };
 

@@ -47,7 +47,8 @@ inline bool dominates(const sample& a, const sample& b) {
 }
 
 /// Those that none of the others dominates, the one nearest to the target first; of equals the first.
-inline std::vector<standing> pareto_front(std::span<const standing> all) {
+template <class All = std::span<const standing>>
+std::vector<standing> pareto_front(const All& all) {
     std::vector<standing> sorted(all.begin(), all.end());
     std::stable_sort(sorted.begin(), sorted.end(), [](const standing& a, const standing& b) {
         const double far_a = a.measured.divergence_per_token(), far_b = b.measured.divergence_per_token();
@@ -135,7 +136,8 @@ inline const sample& checked(const sample& measured, std::size_t candidate, std:
 }
 
 /// The best first: fronts one after the other, each from the fastest within the distance on, to both sides.
-inline std::vector<standing> ranked(std::vector<standing> left, double within) {
+template <class Standings = std::vector<standing>>
+std::vector<standing> ranked(Standings left, double within) {
     std::vector<standing> order;
     while (!left.empty()) {
         std::vector<standing> front = pareto_front(left);

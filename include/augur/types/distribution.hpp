@@ -125,8 +125,8 @@ class distribution {
 
     /// Where the sum of a chunk is 0, so are its weights.
     void clear_weights() {
-        weights_.resize(size_, 0.0f);
-        sums_.resize(detail::chunks_in(size_), 0.0);
+        weights_.resize(size_);
+        sums_.resize(detail::chunks_in(size_));
         for (std::size_t begin = 0; begin < size_; begin += detail::chunk_size) {
             double& sum = sums_[begin / detail::chunk_size];
             if (sum == 0) continue;

@@ -85,7 +85,8 @@ class topology {
     /// By child ranks, as Medusa and Hydra list their trees: {0, 2} is the third child of the prefix's first. Nodes are numbered by
     /// depth, then by path. Refuses a path without its parent or its sibling before, an empty one, one that is there twice,
     /// and more than 256.
-    static topology of_paths(std::vector<std::vector<std::size_t>> paths);
+    template <class Paths = std::vector<std::vector<std::size_t>>>
+    static topology of_paths(Paths paths);
 
     std::size_t size() const { return parents_.size(); }
     std::span<const std::int32_t> parents() const { return parents_; }
@@ -120,7 +121,8 @@ class topology {
     std::size_t depth_ = 0;
 };
 
-inline topology topology::of_paths(std::vector<std::vector<std::size_t>> paths) {
+template <class Paths>
+topology topology::of_paths(Paths paths) {
     constexpr std::size_t most = 256;
     if (paths.size() > most) detail::fail("a tree of ", paths.size(), " nodes was given, but ", most, " is the most");
     std::sort(paths.begin(), paths.end(),
