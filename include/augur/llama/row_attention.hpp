@@ -50,6 +50,9 @@ class row_attention : public row_products {
             buffer->require(most_rows * size);
         }
         parts_.reserve(most_rows);
+        for (std::size_t i = 0; i < this->threads(); ++i) {
+            paths_.emplace_back(cache_layout{.layers = 1, .heads = 1, .head_size = c.head_size});
+        }
     }
 
     /// The rows that the calls below are about, at most most_rows.
@@ -79,22 +82,27 @@ class row_attention : public row_products {
     /// mixed_ = what the rows' heads attend to, as `reader` reads it, by query_, key_ and value_.
     void attend_all(std::size_t layer, const matrix& reader) {
         const std::size_t heads = config_.key_value_heads;
-        const bool some_see_others =
-            std::any_of(parts_.begin(), parts_.end(), [](const part& of) { return !of.in_turn; });
-        if (some_see_others) {
+        const auto is_in_turn = [](const part& of) { return of.how == order::in_turn; };
+        if (!std::all_of(parts_.begin(), parts_.end(), is_in_turn)) {
             for_parts(parts_.size(), heads, [&](std::size_t index, std::size_t head, std::size_t) {
                 const part& of = parts_[index];
-                for (std::size_t row = of.first; row < of.last && !of.in_turn; ++row) place(layer, row, head);
+                for (std::size_t row = of.first; row < of.last && of.how != order::in_turn; ++row) {
+                    turn(layer, row, head);
+                    if (of.how == order::chain) cache(layer, row, head);
+                }
             });
         }
         for_parts(parts_.size(), heads, [&](std::size_t index, std::size_t head, std::size_t worker) {
             const part& of = parts_[index];
-            if (!of.in_turn) return attend(layer, of.first, of.last, head, worker, reader);
+            if (of.how == order::chain) return attend(layer, of.first, of.last, head, worker, reader);
+            if (of.how == order::tree) return attend_tree(layer, of, head, worker, reader);
             for (std::size_t row = of.first; row < of.last; ++row) {
-                place(layer, row, head);
+                turn(layer, row, head);
+                cache(layer, row, head);
                 attend(layer, row, row + 1, head, worker, reader);
             }
         });
+        if (rows_.size() == most_rows) cache_last_path(layer);
         if (group_ * config_.head_size % 32 == 0) return;  // else a head's part is no whole number of blocks
         for_rows(rows_.size(),
                  [&](std::size_t row) { prepare_part(copies_, reader, mixed_.data(), row, 0, queries_); });
@@ -105,10 +113,15 @@ class row_attention : public row_products {
     backend::host::float_buffer query_, key_, value_, mixed_;
 
  private:
-    /// Rows that go through attention together, or, in turn, one by one: each is placed when those before it have attended.
+    enum class order { chain, tree, in_turn };
+
+    /// Rows that go through attention together: of a chain, all of whose rows are placed before any attends; or of a tree that begins at
+    /// row `whole`. In turn, each placed and attending before the next: the rows of a tree that are before its `whole`, for nodes
+    /// above them were in the call before; and a row that no other sees.
     struct part {
         std::size_t first, last;
-        bool in_turn;
+        order how;
+        std::size_t whole = 0;
     };
 
     /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that threads
@@ -119,18 +132,37 @@ class row_attention : public row_products {
                                        std::max<std::size_t>(columns / group_, 1));
     }
 
-    /// A tree is one part; so is a row that is alone in its sequence, which no other row sees.
     void find_parts() {
         parts_.clear();
+        std::size_t deepest = 0;
         const auto is_one = [&](std::size_t row) {
             return row < rows_.size() && rows_[row].cache == rows_[row - 1].cache;
         };
         for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
             const bool is_tree = rows_[first].kept != nullptr;
             for (last = first + 1; is_one(last) && (is_tree || last - first < batch_); ++last) continue;
-            const bool alone = last - first == 1 && !is_one(last) && (first == 0 || !is_one(first));
-            parts_.push_back({first, last, is_tree || alone});
+            if (is_tree) {
+                deepest = std::max(deepest, find_parts_of_tree(first, last));
+            } else {
+                const bool alone = last - first == 1 && !is_one(last) && (first == 0 || !is_one(first));
+                parts_.push_back({first, last, alone ? order::in_turn : order::chain});
+            }
         }
+        for (key_value_cache& path : paths_) path.reserve(deepest);
+    }
+
+    /// Returns its depth.
+    std::size_t find_parts_of_tree(std::size_t first, std::size_t last) {
+        std::size_t whole = first, end = 0;
+        for (std::size_t row = first; row < last; ++row) {
+            if (rows_[row].position < rows_[whole].position) whole = row;
+            end = std::max(end, rows_[row].position + 1);
+        }
+        if (whole > first) parts_.push_back({first, whole, order::in_turn});
+        for (std::size_t row = whole; row < last; row += batch_) {
+            parts_.push_back({row, std::min(last, row + batch_), order::tree, whole});
+        }
+        return end - rows_[whole].position;
     }
 
     /// A row's queries of one key-value head. Rows of a head lie together, as attention takes them.
@@ -138,8 +170,39 @@ class row_attention : public row_products {
         return grouped_.data() + (head * rows_.size() + row) * group_ * config_.head_size;
     }
 
-    /// Turns a head's queries and key to their position, scales the queries, and caches key and value.
-    void place(std::size_t layer, std::size_t row, std::size_t head) {
+    /// Keys and values of a row's head.
+    const float* key_of(std::size_t row, std::size_t head) {
+        return key_.data() + row * keys_ + head * config_.head_size;
+    }
+    const float* value_of(std::size_t row, std::size_t head) {
+        return value_.data() + row * keys_ + head * config_.head_size;
+    }
+
+    void cache(std::size_t layer, std::size_t row, std::size_t head) {
+        rows_[row].cache->write(layer, head, rows_[row].position, key_of(row, head), value_of(row, head));
+    }
+
+    /// Calls `visit` with the ancestors of a tree's row, down from its parent to row `whole`.
+    void visit_ancestors(std::size_t row, std::size_t whole, const auto& visit) {
+        for (std::size_t below = rows_[row].position; row-- > whole && below > rows_[whole].position;) {
+            if (rows_[row].position + 1 != below) continue;
+            visit(row);
+            --below;
+        }
+    }
+
+    /// A tree may go on in the next call: its rows there attend to those above them in the cache.
+    void cache_last_path(std::size_t layer) {
+        const part& last = parts_.back();
+        if (last.how != order::tree) return;
+        for (std::size_t head = 0; head < config_.key_value_heads; ++head) {
+            cache(layer, last.last - 1, head);
+            visit_ancestors(last.last - 1, last.whole, [&](std::size_t row) { cache(layer, row, head); });
+        }
+    }
+
+    /// Turns a head's queries and key to their position, and scales the queries; what is kept of a tree's row is kept.
+    void turn(std::size_t layer, std::size_t row, std::size_t head) {
         const std::size_t size = config_.head_size, pairs = frequencies_.size();
         const float scale = 1.0f / std::sqrt(static_cast<float>(size));
         const float* cosines = turns_.data() + row * 2 * pairs;
@@ -152,32 +215,84 @@ class row_attention : public row_products {
         float* grouped = grouped_queries(row, head);
         for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale;
         kernels_.rotate(key, cosines, cosines + pairs, pairs);
-        rows_[row].cache->write(layer, head, rows_[row].position, key, value);
         if (rows_[row].kept == nullptr) return;
         float* kept = rows_[row].kept + 2 * layer * keys_ + head * size;
         std::copy_n(key, size, kept);
         std::copy_n(value, size, kept + keys_);
     }
 
-    void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker,
-                const matrix& reader) {
+    /// What the kernels are told of these rows, of which the first sees so many positions.
+    backend::host::attention_task task_of(std::size_t layer, std::size_t first, std::size_t last, std::size_t positions,
+                                          std::size_t head, std::size_t worker) {
         const key_value_cache& cache = *rows_[first].cache;
         const cache_layout& layout = cache.layout();
-        const std::size_t size = group_ * config_.head_size;
         backend::host::attention_task task;
         task.blocks = cache.blocks();
         task.block_positions = cache_layout::block_positions;
         task.key_offset = layout.offset(layer, head);
         task.value_offset = task.key_offset + layout.value_offset();
-        task.positions = rows_[first].position + 1;
+        task.positions = positions;
         task.head_size = config_.head_size;
         task.heads = group_;
         task.rows = last - first;
         task.query = grouped_queries(first, head);
         task.weights = scores_.data() + worker * batch_ * group_ * padded_positions_;
-        task.out = attended_.data() + worker * batch_ * size;
+        std::size_t longest = 0;
+        for (std::size_t row = first; row < last; ++row) longest = std::max(longest, rows_[row].position + 1);
+        task.stride = (longest + 15) / 16 * 16;
+        task.out = attended_.data() + worker * batch_ * group_ * config_.head_size;
+        return task;
+    }
+
+    void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker,
+                const matrix& reader) {
+        const auto task = task_of(layer, first, last, rows_[first].position + 1, head, worker);
         kernels_.attention(task);
-        for (std::size_t row = first; row < last; ++row) {
+        take_attended(task, first, head, reader);
+    }
+
+    /// What is before the tree goes through all columns at once, then each row's path, in memory of the worker's, where row after row
+    /// overwrites what it does not descend from. Every sum takes the positions in order, as in a chain.
+    void attend_tree(std::size_t layer, const part& of, std::size_t head, std::size_t worker, const matrix& reader) {
+        const std::size_t shared = rows_[of.whole].position;
+        const auto task = task_of(layer, of.first, of.last, shared, head, worker);
+        kernels_.attention_scores(task, shared);
+        key_value_cache& path = paths_[worker];
+        const auto place = [&](std::size_t row) {
+            path.write(0, 0, rows_[row].position - shared, key_of(row, head), value_of(row, head));
+        };
+        const auto each_row = [&](const auto& visit) {
+            visit_ancestors(of.first, of.whole, place);
+            for (std::size_t row = of.first; row < of.last; ++row) {
+                place(row);
+                auto alone = task;
+                alone.blocks = path.blocks();
+                alone.key_offset = 0;
+                alone.value_offset = path.layout().value_offset();
+                alone.rows = 1;
+                alone.query = grouped_queries(row, head);
+                alone.weights = task.weights + (row - of.first) * group_ * task.stride + shared;
+                alone.out = task.out + (row - of.first) * group_ * config_.head_size;
+                alone.continues = shared > 0;
+                visit(alone, rows_[row].position + 1 - shared);
+            }
+        };
+        each_row([&](const auto& alone, std::size_t depth) {
+            kernels_.attention_scores(alone, depth);
+            for (std::size_t i = 0; i < group_; ++i) {
+                kernels_.softmax(alone.weights - shared + i * task.stride, shared + depth);
+            }
+        });
+        kernels_.attention_values(task, 0, shared, 0, task.rows * group_);
+        each_row([&](const auto& alone, std::size_t depth) { kernels_.attention_values(alone, 0, depth, 0, group_); });
+        take_attended(task, of.first, head, reader);
+    }
+
+    /// Where what the rows attended to belongs.
+    void take_attended(const backend::host::attention_task& task, std::size_t first, std::size_t head,
+                       const matrix& reader) {
+        const std::size_t size = group_ * config_.head_size;
+        for (std::size_t row = first; row < first + task.rows; ++row) {
             std::copy_n(task.out + (row - first) * size, size, mixed_.data() + row * queries_ + head * size);
             if (size % 32 == 0) {
                 prepare_part(copies_, reader, mixed_.data(), row, head * size, (head + 1) * size);
@@ -189,6 +304,7 @@ class row_attention : public row_products {
     std::size_t queries_, keys_, group_, batch_ = 1, padded_positions_ = 0;
     std::vector<part> parts_;
     backend::host::float_buffer grouped_, attended_, turns_, scores_;
+    std::vector<key_value_cache> paths_;  ///< of each worker
 };
 
 }  // namespace augur::llama

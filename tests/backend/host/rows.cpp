@@ -40,8 +40,9 @@ struct small_cache {
 
 std::vector<float> attend(const small_cache& cache, const std::vector<float>& query, std::size_t heads,
                           std::size_t positions, host::instruction_set set, std::size_t rows = 1) {
-    std::vector<float> weights(rows * heads * ((positions + rows + 14) / 16 * 16)), out(rows * heads * cache.head_size);
     host::attention_task task;
+    task.stride = (positions + rows + 14) / 16 * 16;
+    std::vector<float> weights(rows * heads * task.stride), out(rows * heads * cache.head_size);
     task.blocks = cache.pointers.data();
     task.value_offset = cache.value_offset;
     task.block_positions = small_cache::block_positions;

@@ -38,8 +38,10 @@ struct attention_task {
     std::size_t heads = 0;
     std::size_t rows = 1;
     const float* query = nullptr;  ///< rows x heads x head_size, already scaled
-    float* weights = nullptr;      ///< scratch: rows x heads x (positions of the last row, rounded up to 16)
+    float* weights = nullptr;      ///< scratch: rows x heads x stride
+    std::size_t stride = 0;        ///< at least the positions of the last row, rounded up to 16
     float* out = nullptr;          ///< rows x heads x head_size
+    bool continues = false;        ///< `out` holds what earlier positions, in other blocks, came to
 };
 
 /// The kernels of one instruction set.
@@ -50,6 +52,15 @@ struct kernels {
     /// column. Inputs that are not finite make every product with their block NaN.
     void (*prepare)(input_format format, const float* x, std::size_t first, std::size_t last, std::byte* out);
     void (*attention)(const attention_task&);
+    /// What attention is made of, for rows that share some positions and not others (a tree's). A column is a head of a row.
+    /// Scores of all columns for positions [0, last).
+    void (*attention_scores)(const attention_task&, std::size_t last);
+    /// Softmax of a column's weights, in place.
+    void (*softmax)(float* weights, std::size_t positions);
+    /// Adds the values of positions [first, last) to `columns` columns from `from` on; from position 0 it overwrites, unless
+    /// the task continues.
+    void (*attention_values)(const attention_task&, std::size_t first, std::size_t last, std::size_t from,
+                             std::size_t columns);
     /// out[i] = x[i] / sqrt(mean of squares + epsilon) * weight[i]
     void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t size, float epsilon);
     /// gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
