@@ -43,6 +43,9 @@ template <template <class> class Bounded, class D>
 std::string bound_of(const Bounded<D>& promised) {
     return detail::message(": ", D::name, " of at most ", promised.bound);
 }
+inline std::string bound_of(const guarantee::minimum_probability& promised) {
+    return detail::message(": min(", promised.epsilon, ", ", promised.delta, " exp(-entropy_nats))");
+}
 
 /// What the scheme's type promises, and its bound where it has one.
 template <class Scheme>

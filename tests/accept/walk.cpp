@@ -4,8 +4,10 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
+#include <augur/accept/traversal.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/named_once.hpp>
@@ -211,6 +213,7 @@ BOOST_AUTO_TEST_CASE(a_chain_given_as_a_tree_is_judged_as_the_chain_bit_for_bit)
     both(accept::coupled{}, 0.8f);
     both(accept::rejection_sampling{}, 0.8f);
     both(accept::block{}, 0.8f);
+    both(accept::traversal{}, 0.8f);
     both(accept::fuzzy<measure::total_variation>{0.7}, 0.8f);
     both(accept::rejection_then_fuzzy<measure::total_variation>{0.4}, 0.8f);
 }
@@ -241,6 +244,9 @@ BOOST_AUTO_TEST_CASE(trees_keep_what_is_promised_exactly) {
     check_trees<draft::shared_noise>(accept::coupled{});
     check_trees<draft::argmax>(accept::exact{}, 0);
     check_trees<draft::sampled>(accept::exact{}, 0);
+    check_trees<draft::sampled>(accept::traversal{});
+    check_trees<draft::argmax>(accept::traversal{});
+    check_trees<draft::sampled_with_replacement>(accept::multipath_block{});
 }
 
 /// Rows with zeros, of which several tokens have none left once their siblings are drawn.
@@ -399,6 +405,99 @@ BOOST_FIXTURE_TEST_CASE(whoever_watches_sees_each_token_and_can_end_the_walk, fi
     };
     check_end(accept::exact{});
     check_end(accept::block{});
+    check_end(accept::traversal{});
+    // A tree that is judged at once: the same, and what is left of the path is a path.
+    rows.clear();
+    tokens.clear();
+    watched(*this, accept::traversal{}, two_paths(), target, {99, rows, tokens});
+    BOOST_TEST(rows == (std::vector<std::size_t>{0, 2, 5}), boost::test_tools::per_element());
+    BOOST_TEST(tokens == (std::vector<token>{1, 0, 2}), boost::test_tools::per_element());
+    const verdict ended = watched(*this, accept::traversal{}, two_paths(), target, {5, rows, tokens});
+    BOOST_TEST(ended.accepted == 2u);
+    BOOST_TEST(ended.path == (std::vector<std::size_t>{1, 4}), boost::test_tools::per_element());
+    BOOST_TEST(ended.next == no_token);
+    const verdict sooner = watched(*this, accept::traversal{}, two_paths(), target, {2, rows, tokens});
+    BOOST_TEST(sooner.path == (std::vector<std::size_t>{1}), boost::test_tools::per_element());
+}
+
+/// Asks for every row, and for every random number that a tree has; accepts the path to one node.
+struct asks_everything {
+    using guarantee = guarantee::none;
+    std::size_t leaf = 0;
+    std::vector<token>* wanted = nullptr;  ///< after the prefix and each node
+
+    token judge_tree(const auto& targets, const auto& proposed, const auto& draws,
+                     std::vector<std::size_t>& path) const {
+        for (std::size_t row = proposed.size() + 1; row > 0; --row) wanted->push_back(targets[row - 1].mode());
+        std::vector<std::size_t> children(proposed.size() + 1, 0);
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            const std::int32_t parent = parents::of(parents_of(proposed), node);
+            auto here = draws(parent, children[static_cast<std::size_t>(parent + 1)]++);
+            here.flip(0.5, purpose::accept);
+            auto after = draws(static_cast<std::int32_t>(node), 0);
+            after.choose(targets[node + 1], purpose::correction);
+        }
+        for (auto at = static_cast<std::int32_t>(leaf); at != after_prefix;
+             at = parents::of(parents_of(proposed), static_cast<std::size_t>(at))) {
+            path.insert(path.begin(), static_cast<std::size_t>(at));
+        }
+        return 1;
+    }
+    token draw(const auto& target, auto& /*draws*/) const { return target.mode(); }
+};
+static_assert(JudgesTrees<asks_everything, point_mass> && !ReturnsVerdict<asks_everything, point_mass>);
+
+BOOST_FIXTURE_TEST_CASE(a_criterion_of_whole_trees_has_the_row_after_each_node, fixture) {
+    std::vector<token> wanted;
+    const wanted_rows target(5, {1, 4, 0, 3, 2, 2});
+    const verdict ruled =
+        accept::walk(asks_everything{3, &wanted}, two_paths(), target.rows, greedy, before, chooser, 0);
+    BOOST_TEST(wanted == (std::vector<token>{2, 2, 3, 0, 4, 1}), boost::test_tools::per_element());
+    BOOST_TEST((ruled == verdict{.drafted = 5, .accepted = 2, .next = 1, .path = {1, 3}, .at_leaf = true}));
+    wanted.clear();
+    const verdict half =
+        accept::walk(asks_everything{1, &wanted}, two_paths(), target.rows, greedy, before, chooser, 0);
+    BOOST_TEST((half == verdict{.drafted = 5, .accepted = 1, .next = 1, .path = {1}}));
+    BOOST_TEST((half.next_origin() == origin::correction));
+    const wanted_rows of_chain(5, {1, 4, 0});
+    const verdict chain =
+        accept::walk(asks_everything{0, &wanted}, drafted({1, 4}), of_chain.rows, greedy, before, chooser, 0);
+    BOOST_TEST((chain == verdict{.drafted = 2, .accepted = 1, .next = 1}));
+    BOOST_TEST(before.size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(which_is_transformed_with_the_path_to_it_whatever_was_asked_before, fixture) {
+    std::vector<std::vector<token>> histories;
+    settings.mask = [&](std::span<float>, const prefix& seen) {
+        histories.emplace_back(seen.tokens().begin(), seen.tokens().end());
+    };
+    greedy = transform::pipeline(settings, 5);
+    std::vector<token> wanted;
+    const wanted_rows target(5, {1, 4, 0, 3, 2, 2});
+    accept::walk(asks_everything{3, &wanted}, two_paths(), target.rows, greedy, before, chooser, 0);
+    const std::vector<std::vector<token>> expected{{1, 2, 1, 0}, {1, 2, 1, 2}, {1, 2, 3, 4},
+                                                   {1, 2, 1},    {1, 2, 3},    {1, 2}};
+    BOOST_TEST((histories == expected));  // each once, last first
+    BOOST_TEST(before.counts().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(every_node_and_sibling_of_a_tree_has_random_numbers_of_its_own) {
+    std::mt19937 random(3);
+    std::size_t names = 0;
+    for (std::size_t i = 0; i < 200; ++i) {
+        proposal<point_mass> made;
+        for (std::size_t node = 0, nodes = 1 + random() % 20; node < nodes; ++node) {
+            made.push(static_cast<token>(random() % 5), static_cast<std::int32_t>(random() % (node + 1)) - 1);
+        }
+        const std::vector<std::vector<float>> rows(made.size() + 1, std::vector<float>(5, 0.0f));
+        testing::named_once chooser{random::philox_chooser(i)};  // refuses a second question
+        prefix before(std::vector<token>{0});
+        std::vector<token> wanted;
+        accept::walk(asks_everything{0, &wanted}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
+        names += chooser.names();
+        BOOST_TEST(chooser.names() == 2 * made.size());
+    }
+    BOOST_TEST(names > 1000u);
 }
 
 /// Counts the questions.

@@ -199,12 +199,7 @@ BOOST_AUTO_TEST_CASE(invariant_07_judging_changes_neither_row) {
     each_criterion([&](const auto& criterion) {
         check(
             [](const auto& c, const auto& rows, const auto& proposed, const auto& draws) {
-                if constexpr (ReturnsVerdict<std::remove_cvref_t<decltype(c)>, distribution>) {
-                    c.judge_block(rows, proposed, draws);
-                } else {
-                    auto here = draws(0);
-                    accept::accept_or_draw(c, rows[0], proposed[0], here);
-                }
+                judged_by(c, rows, proposed, draws);
                 auto there = draws(1);
                 c.draw(rows[1], there);
             },
@@ -440,12 +435,7 @@ BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             refuses chooser(seed);
             position_draws draws(chooser, 0, 0);
-            token next = no_token;
-            if constexpr (ReturnsVerdict<std::remove_cvref_t<decltype(criterion)>, distribution>) {
-                next = criterion.judge_block(rows, proposed, [&](std::size_t) { return draws; }).next;
-            } else {
-                next = accept::accept_or_draw(criterion, row, proposed[0], draws);
-            }
+            const token next = judged_by(criterion, rows, proposed, [&](std::size_t) { return draws; });
             BOOST_TEST((next == 1 || next == 2));
         }
     });

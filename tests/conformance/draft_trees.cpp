@@ -1,9 +1,11 @@
-// What whole decodings by draft trees, and in batches, have been broken by: docs/conformance.md, 11, 16 and 62.
+// What whole decodings by draft trees, and in batches, have been broken by: docs/conformance.md, 11, 16, 42 and 62.
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/typical.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "accept/bush.hpp"
 #include "llama/small_llama.hpp"
 
 using namespace augur;
@@ -93,6 +96,41 @@ BOOST_AUTO_TEST_CASE(invariant_11_siblings_share_one_draw) {
 BOOST_AUTO_TEST_CASE(invariant_16_fixed_siblings_keep_the_law) {
     BOOST_TEST(distance(accept::rejection_sampling{}, {-1, -1}) < 1e-12);
     BOOST_TEST(distance(accept::rejection_sampling{}, {-1, -1, -1, 0, 0, 1, 1}) < 1e-12);
+}
+
+/// A mode of typical acceptance, with drafts of this kind.
+template <class Drawing>
+void check_typical(const accept::typical& rule, float temperature) {
+    const auto target = testing::hashed_model(5, 1), drafting = testing::hashed_model(5, 1, 2);
+    decode::options chosen;
+    chosen.sampling.temperature.value = temperature;
+    chosen.stop.max_tokens = 12;
+    const auto plainly = decode::generate(plain(target), prompt, chosen).tokens;
+    std::size_t accepted = 0;
+    const auto check = [&](const auto& scheme) {
+        const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
+        BOOST_TEST(made.tokens.size() == 12u);
+        BOOST_TEST((temperature > 0 || made.tokens == plainly));
+        accepted += made.counts.stages[0].accepted;
+    };
+    const draft::draft_model<const testing::function_model&, Drawing> chain(drafting);
+    check(speculate(chain, target, policy::fixed_length{3}, rule));
+    check(speculate(testing::bush<Drawing>{drafting}, target, policy::fixed_length{3}, rule));
+    BOOST_TEST(accepted > 0u);
+}
+
+// A mode of typical acceptance called a function with an argument too many: nobody had run it.
+BOOST_AUTO_TEST_CASE(invariant_42_every_mode_of_typical_acceptance_runs) {
+    for (const accept::typical_next next : {accept::typical_next::most_probable, accept::typical_next::drawn}) {
+        for (const float temperature : {0.0f, 0.7f, 1.0f}) {
+            const accept::typical rule({.next = next});
+            check_typical<draft::argmax>(rule, temperature);
+            check_typical<draft::argmax_with_row>(rule, temperature);
+            check_typical<draft::sampled>(rule, temperature);
+            check_typical<draft::sampled_with_replacement>(rule, temperature);
+            check_typical<draft::shared_noise>(rule, temperature);
+        }
+    }
 }
 
 // Sequences of one batch had to share positions.

@@ -6,6 +6,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/draft/no_draft.hpp>
@@ -105,6 +106,28 @@ void each_drawing_criterion(const Visit& visit) {
     }
     BOOST_TEST_CONTEXT("block") {
         visit(accept::block{});
+    }
+    BOOST_TEST_CONTEXT("traversal") {
+        visit(accept::traversal{});
+    }
+}
+
+/// What a criterion decides about a chain whose rows are at hand: the token that follows where it judges it at once, else the one in
+/// place of the first.
+token judged_by(const auto& criterion, const std::vector<distribution>& rows, const proposal<distribution>& proposed,
+                const auto& draws) {
+    using type = std::remove_cvref_t<decltype(criterion)>;
+    if constexpr (ReturnsVerdict<type, distribution>) {
+        return criterion.judge_block(rows, proposed, draws).next;
+    } else if constexpr (JudgesTrees<type, distribution>) {
+        std::vector<std::size_t> path;
+        const auto of_node = [&](std::int32_t parent, std::size_t) {
+            return draws(static_cast<std::size_t>(parent + 1));
+        };
+        return criterion.judge_tree(rows, proposed, of_node, path);
+    } else {
+        auto here = draws(0);
+        return accept::accept_or_draw(criterion, rows[0], proposed[0], here);
     }
 }
 

@@ -1,11 +1,13 @@
 // What penalties, masks, randomness and counts have been broken by: docs/conformance.md, 33 to 42.
 
 #include <algorithm>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <cstdint>
 #include <numeric>
 #include <set>
 
+#include "accept/bush.hpp"
 #include "conformance/laws.hpp"
 #include "io/files.hpp"
 #include "io/vocabularies.hpp"
@@ -125,6 +127,17 @@ BOOST_AUTO_TEST_CASE(invariant_36_masks_are_asked_at_every_position) {
         return std::vector<token>(made.begin(), made.end());
     });
     BOOST_TEST(total_variation(law_of(testing::plain_sampling(target), prompt, chosen), wrong) > clearly);
+    // At the nodes of trees: each has the history of its own path.
+    const auto on_trees = [&](const auto& drafter, const auto& criterion) {
+        return distance(speculate(drafter, target, three, criterion), chosen);
+    };
+    const std::vector<std::int32_t> two_paths{-1, -1, 0, 1};
+    const testing::bush<draft::sampled> drawn{drafting, two_paths};
+    BOOST_TEST(on_trees(drawn, accept::rejection_sampling{}) < exactly);
+    BOOST_TEST(on_trees(drawn, accept::traversal{}) < exactly);
+    BOOST_TEST(on_trees(testing::bush<draft::sampled_with_replacement>{drafting, two_paths},
+                        accept::multipath_block{}) < exactly);
+    BOOST_TEST(on_trees(testing::bush<draft::argmax>{drafting, two_paths}, accept::coupled{}) < exactly);
 }
 
 // Requests that drafted nothing moved the generator of the others; streams shared one state.

@@ -1,11 +1,20 @@
 // What trees and split passes have been broken by, in a model that has both: docs/conformance.md, 23 to 25 and 56.
 
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
+#include <augur/accept/typical.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>
+#include <augur/testing/tree_round.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "llama/small_llama.hpp"
@@ -33,6 +42,40 @@ std::vector<float> row_after(const emulated_llama& model, std::vector<token> mor
     auto s = model.make_sequence();
     model.extend(s, before, 0);
     return testing::copied(model.extend(s, more, 1));
+}
+
+/// Judges a random tree at temperature 0: what is accepted are the target's choices, one after the other, as far as they are drafted.
+template <class Criterion>
+std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
+    testing::choices from(seed);
+    const testing::tree_round round{
+        testing::hashed_model(3, seed), testing::hashed_model(3, seed), {}, false, {}, before};
+    proposal<point_mass> made;
+    std::set<std::pair<std::int32_t, token>> drafted;
+    for (std::size_t i = 0; i < 30; ++i) {
+        const auto parent = static_cast<std::int32_t>(from.below(made.size() + 1)) - 1;
+        const auto t = static_cast<token>(from.below(3));
+        if (drafted.insert({parent, t}).second) made.push(t, parent);
+    }
+    std::vector<std::size_t> path;
+    const auto choice = [&](std::size_t row) {
+        const auto logits = round.rows(made)[row];
+        return static_cast<token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    };
+    std::size_t row = 0;
+    for (std::size_t node = 0; node < made.size(); ++node) {
+        if (made.parent(node) + 1 != static_cast<std::int32_t>(row) || made.tokens()[node] != choice(row)) continue;
+        path.push_back(node);
+        row = node + 1;
+    }
+    prefix committed(before);
+    random::philox_chooser chooser(seed);
+    const transform::pipeline greedy({.temperature = {0}}, 3);
+    const verdict got = accept::walk(criterion, made, round.rows(made), greedy, committed, chooser, 0);
+    BOOST_TEST(got.accepted == path.size());
+    for (std::size_t i = 0; i < got.accepted; ++i) BOOST_TEST(got.node(i) == path[i]);
+    BOOST_TEST(got.next == choice(row));
+    return path.size();
 }
 
 }  // namespace
@@ -102,6 +145,16 @@ BOOST_AUTO_TEST_CASE(invariant_56_row_i_of_a_tree_pass_is_node_is) {
             BOOST_TEST((row_of(rows, i) == row_after(model, paths[i])), "seed " << seed << ", node " << i);
         }
     }
+    // Nor does whoever judges a tree: at temperature 0 every rule follows the target's choices, wherever they lie.
+    std::size_t longest = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        longest = std::max(longest, check_choices(accept::exact{}, seed));
+        check_choices(accept::rejection_sampling{}, seed);
+        check_choices(accept::coupled{}, seed);
+        check_choices(accept::traversal{}, seed);
+        check_choices(accept::typical{}, seed);
+    }
+    BOOST_TEST(longest >= 4u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,8 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
+#include <augur/accept/typical.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
@@ -205,6 +207,8 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::coupled{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::block{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(other, target, four, accept::traversal{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(other, target, four, accept::typical{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(layer, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
     }

@@ -5,8 +5,6 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/concept.hpp>
-#include <augur/draft/draw_next.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -15,43 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "accept/bush.hpp"
+
 BOOST_AUTO_TEST_SUITE(decode_trees)
 
 using namespace augur;
+using testing::bush;
 using rich_model = testing::pass_mock<pass_features::trees | pass_features::states>;
-
-/// Three children of the prefix, two of the first, and so on: from the rows of a model, drawn as `Drawing` says.
-template <class Drawing>
-struct bush {
-    using claim_type = typename Drawing::claim_type;
-    static constexpr bool branches = true;
-    struct state_type {
-        model::cached_sequence<testing::function_model> cache;
-        distribution spare{};
-    };
-
-    const testing::function_model& source;
-    std::vector<std::int32_t> parents{-1, -1, -1, 0, 0, 1, 3, 3, 6};
-
-    state_type make_state() const { return {model::cached_sequence<testing::function_model>(source)}; }
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
-        for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
-            const bool again = node > 0 && parents[node] == parents[node - 1];
-            sibling = again ? sibling + 1 : 0;
-            if (!context.wants_more(depth_of(node))) co_return;
-            const draft::at_node here(context, made, parents[node]);
-            const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
-            if (draft::draw_next(Drawing{}, rows[0], context, made, state.spare, parents[node], sibling) == no_token) {
-                co_return;
-            }
-        }
-    }
-    void on_commit(state_type& state, const prefix& committed) const { state.cache.rewind(committed.tokens()); }
-
-    std::size_t depth_of(std::size_t node) const {
-        return parents[node] < 0 ? 0 : 1 + depth_of(static_cast<std::size_t>(parents[node]));
-    }
-};
 
 /// Counts paths that leave the first children.
 struct path_watch {

@@ -51,6 +51,23 @@ BOOST_FIXTURE_TEST_CASE(a_certain_token_can_keep_its_row, fixture) {
     BOOST_TEST(spare.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(siblings_are_drawn_without_those_before_unless_the_drawing_replaces_them, fixture) {
+    const std::vector<float> nearly_certain{0, 50, 0};
+    proposal<distribution> without, with;
+    for (std::size_t sibling = 0; sibling < 2; ++sibling) {
+        draft::draw_next(draft::sampled{}, nearly_certain, context, without, spare, after_prefix, sibling);
+        draft::draw_next(draft::sampled_with_replacement{}, nearly_certain, context, with, spare, after_prefix,
+                         sibling);
+    }
+    BOOST_TEST(without.tokens()[0] == 1);
+    BOOST_TEST(without.tokens()[1] != 1);
+    BOOST_TEST(without[1].row->probability(1) == 0);
+    for (std::size_t sibling = 0; sibling < 2; ++sibling) {
+        BOOST_TEST(with.tokens()[sibling] == 1);
+        BOOST_TEST(with[sibling].row->probability(1) > 0.9);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(nothing_is_added_where_nothing_can_be_drawn, fixture) {
     proposal<point_mass> points;
     proposal<distribution> rows;

@@ -3,7 +3,9 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "every_law.hpp"
@@ -98,6 +100,27 @@ struct takes_the_second : rejection_sampling {
     }
 };
 
+/// Judges a tree at once, and judges the second child of a place as if there had been no first.
+struct forgets_what_a_child_left : rejection_sampling {
+    token judge_tree(const auto& targets, const auto& proposed, const auto& draws,
+                     std::vector<std::size_t>& path) const {
+        if (targets[0].empty()) return no_token;
+        std::size_t sibling = 0;
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            if (parents::of(parents_of(proposed), node) != after_prefix) continue;
+            auto here = draws(after_prefix, sibling++);
+            if (!accepts(targets[0], proposed[node], here)) continue;
+            path.push_back(node);
+            if (targets[node + 1].empty()) return no_token;
+            auto after = draws(static_cast<std::int32_t>(node), 0);
+            return draw(targets[node + 1], after);
+        }
+        auto instead = draws(after_prefix, 0);
+        if (proposed.size() == 0) return draw(targets[0], instead);
+        return draw(after_rejection(targets[0], proposed[0]), instead);
+    }
+};
+
 const std::string drawn = " (drawn drafts)";
 const std::string points = " (point masses)";
 
@@ -112,6 +135,8 @@ BOOST_AUTO_TEST_CASE(the_librarys_criteria_keep_them) {
     check(accept::block{}, 9, 2);  // no siblings
     check(accept::coupled{}, 14, 0);
     check(accept::exact{}, 14, 0);
+    check(accept::traversal{}, 14, 0);
+    check(accept::multipath_block{}, 6, 0);  // drawn drafts only
 }
 
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
@@ -133,6 +158,9 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
     all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings" + drawn);
     all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings" + points);
     all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings with shared noise" + points);
+    const auto of_a_tree = criterion_laws(forgets_what_a_child_left{});
+    all.breaks(of_a_tree, "keeps its promise among siblings" + drawn);
+    BOOST_TEST(!of_a_tree.breaks("keeps its promise" + drawn), of_a_tree);  // chains are judged rightly
     all.breaks(criterion_laws(takes_the_second{}), "no impossible token among siblings" + drawn);
     all.breaks(criterion_laws(takes_the_second{}), "no impossible token among siblings" + points);
 }

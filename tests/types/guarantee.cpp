@@ -1,6 +1,7 @@
 #include "augur/types/guarantee.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -128,6 +129,14 @@ BOOST_AUTO_TEST_CASE(a_name_within_numerics_says_what_is_inside) {
     BOOST_TEST(within_numerics<same_distribution>::name == "same distribution as plain sampling, within numerics");
     BOOST_TEST(within_numerics<bounded>::name == "bounded divergence per token, within numerics");
     BOOST_TEST(within_numerics<none>::name == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_minimum_probability_falls_with_entropy_from_epsilon_on) {
+    const minimum_probability promised{.epsilon = 0.1, .delta = 0.4};
+    BOOST_TEST(promised.bound(0) == 0.1);
+    BOOST_TEST(promised.bound(std::log(4.0)) == 0.1, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(promised.bound(std::log(8.0)) == 0.05, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(minimum_probability{}.bound(0) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "augur/detail/named_member.hpp"
 #include "augur/random/chooser.hpp"
@@ -49,6 +50,30 @@ concept ReturnsVerdict = requires(const C& criterion, std::span<const distributi
     { criterion.judge_block(targets, proposed, draws) } -> std::same_as<verdict>;
 };
 
+namespace detail {
+/// The target's rows of a tree, for checking concepts with.
+struct any_tree_rows {
+    const distribution& operator[](std::size_t row) const;
+};
+}  // namespace detail
+
+/// `judge_tree(targets, proposed, draws, path) const` judges a whole tree, or a chain: adds the nodes of the accepted path to `path`,
+/// from the prefix on, and returns the token that follows. targets[0] is the target's row after the prefix, targets[1 + node] the
+/// one after that node and the path to it; one that is empty() cannot be drawn from: then nothing beneath is asked for, and
+/// no_token follows there. draws(parent, sibling) is the randomness where child number `sibling` of `parent` is judged; draws(parent, 0) also that of the token
+/// that follows `parent` in place of all.
+template <class C, class Claim>
+concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& targets,
+                               const proposal<Claim>& proposed,
+                               detail::any_draws (*draws)(std::int32_t parent, std::size_t sibling),
+                               std::vector<std::size_t>& path) {
+    { criterion.judge_tree(targets, proposed, draws, path) } -> std::same_as<token>;
+};
+
+/// Judges token by token; who has judge_block or judge_tree beside accepts is asked by that.
+template <class C, class Claim>
+concept JudgesEach = AcceptsTokens<C, Claim> && !ReturnsVerdict<C, Claim> && !JudgesTrees<C, Claim>;
+
 /// `after_rejection(target, drafted) const`: what is left of the target's row once that token is rejected, for the next sibling and
 /// for `draw`. Of what is left, too, and then of the same type, however many siblings are rejected.
 template <class C, class Claim>
@@ -73,16 +98,16 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 ///         asked once a round: where nothing was drafted, or all siblings of a position were rejected.
 ///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target for the
 ///         next sibling and for `draw` (default: the target as it was); both then take what it returns, too, and so does it;
-///         or, in place of accepts, judge_block for whole chains;
+///         or, in place of accepts, judge_block for whole chains, or judge_tree for whole trees, chains among them;
 ///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
 ///         for links inside a cascade `drawn_from`, with `claim`, or `certain` (cascade/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what it claims in
 ///         `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and outlive what is left of them.
-/// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block. Smallest: tests/accept/concept.cpp.
+/// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block, accept::traversal. Smallest: tests/accept/concept.cpp.
 template <class C, class Claim>
 concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
-    (AcceptsTokens<C, Claim> || ReturnsVerdict<C, Claim>);
+    (AcceptsTokens<C, Claim> || ReturnsVerdict<C, Claim> || JudgesTrees<C, Claim>);
 
 /// A criterion for at least one kind of claim.
 template <class C>
@@ -127,7 +152,7 @@ struct check_criterion {
         judges || !complete || accepts_returns || lacks_drawing || NamesJudge<C>,
         "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or "
         "distribution): it has no `accepts(target, drafted, draws) const` for such tokens, nor a `judge_block` "
-        "that returns an augur::verdict");
+        "that returns an augur::verdict, nor a `judge_tree` that returns a token");
     static constexpr bool done = true;
 };
 
@@ -154,6 +179,9 @@ struct optional_members_of_criterion {
     static_assert(
         !NamesCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
         "augur: this criterion has a member certain that is no static constexpr bool");
+    static_assert(!NamesJudgeTree<C> || JudgesTrees<C, point_mass> || JudgesTrees<C, distribution>,
+                  "augur: this criterion has a member judge_tree that cannot be called as token judge_tree(targets, "
+                  "proposed, draws, std::vector<std::size_t>& path) const, so that nobody would call it");
     static_assert(
         heard_after_rejection<C, point_mass> && heard_after_rejection<C, distribution>,
         "augur: this criterion has a member after_rejection that cannot be called as after_rejection(target, "

@@ -39,7 +39,7 @@ struct or_target {};
 
 /// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. Nothing is stored: two
 /// passes where it is used, over chunks in which the target has weight. In place of the target there can be a residual, of the
-/// sibling before. What it is made of must outlive it.
+/// sibling before. What it is made of must outlive it. A claim that is no distribution and not certain is normalised.
 template <class Claim, class Row = distribution>
 class residual_weights {
  public:
@@ -50,9 +50,12 @@ class residual_weights {
     residual_weights(const Row& target, drafted_token<Claim> drafted, or_target) : residual_weights(target, drafted) {
         if (!(total_ > 0)) restore();
     }
-    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, or_target)
-        : target_(before.target_), drafted_(drafted), before_(&before), left_{1 / before.total()} {
+    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, double scale)
+        : target_(before.target_), drafted_(drafted), before_(&before), left_{scale / before.total()} {
         subtract();
+    }
+    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, or_target)
+        : residual_weights(before, drafted, 1.0) {
         if (!(total_ > 0)) restore();
     }
 
@@ -92,7 +95,7 @@ class residual_weights {
         const std::size_t end = detail::end_of_chunk(begin, size());
         if (target_.is_point()) return detail::sum_of_chunk(*this, begin, end);
         if (!(target_.sums()[begin / detail::chunk_size] > 0)) return 0;
-        if (before_ != nullptr || draft_is_point(begin, end)) return detail::sum_of_chunk(*this, begin, end);
+        if (before_ != nullptr || weight_by_weight(begin, end)) return detail::sum_of_chunk(*this, begin, end);
         const float* target = target_.weights().data() + begin;
         const subtraction left = left_;
         double weights[detail::chunk_size];
@@ -105,12 +108,14 @@ class residual_weights {
         return detail::sum_of_chunk(weights, 0, end - begin);
     }
 
-    /// Whether all of the draft's weight is on one token and that may be one of these.
-    bool draft_is_point(std::size_t begin, std::size_t end) const {
+    /// Whether the draft's weights of these are neither those of a stored row nor all 0.
+    bool weight_by_weight(std::size_t begin, std::size_t end) const {
         if constexpr (std::same_as<Claim, Row>) {
             return drafted_.row->is_point();
-        } else {
+        } else if constexpr (CertainClaim<Claim>) {
             return begin <= static_cast<std::size_t>(drafted_.id) && static_cast<std::size_t>(drafted_.id) < end;
+        } else {
+            return true;
         }
     }
 

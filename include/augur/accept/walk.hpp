@@ -1,6 +1,7 @@
 #pragma once
 // Walks a chain or a tree of drafted tokens with a criterion: along accepted tokens, then the token that follows.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/random/chooser.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
@@ -73,7 +75,10 @@ concept TransformsRows = requires(const T& transform, const Rows& rows, const pr
 
 /// The target's distributions of one walk; their storage is kept from round to round.
 template <class Transform>
-using target_rows = std::vector<typename Transform::distribution_type>;
+struct target_rows {
+    std::vector<typename Transform::distribution_type> rows{};
+    std::vector<char> made{};  ///< which of them, where they are made when they are asked for
+};
 
 /// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row and the
 /// target's distribution that it follows. This one sees nothing.
@@ -89,8 +94,8 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
                Watcher&& watcher) {
     speculative_suffix speculative(before);
     const auto parents = parents_of(proposed);
-    if (targets.empty()) targets.emplace_back();
-    auto& target = targets.front();
+    if (targets.rows.empty()) targets.rows.emplace_back();
+    auto& target = targets.rows.front();
     for (std::size_t row = 0; watcher.wants(row);) {
         transform.apply(rows[row], before, target);
         if (target.empty()) return;
@@ -116,28 +121,32 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
     }
 }
 
-/// Shows what became of a whole chain, as far as the watcher wants: the walk ends there.
+/// Shows what became of a whole chain or tree, as far as the watcher wants: the walk ends there.
 void show_walk(const ChainProposal auto& proposed, const auto& targets, verdict& out, auto&& watcher) {
-    for (std::size_t i = 0; i <= out.accepted; ++i) {
-        const bool wanted = watcher.wants(i);
+    for (std::size_t i = 0, row = 0; i <= out.accepted; ++i) {
+        const bool wanted = watcher.wants(row);
         if (!wanted) out.next = no_token;
         if (!wanted || (i == out.accepted && out.invalid_row())) {
             out.accepted = i;
+            out.path.resize(std::min(i, out.path.size()));
             return;
         }
-        watcher.took(i, targets[i], i < out.accepted ? proposed.tokens()[i] : out.next);
+        const std::size_t node = i < out.accepted ? out.node(i) : proposed.size();
+        watcher.took(row, targets[row], i < out.accepted ? proposed.tokens()[node] : out.next);
+        row = node + 1;
     }
 }
 
 /// A chain at once, for criteria that weigh it so: every row is transformed first. Refuses a tree.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
 void walk_whole(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-                prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+                prefix& before, C& chooser, std::size_t round, target_rows<Transform>& storage, verdict& out,
                 Watcher&& watcher) {
     using distribution = typename Transform::distribution_type;
     require_chain(proposed);
     const std::size_t first = before.size();
     speculative_suffix speculative(before);
+    auto& targets = storage.rows;
     if (targets.size() <= proposed.size()) targets.resize(proposed.size() + 1);
     std::size_t possible = 0;
     while (possible <= proposed.size()) {
@@ -151,12 +160,68 @@ void walk_whole(const Criterion& criterion, const Proposal& proposed, const Rows
     if constexpr (!std::same_as<std::remove_cvref_t<Watcher>, nobody>) show_walk(proposed, targets, out, watcher);
 }
 
+/// The target's distributions after the prefix and after each node, made when they are asked for.
+template <ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform>
+class rows_when_asked {
+ public:
+    using distribution = typename Transform::distribution_type;
+
+    rows_when_asked(const Proposal& proposed, const Rows& rows, const Transform& transform, prefix& before,
+                    target_rows<Transform>& storage)
+        : proposed_(proposed), rows_(rows), transform_(transform), before_(before), storage_(storage) {
+        if (storage.rows.size() <= proposed.size()) storage.rows.resize(proposed.size() + 1);
+        storage.made.assign(proposed.size() + 1, 0);
+    }
+
+    const distribution& operator[](std::size_t row) const {
+        auto& target = storage_.rows[row];
+        if (storage_.made[row] == 0) {
+            speculative_suffix path(before_);
+            push_path(path, proposed_, static_cast<std::int32_t>(row) - 1);
+            transform_.apply(rows_[row], before_, target);
+            storage_.made[row] = 1;
+        }
+        return target;
+    }
+
+ private:
+    const Proposal& proposed_;
+    const Rows& rows_;
+    const Transform& transform_;
+    prefix& before_;
+    target_rows<Transform>& storage_;
+};
+
+/// A tree at once, or a chain.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
+               prefix& before, C& chooser, std::size_t round, target_rows<Transform>& storage, verdict& out,
+               Watcher&& watcher) {
+    const auto parents = parents_of(proposed);
+    const rows_when_asked targets(proposed, rows, transform, before, storage);
+    const auto draws = [&, first = before.size()](std::int32_t parent, std::size_t sibling) {
+        position_draws named(chooser, first + parents::depth_of(parents, parent), round,
+                             parents::aside(parents, parent));
+        named.at_sibling(sibling);
+        return named;
+    };
+    out.next = criterion.judge_tree(targets, proposed, draws, out.path);
+    out.accepted = out.path.size();
+    if (parents.empty()) {
+        out.path.clear();
+    } else {
+        const std::int32_t last = out.path.empty() ? after_prefix : static_cast<std::int32_t>(out.path.back());
+        out.at_leaf = parents::next_child(parents, proposed.size(), last, 0) == proposed.size();
+    }
+    if constexpr (!std::same_as<std::remove_cvref_t<Watcher>, nobody>) show_walk(proposed, targets, out, watcher);
+}
+
 /// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path to it; there
-/// are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those accepted in this walk
+/// are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those of the path to it
 /// included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its own, but where a whole-chain
 /// criterion meets a tree: a row from which nothing can be drawn ends the walk.
 /// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of all rows
-/// for criteria of whole chains. Allocates nothing for a chain.
+/// for criteria of whole chains, and for those of whole trees of the rows that they ask for. Allocates nothing for a chain.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C,
           class Watcher = nobody>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
@@ -168,7 +233,10 @@ void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows
     out.next = no_token;
     out.path.clear();
     out.at_leaf = false;
-    if constexpr (ReturnsVerdict<Criterion, typename Proposal::claim_type>) {
+    using claim = typename Proposal::claim_type;
+    if constexpr (JudgesTrees<Criterion, claim>) {
+        walk_tree(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
+    } else if constexpr (ReturnsVerdict<Criterion, claim>) {
         walk_whole(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
     } else {
         walk_each(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);

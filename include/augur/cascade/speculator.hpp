@@ -70,9 +70,12 @@ class speculator {
         shows_matches<DrafterType> || !includes(needs_of<Policy>, signals::match_length),
         "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
         "use draft::prompt_lookup, or another policy");
-    static_assert(!branches<DrafterType> || !ReturnsVerdict<Criterion, typename DrafterType::claim_type>,
-                  "augur::speculate: this drafter branches (its proposals are trees), but this criterion judges whole "
-                  "chains (judge_block); use one that judges token by token, as accept::rejection_sampling");
+    static_assert(
+        !branches<DrafterType> || !ReturnsVerdict<Criterion, typename DrafterType::claim_type> ||
+            JudgesTrees<Criterion, typename DrafterType::claim_type>,
+        "augur::speculate: this drafter branches (its proposals are trees), but this criterion judges whole "
+        "chains (judge_block); use one that judges token by token, as accept::rejection_sampling, or whole trees, "
+        "as accept::traversal");
     static_assert(!ReadsStates<DrafterType> || HiddenStateModel<target_type>,
                   "augur::speculate: this drafter follows the target's hidden states, but this target does not show "
                   "them; it has to be a HiddenStateModel (hidden_size() and hidden(sequence))");

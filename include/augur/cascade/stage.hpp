@@ -258,7 +258,7 @@ class stage {
             accept::walk(criterion, block, rows, context.transform(), context.prefix(), chooser, round, state.rows,
                          decided, added);
         };
-        if constexpr (ReturnsVerdict<Criterion, inner_claim>) {
+        if constexpr (!JudgesEach<Criterion, inner_claim>) {
             walk(criterion_, state.block);
         } else if constexpr (CertainClaim<claim_type>) {
             walk(criterion_, unbranched{state.block});  // nothing is drawn: no claim is a rounding of it

@@ -134,10 +134,10 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     };
     if constexpr (!branches<typename Scheme::drafter_type>) {
         rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
-        if constexpr (ReturnsVerdict<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {
-            judge(record.proposed);
-        } else {
+        if constexpr (JudgesEach<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {
             judge(unbranched(record.proposed));
+        } else {
+            judge(record.proposed);
         }
     } else {
         // A tree can have more nodes than there is room for, though none of its paths is too long.

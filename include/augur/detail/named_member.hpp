@@ -63,6 +63,9 @@ struct name_after_rejection {
 struct name_judge {
     int judge;
 };
+struct name_judge_tree {
+    int judge_tree;
+};
 struct name_run {
     int run;
 };
@@ -180,6 +183,13 @@ concept NamesJudge = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::judge;
+};
+template <class T>
+concept NamesJudgeTree = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_judge_tree>::judge_tree;
+}
+&&!requires {
+    typename just<T>::judge_tree;
 };
 template <class T>
 concept NamesRun = CanBeDerivedFrom<T> && !requires {

@@ -237,7 +237,9 @@ inline constexpr bool measures_rows_of_points =
 template <class Claim, class Criterion>
 void check_siblings(report& r, const auto& law, const std::string& drafts) {
     using c = criterion_law_cases<Criterion, Claim>;
-    using of_rows = std::conditional_t<std::is_same_v<Claim, distribution>, draft::sampled, draft::argmax_with_row>;
+    using drawn = std::conditional_t<draft::with_replacement<typename augur::detail::drawing_for<Criterion>::type>,
+                                     draft::sampled_with_replacement, draft::sampled>;
+    using of_rows = std::conditional_t<std::is_same_v<Claim, distribution>, drawn, draft::argmax_with_row>;
     using drawing = std::conditional_t<std::is_same_v<Claim, point_mass>, draft::argmax, of_rows>;
     if constexpr (ReturnsVerdict<Criterion, Claim>) {
         r.skip("siblings" + drafts, "it judges whole chains");
@@ -280,7 +282,8 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
 
 /// Checks every law, for each claim that the criterion understands. "keeps its promise" is exact: total variation 1e-12 at
 /// most, or the very text, over random tables with zeros and ties, lengths and transforms; "among siblings" over trees of up to
-/// four tokens, whose siblings are drawn with and without replacement, under the random numbers' names of production. For criteria
+/// four tokens, whose siblings are drawn with and without replacement (with it only, for criteria whose drawing has that), under the
+/// random numbers' names of production. For criteria
 /// that promise no equality neither is checked. Cost: milliseconds per case.
 template <AcceptanceCriterion Criterion>
 report criterion_laws(const Criterion& criterion, const effort& tries = {}) {

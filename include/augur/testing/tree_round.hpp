@@ -33,7 +33,7 @@ struct tree_round {
     function_model target;
     function_model draft;
     topology shape;
-    bool replacement = false;  ///< siblings are drawn from the whole row, which is what they claim
+    bool replacement = false;  ///< draft::sampled draws siblings with replacement
     transform::settings sampling{};
     std::vector<token> prompt{0};
 
@@ -132,13 +132,9 @@ struct tree_round {
         for (std::size_t node = 0; node < made.size(); ++node) sibling += made.parent(node) == parent ? 1 : 0;
         const auto logits = row(draft, context.prefix().tokens());
         distribution spare;
-        if constexpr (std::same_as<typename Drawing::claim_type, distribution>) {
+        if constexpr (std::same_as<Drawing, draft::sampled>) {
             if (replacement) {
-                context.distribution_of(logits, spare);
-                if (spare.empty()) return;
-                auto draws = context.draws(made, parent, sibling);
-                const token picked = drawing.pick(spare, draws);
-                made.push(picked, spare, parent);
+                draft::draw_next(draft::sampled_with_replacement{}, logits, context, made, spare, parent, sibling);
                 return;
             }
         }

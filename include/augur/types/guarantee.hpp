@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -47,9 +48,14 @@ struct greedy_within {
     static constexpr std::string_view name = "most probable in a row of bounded divergence";
     double bound = std::numeric_limits<double>::infinity();
 };
-/// Each token has at least a set probability under the target.
+/// Each token has at least the probability `bound(entropy_nats)` under the target, by the entropy of the target's row there: the more
+/// certain the row, the higher it is, up to epsilon. With 0, as where nobody says more: each token is possible.
 struct minimum_probability {
     static constexpr std::string_view name = "every token at least so likely under the target";
+    double epsilon = 0;
+    double delta = 0;
+
+    double bound(double entropy_nats) const { return std::min(epsilon, delta * std::exp(-entropy_nats)); }
 };
 /// Nothing is promised.
 struct none {

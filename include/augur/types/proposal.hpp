@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/types/distribution.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"
 #include "augur/types/topology.hpp"
 
@@ -183,6 +184,14 @@ std::span<const std::int32_t> parents_of(const P& proposed) {
     } else {
         return {};
     }
+}
+
+/// Extends a prefix by the path to a node, that node included; by nothing for after_prefix.
+void push_path(speculative_suffix& path, const ChainProposal auto& proposed, std::int32_t node) {
+    if (node == after_prefix) return;
+    const auto number = static_cast<std::size_t>(node);
+    push_path(path, proposed, parents::of(parents_of(proposed), number));
+    path.push(proposed.tokens()[number]);
 }
 
 /// Throws where the nodes of a proposal are not a chain, for those who judge nothing else.

@@ -48,8 +48,7 @@ struct drawn_chain {
 /// the host, and the criterion is trivially copyable.
 template <class C>
 concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
-                          !ReturnsVerdict<C, point_mass> &&
-                          !ReturnsVerdict<C, distribution> && std::is_trivially_copyable_v<C>;
+    JudgesEach<C, point_mass> && JudgesEach<C, distribution> && std::is_trivially_copyable_v<C>;
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken

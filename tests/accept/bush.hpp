@@ -1,0 +1,67 @@
+#pragma once
+// Draft trees from a model's rows, for whole decodings; and what a round over a tree accepts, by enumeration.
+
+#include <augur/draft/concept.hpp>
+#include <augur/draft/draw_next.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/tree_round.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace augur::testing {
+
+/// Children of the prefix, and of one another, in the order of their parents: from the rows of a model, drawn as `Drawing` says.
+template <class Drawing>
+struct bush {
+    using claim_type = typename Drawing::claim_type;
+    static constexpr bool branches = true;
+    struct state_type {
+        model::cached_sequence<function_model> cache;
+        distribution spare{};
+    };
+
+    const function_model& source;
+    std::vector<std::int32_t> parents{-1, -1, -1, 0, 0, 1, 3, 3, 6};
+
+    state_type make_state() const { return {model::cached_sequence<function_model>(source)}; }
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
+        for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
+            const bool again = node > 0 && parents[node] == parents[node - 1];
+            sibling = again ? sibling + 1 : 0;
+            if (!context.wants_more(parents::depth_of(parents, parents[node]))) co_return;
+            const draft::at_node here(context, made, parents[node]);
+            const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
+            if (draft::draw_next(Drawing{}, rows[0], context, made, state.spare, parents[node], sibling) == no_token) {
+                co_return;
+            }
+        }
+    }
+    void on_commit(state_type& state, const prefix& committed) const { state.cache.rewind(committed.tokens()); }
+};
+
+/// What a criterion decides about a round.
+template <class Criterion, class Drawing>
+verdict judged(const Criterion& criterion, const Drawing& drawing, const tree_round& round, auto chooser) {
+    const auto proposed = round.drafted(drawing, chooser);
+    const transform::pipeline transform(round.sampling, round.target.vocabulary_size());
+    prefix before(round.prompt);
+    return accept::walk(criterion, proposed, round.rows(proposed), transform, before, chooser, 0);
+}
+
+/// Accepted tokens of a round, in expectation over drafts and coins.
+template <class Criterion, class Drawing>
+double expected_accepted(const Criterion& criterion, const Drawing& drawing, const tree_round& round) {
+    const law counts = enumerate([&](const enumerating_chooser& chooser) {
+        return std::vector<token>{static_cast<token>(judged(criterion, drawing, round, chooser).accepted)};
+    });
+    double expected = 0;
+    for (const auto& [accepted, probability] : counts.probability) expected += probability * accepted[0];
+    return expected;
+}
+
+/// Trees over three tokens: every kind of place that a node can have, with one to three paths.
+inline const topology small_shapes[] = {{-1, -1},       {-1, -1, -1},   {-1, 0, 0},     {-1, -1, 0, 1},
+                                        {-1, 0, 0, -1}, {-1, -1, 1, 1}, {-1, 0, -1, 1}, {-1, -1, 0, 1, 2}};
+
+}  // namespace augur::testing

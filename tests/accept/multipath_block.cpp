@@ -1,0 +1,188 @@
+#include "augur/accept/multipath_block.hpp"
+
+#include <augur/testing/criterion_laws.hpp>
+#include <augur/testing/law_of.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "accept/bush.hpp"
+
+namespace augur::accept {
+static_assert(JudgesTrees<multipath_block, distribution>);
+static_assert(AcceptanceCriterion<multipath_block> && !AcceptanceCriterionFor<multipath_block, point_mass>);
+static_assert(Lossless<multipath_block>);
+static_assert(draft::with_replacement<multipath_block::drawing> && !draft::with_replacement<draft::sampled>);
+}  // namespace augur::accept
+
+using namespace augur;
+using again = draft::sampled_with_replacement;
+using testing::expected_accepted;
+using testing::hashed_model;
+using testing::tree_round;
+
+BOOST_AUTO_TEST_SUITE(accept_multipath_block)
+
+constexpr double exactly = 1e-12;
+
+/// Independent paths, as in the paper: two or three of one to three tokens.
+const topology independent_paths[] = {{-1, -1},       {-1, -1, -1},          {-1, 0, -1, 2},
+                                      {-1, -1, 0, 1}, {-1, -1, -1, 0, 1, 2}, {-1, 0, 1, -1, 3, 4}};
+
+BOOST_AUTO_TEST_CASE(laws) {
+    const auto r = testing::criterion_laws(accept::multipath_block{}, {.cases = 150});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.skipped.empty(), r);
+}
+
+void check_law(const tree_round& round) {
+    const std::string found = testing::broken_promise(accept::multipath_block{}, round, again{});
+    BOOST_TEST(found == "", testing::describe(round.shape.parents()) << ": " << found);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_of_independent_paths) {
+    for (const topology& shape : independent_paths) {
+        for (std::uint64_t seed = 1; seed < 4; ++seed) {
+            check_law({hashed_model(3, seed), hashed_model(3, seed + 10), shape});
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_of_trees_that_branch_anywhere) {
+    for (const topology& shape : testing::small_shapes) {
+        for (std::uint64_t seed = 1; seed < 4; ++seed) {
+            check_law({hashed_model(3, seed), hashed_model(3, seed + 10), shape});
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_under_transforms_zeros_and_ties) {
+    // Target and draft have one ratio for two tokens: which of them is greater is settled by their ids.
+    const auto target = testing::markov_model({{2, 2, 1}, {0, 1, 3}, {1, 1, 1}});
+    for (const auto& draft : {testing::markov_model({{0, 1, 1}, {1, 0, 1}, {2, 0, 1}}),
+                              testing::markov_model({{1, 1, 2}, {1, 1, 1}, {1, 1, 1}})}) {
+        for (const topology& shape : independent_paths) {
+            tree_round round{target, draft, shape};
+            check_law(round);
+            round.sampling.temperature.value = 1.4f;
+            round.sampling.penalties = {1.3f, 0.4f, 0.1f};
+            check_law(round);
+            round.sampling.top_k.k = 2;
+            check_law(round);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_path_is_judged_as_by_block) {
+    for (std::uint64_t seed = 1; seed < 8; ++seed) {
+        const tree_round round{hashed_model(3, seed), hashed_model(3, seed + 10), topology::chain(3)};
+        BOOST_TEST(expected_accepted(accept::multipath_block{}, again{}, round) ==
+                       expected_accepted(accept::block{}, draft::sampled{}, round),
+                   boost::test_tools::tolerance(exactly));
+        for (std::uint64_t noise = 0; noise < 50; ++noise) {  // by the same random numbers
+            const random::philox_chooser chooser(noise);
+            BOOST_TEST((testing::judged(accept::multipath_block{}, again{}, round, chooser) ==
+                        testing::judged(accept::block{}, draft::sampled{}, round, chooser)));
+        }
+    }
+}
+
+/// Accepted tokens where `paths` of them, of `length` tokens each, are drawn.
+double accepted(const testing::function_model& target, const testing::function_model& draft, std::size_t paths,
+                std::size_t length) {
+    std::vector<std::int32_t> parents;
+    for (std::size_t i = 0; i < paths * length; ++i) {
+        parents.push_back(i % length == 0 ? after_prefix : static_cast<std::int32_t>(i) - 1);
+    }
+    return expected_accepted(accept::multipath_block{}, again{}, tree_round{target, draft, topology(parents)});
+}
+
+BOOST_AUTO_TEST_CASE(more_paths_accept_more_where_the_draft_is_far_and_less_where_it_is_near) {
+    const auto target = hashed_model(3, 1);
+    for (const std::size_t length : {1u, 2u}) {
+        double far[4] = {}, near[4] = {};
+        for (std::uint64_t seed = 1; seed < 8; ++seed) {
+            for (std::size_t paths = 1; paths < 4; ++paths) {
+                far[paths] += accepted(hashed_model(3, seed), hashed_model(3, seed + 10), paths, length) / 7;
+            }
+        }
+        for (std::size_t paths = 1; paths < 4; ++paths) near[paths] = accepted(target, target, paths, length);
+        BOOST_TEST(far[2] > 1.05 * far[1]);
+        BOOST_TEST(far[3] > far[2]);
+        BOOST_TEST(near[1] == static_cast<double>(length), boost::test_tools::tolerance(exactly));
+        BOOST_TEST(near[2] < 0.95 * near[1]);
+        BOOST_TEST(near[3] < near[2]);
+    }
+}
+
+/// Of one token, the greatest of k draws has the law F^k, and is accepted where the target's overlaps with it.
+BOOST_AUTO_TEST_CASE(the_greatest_token_has_the_law_of_a_maximum) {
+    // By target / draft the order is 2, 1, 0 from the lowest: 7/16, 7/8, 21/8. The target's favourite is 1.
+    const std::vector<double> wanted{3, 4, 1}, drawn{1, 4, 2};
+    const auto target = testing::markov_model({wanted, wanted, wanted}),
+               draft = testing::markov_model({drawn, drawn, drawn});
+    const double p[] = {3.0 / 8, 4.0 / 8, 1.0 / 8}, up_to[] = {2.0 / 7, 6.0 / 7, 1};
+    for (const int k : {1, 2, 3}) {
+        const double picked[] = {1 - std::pow(up_to[1], k), std::pow(up_to[1], k) - std::pow(up_to[0], k),
+                                 std::pow(up_to[0], k)};
+        double overlap = 0;
+        for (std::size_t t = 0; t < 3; ++t) overlap += std::min(p[t], picked[t]);
+        BOOST_TEST(accepted(target, draft, static_cast<std::size_t>(k), 1) == overlap,
+                   boost::test_tools::tolerance(1e-6));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_counts_every_token_of_a_large_vocabulary) {
+    const std::size_t size = 3 * detail::chunk_size + 5;
+    std::vector<float> wanted(size, 1.0f);
+    accept::picked_row picked{std::vector<double>(size, 0.0)};
+    picked.chances[7] = 0.25;
+    picked.chances[size - 1] = 0.75;
+    const auto target = distribution::weighted(wanted);
+    const drafted_token<accept::picked_row> drafted{7, &picked};
+    const double left = accept::residual_weights<accept::picked_row>(target, drafted).total();
+    BOOST_TEST(left == static_cast<double>(size - 2) / static_cast<double>(size), boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(siblings_drawn_without_replacement_are_refused) {
+    const tree_round round{hashed_model(3, 1), hashed_model(3, 2), {-1, -1}};
+    BOOST_CHECK_EXCEPTION(
+        testing::judged(accept::multipath_block{}, draft::sampled{}, round, random::philox_chooser(1)), error,
+        [](const error& e) {
+            return std::string(e.what()) ==
+                   "accept::multipath_block needs siblings that are drawn with replacement, from one row, but that of "
+                   "node 1 is not that of its sibling 0; draw by draft::sampled_with_replacement";
+        });
+}
+
+BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
+    proposal<distribution> made;
+    const auto row = distribution::weighted({1, 1, 1});
+    made.push(0, row, after_prefix);
+    made.push(0, row, after_prefix);
+    made.push(1, row, 0);
+    made.push(2, row, 1);
+    const std::vector<float> even{0, 0, 0}, bad{0, NAN, 0};
+    prefix before(std::vector<token>{0});
+    const auto judged = [&](const std::vector<std::vector<float>>& rows) {
+        random::philox_chooser chooser(1);
+        return accept::walk(accept::multipath_block{}, made, rows, transform::pipeline({}, 3), before, chooser, 0);
+    };
+    BOOST_TEST(
+        (judged({even, bad, bad, even, even}) == verdict{.drafted = 4, .accepted = 1, .next = no_token, .path = {0}}));
+    BOOST_TEST((judged({bad, even, even, even, even}) == verdict{.drafted = 4, .next = no_token}));
+    // Both first nodes are on the path so far; the greater of what follows is the second's.
+    BOOST_TEST((judged({even, {0, -9, 0}, {0, -9, 0}, even, even}).path == std::vector<std::size_t>{1, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts) {
+    const auto target = hashed_model(3, 1), small = hashed_model(3, 2);
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const testing::bush<again> paths{small, {-1, -1, 0, 1}};
+    const auto scheme = speculate(paths, target, policy::fixed_length{2}, accept::multipath_block{});
+    BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
+    const auto chains = speculate(small, target, policy::fixed_length{2}, accept::multipath_block{});
+    BOOST_TEST(testing::broken_promise(chains, std::vector<token>{0, 1}, chosen) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
