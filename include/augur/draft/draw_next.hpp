@@ -74,14 +74,14 @@ token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<C
     return proposed.tokens().back();
 }
 
-/// The same in a tree: child number `sibling` of the node `parent`, drawn from the row after it without its siblings before
-/// (without replacement), and with what is then claimed. The prefix is the path to the parent (at_node).
+/// The same in a tree: child number `sibling` of the node `parent`, drawn from the row after it without its siblings before, unless
+/// the drawing is one with replacement, and with what is then claimed. The prefix is the path to the parent (at_node).
 template <class Drawing, class Claim>
 token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<Claim>& proposed, distribution& spare,
                 std::int32_t parent, std::size_t sibling) {
     distribution& from = row_of_next(proposed, spare);
     context.distribution_of(row, from);
-    for (std::size_t node = 0; node < proposed.size(); ++node) {
+    for (std::size_t node = 0; node < proposed.size() && !with_replacement<Drawing>; ++node) {
         if (proposed.parent(node) == parent && !from.empty()) from.exclude(proposed.tokens()[node]);
     }
     if (from.empty()) return no_token;
