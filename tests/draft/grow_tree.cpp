@@ -55,10 +55,9 @@ struct fixture {
         draft::context context(before, transform, chooser, policy, observation{}, 100);
         proposal<point_mass> made;
         const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-            if (sibling == 0) transform.rank(row, context.prefix(), count, work.ranked, work.edited);
-            if (sibling >= work.ranked.size()) return false;
-            made.push(work.ranked[sibling], node);
-            return true;
+            const token picked = work.ranked_child(row, context, sibling, count);
+            if (picked != no_token) made.push(picked, node);
+            return picked != no_token;
         };
         flow::runner(draft::fill_plan(source, state, context, made, work, draw)).finish();
         return made;

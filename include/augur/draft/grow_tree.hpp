@@ -52,6 +52,13 @@ struct tree_work {
     std::vector<float> values{};   ///< theirs
     std::vector<std::int32_t> best{}, numbers{};
 
+    /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the other, each
+    /// from sibling 0 on. no_token where there are no more.
+    token ranked_child(logit_row row, auto& context, std::size_t sibling, std::size_t count) {
+        if (sibling == 0) context.transform().rank(row, context.prefix(), count, ranked, edited);
+        return sibling < ranked.size() ? ranked[sibling] : no_token;
+    }
+
     /// To a dynamic tree: the best `count` tokens after a node, where the prefix is.
     void add_children(std::size_t count, std::int32_t node, logit_row row, auto& context) {
         const logit_row weighed = context.transform().rank(row, context.prefix(), count, ranked, edited);

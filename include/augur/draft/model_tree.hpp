@@ -128,13 +128,10 @@ class model_tree {
         if (!std::same_as<Drawing, argmax> && !context.transform().greedy()) {
             return draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token;
         }
-        auto& ranked = state.work.ranked;
-        if (sibling == 0) context.transform().rank(row, context.prefix(), count, ranked, state.work.edited);
-        if (sibling >= ranked.size()) return false;
-        if constexpr (!std::same_as<claim_type, point_mass>) {
-            proposed.next_row().become_point(ranked[sibling], row.size());
-        }
-        add_next(proposed, ranked[sibling], node);
+        const token picked = state.work.ranked_child(row, context, sibling, count);
+        if (picked == no_token) return false;
+        if constexpr (!std::same_as<claim_type, point_mass>) proposed.next_row().become_point(picked, row.size());
+        add_next(proposed, picked, node);
         return true;
     }
 
