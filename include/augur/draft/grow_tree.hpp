@@ -114,6 +114,19 @@ struct inner_nodes {
     }
 };
 
+/// Of trie_node: none.
+inline constexpr std::int32_t no_node = after_prefix - 1;
+
+/// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes already.
+inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, token t, std::size_t most) {
+    for (std::size_t node = 0; node < made.size(); ++node) {
+        if (made.parent(node) == parent && made.tokens()[node] == t) return static_cast<std::int32_t>(node);
+    }
+    if (made.size() >= most) return no_node;
+    made.push(t, parent);
+    return static_cast<std::int32_t>(made.size()) - 1;
+}
+
 /// Whether a sibling before it is the same token.
 inline bool repeats_a_sibling(const auto& made, std::size_t node) {
     for (std::size_t other = 0; other < node; ++other) {

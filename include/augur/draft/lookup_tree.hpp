@@ -108,8 +108,8 @@ class lookup_tree {
             std::erase_if(voters, [&](const voter& each) { return each.depth >= room.depth; });
             if (voters.empty()) return;
             const voter best = elected(voters);
-            const std::int32_t node = child(proposed, best.node, best.next, room.nodes);
-            if (node == after_prefix) return;
+            const std::int32_t node = trie_node(proposed, best.node, best.next, room.nodes);
+            if (node == no_node) return;
             for (voter& each : voters) {
                 if (each.node != best.node || each.next != best.next) continue;
                 each.node = node;
@@ -131,17 +131,6 @@ class lookup_tree {
             most = count;
         }
         return *best;
-    }
-
-    /// The node with this token beneath `parent`, added where there is none and room; after_prefix where there is no room.
-    static std::int32_t child(proposal<point_mass>& proposed, std::int32_t parent, token next, std::size_t nodes) {
-        for (std::size_t node = 0; node < proposed.size(); ++node) {
-            if (proposed.parent(node) == parent && proposed.tokens()[node] == next)
-                return static_cast<std::int32_t>(node);
-        }
-        if (proposed.size() == nodes) return after_prefix;
-        proposed.push(next, parent);
-        return static_cast<std::int32_t>(proposed.size()) - 1;
     }
 
     /// The token after the path of an occurrence: in the text, or beyond its end on the path itself.
