@@ -81,10 +81,12 @@ class merged<A, B> : public several<A, B> {
     static void add(state_type& state, proposal<point_mass>& made, std::size_t most) {
         state.numbers.clear();
         for (std::size_t node = 0; node < state.drafted.size(); ++node) {
-            std::int32_t parent = state.drafted.parent(node);
-            if (parent != after_prefix) parent = state.numbers[static_cast<std::size_t>(parent)];
-            state.numbers.push_back(parent == no_node ? no_node
-                                                      : trie_node(made, parent, state.drafted.tokens()[node], most));
+            const std::int32_t parent = state.drafted.parent(node);
+            const std::int32_t number =
+                trie_node(made, parent == after_prefix ? parent : state.numbers[static_cast<std::size_t>(parent)],
+                          state.drafted.tokens()[node], most);
+            if (number == no_node) return;  // no other fits
+            state.numbers.push_back(number);
         }
     }
 

@@ -109,14 +109,15 @@ class model_tree {
             for (const std::int32_t node : nodes) {
                 if (state.inner.size() < room) state.inner.add(tree, node);
             }
-            if (state.inner.size() == before) co_return;
+            const std::size_t added = state.inner.size() - before;
+            if (added == 0) co_return;
             state.nodes_wait = false;
             const auto rows =
-                co_await state.ask_tree(context.prefix().tokens(), state.inner.tokens, state.inner.parents);
+                co_await state.ask_tree(context.prefix().tokens(), state.inner.tokens, state.inner.parents, added);
             state.nodes_wait = true;
-            for (std::size_t i = before; i < state.inner.size(); ++i) {
-                const at_node path(context, tree, state.inner.nodes[i]);
-                see(state.inner.nodes[i], rows[1 + i]);
+            for (std::size_t i = 0; i < added; ++i) {
+                const at_node path(context, tree, state.inner.nodes[before + i]);
+                see(state.inner.nodes[before + i], rows[i]);
             }
         }
     }
