@@ -206,6 +206,20 @@ BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 9u);
 }
 
+/// Its states of a round come with the next round's pass.
+BOOST_AUTO_TEST_CASE(on_a_target_that_runs_no_trees_it_drafts_every_other_round) {
+    const models made(5);
+    const testing::hidden_state_mock target(testing::hashed_model(5, 1));
+    const auto scheme = speculate(draft::eagle_tree(made.trees), target, policy::tree_static(wide), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 4});
+    for (int round = 0; round < 10; ++round) {
+        const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        const auto& proposed = decode::step(scheme, session).proposed;
+        BOOST_TEST(proposed.size() == (round % 2 == 0 ? 9u : 0u));
+        if (!proposed.empty()) BOOST_TEST(proposed.tokens()[0] == ranked(made.row(text, {}), 0));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     const auto parents_in = [](const auto& made, const auto& layer) {
         const auto scheme =

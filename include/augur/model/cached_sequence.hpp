@@ -110,8 +110,8 @@ class cached_sequence {
         }
     }
 
-    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`. None after a tree that
-    /// M computed path by path.
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M can, of those too
+    /// that the cache lacked. None after a tree that M computed path by path; then they come with the next chain.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
         const std::size_t held = std::min(tokens_.size(), end);
@@ -201,7 +201,11 @@ class cached_sequence<M>::asked : public pass_work<M> {
 
  private:
     asked(cached_sequence& cache, std::span<const token> missing, std::size_t rows, int)
-        : pass_work<M>(*cache.model_, {.sequence = &cache.sequence_, .tokens = missing, .rows = rows},
+        : pass_work<M>(*cache.model_,
+                       {.sequence = &cache.sequence_,
+                        .tokens = missing,
+                        .rows = rows,
+                        .states = PrefillsStates<M> && missing.size() > rows},
                        std::false_type()),
           cache_(cache) {}
 
