@@ -250,6 +250,29 @@ BOOST_FIXTURE_TEST_CASE(what_a_row_does_not_offer_is_left_out_with_what_is_benea
     BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
 }
 
+/// Plans a tree by the first row, and counts how often it is asked.
+struct planner {
+    static constexpr signals needs = signals::draft_confidence;
+    augur::topology sure, unsure;
+    std::size_t* asked;
+    const augur::topology& topology(const observation& seen) const {
+        ++*asked;
+        return seen.draft_confidence > .5 ? sure : unsure;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_tree_is_planned_once_with_the_first_row, fixture) {
+    const row_source even{testing::function_model(
+        3, 99, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), 0.0f); })};
+    const row_source certain{testing::function_model(
+        3, 99, [](std::span<const token>, std::span<float> row) { row[0] = 9, row[1] = 1, row[2] = 0; })};
+    std::size_t asked = 0;
+    BOOST_TEST(filled(certain, planner{topology{-1, 0, 1, 1}, topology{-1}, &asked}).size() == 4u);
+    BOOST_TEST(filled(even, planner{topology{-1, 0, 1, 1}, topology{-1}, &asked}).size() == 1u);
+    BOOST_TEST(filled(even, planner{topology{-1, 0, 1, 1}, topology(), &asked}).empty());
+    BOOST_TEST(asked == 3u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_length_is_a_chain_of_the_best, fixture) {
     const row_source source{testing::hashed_model(6, 3)};
     for (const std::size_t length : {0u, 1u, 4u}) {

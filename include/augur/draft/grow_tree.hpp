@@ -156,9 +156,13 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         return node == after_prefix ? node : work.planned[static_cast<std::size_t>(node)];
     };
     const auto see = [&](std::int32_t node, logit_row row) {
-        if (node == work.level.front()) wanted = context.wants_more(depth, row);
+        const bool shown = node == after_prefix || (plan.empty() && node == work.level.front());  // a plan stays
+        if (shown) wanted = context.wants_more(depth, row);
+        if (wanted && node == after_prefix) {
+            plan = context.plan();  // which may ask the policy
+            wanted = context.wants_more(depth);
+        }
         if (!wanted) return;
-        if (node == after_prefix) plan = context.plan();
         const std::int32_t place = place_of(node);
         const std::size_t count = planned_children(plan, place);
         std::size_t child = 0;
