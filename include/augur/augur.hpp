@@ -43,6 +43,7 @@
 #include "augur/draft/ngram_index.hpp"
 #include "augur/draft/ngram_store.hpp"
 #include "augur/draft/ngram_table.hpp"
+#include "augur/draft/ngram_tree.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/draft/several.hpp"

@@ -21,6 +21,16 @@ namespace augur::draft {
 struct trie_limits {
     std::size_t nodes = 8;
     std::size_t depth = 8;
+
+    void check(const char* who) const {
+        if (nodes > 0 && depth > 0) return;
+        detail::fail(who, ": nodes is ", nodes, " and depth ", depth, "; each has to be at least 1");
+    }
+    /// Where the policy plans a tree, that one's; else no deeper than it wants.
+    trie_limits within(auto& context) const {
+        if (plans_trees(context)) return {.nodes = context.plan().size(), .depth = context.wanted()};
+        return {nodes, std::min(depth, context.wanted())};
+    }
     friend bool operator==(const trie_limits&, const trie_limits&) = default;
 };
 
@@ -54,10 +64,7 @@ class lookup_tree {
     explicit lookup_tree(std::size_t min_n = 1, std::size_t max_n = 8, trie_limits limits = {})
         : min_n_(min_n), max_n_(max_n), limits_(limits) {
         check_ngram_lengths("lookup_tree", min_n, max_n);
-        if (limits.nodes == 0 || limits.depth == 0) {
-            detail::fail("lookup_tree: nodes is ", limits.nodes, " and depth ", limits.depth,
-                         "; each has to be at least 1");
-        }
+        limits.check("lookup_tree");
     }
 
     std::size_t min_n() const { return min_n_; }
@@ -79,8 +86,7 @@ class lookup_tree {
         std::size_t length = state.index.find(votes, state.places);
         if (length == 0) return;
         context.matched(length);
-        trie_limits room{.nodes = context.plan().size(), .depth = context.wanted()};
-        if (!plans_trees(context)) room = {limits_.nodes, std::min(limits_.depth, context.wanted())};
+        const trie_limits room = limits_.within(context);
         add(state, proposed, room);
         while (--length >= min_n_ && proposed.size() < room.nodes) {
             state.index.find(length, votes, state.places);
