@@ -1,12 +1,18 @@
 #include "augur/llama/draft_heads.hpp"
 
+#include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "llama/family.hpp"
 
@@ -24,7 +30,138 @@ std::vector<float> some_state(std::size_t size) {
     return normal_numbers(size, random);
 }
 
+/// A safetensors file of F32 tensors of random numbers, in Medusa's layout unless changed.
+struct published {
+    std::map<std::string, std::vector<std::size_t>> shapes;
+
+    published(const std::string& prefix, std::size_t heads, std::size_t blocks) {
+        for (std::size_t n = 0; n < heads; ++n) {
+            const std::string head = prefix + std::to_string(n) + ".";
+            for (std::size_t k = 0; k < blocks; ++k) {
+                shapes[head + std::to_string(k) + ".linear.weight"] = {64, 64};
+                shapes[head + std::to_string(k) + ".linear.bias"] = {64};
+            }
+            shapes[head + std::to_string(blocks) + ".weight"] = {77, 64};
+        }
+    }
+
+    std::filesystem::path write(const std::filesystem::path& path) const {
+        nlohmann::json header;
+        byte_writer data, out;
+        std::mt19937 random(3);
+        for (const auto& [name, shape] : shapes) {
+            std::size_t count = 1;
+            for (const std::size_t size : shape) count *= size;
+            const std::uint64_t begin = data.size();
+            for (const float value : normal_numbers(count, random)) data.number(value / 8);
+            header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, data.size()}}};
+        }
+        out.string(header.dump()).raw_bytes(data.bytes());
+        return write_file(path, out.bytes());
+    }
+};
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(published_heads_have_blocks_and_output_matrices_of_their_own) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    const auto state = some_state(64);
+    const std::vector<token> tokens{7, 76, 0};
+    for (const std::string prefix : {"medusa_head.", ""}) {
+        for (const std::size_t blocks : {1u, 2u}) {
+            const auto path = published(prefix, 3, blocks).write(folder / "medusa_lm_head.safetensors");
+            const io::safetensors_folder file(path);
+            const auto times = [&](const std::string& name, const std::vector<double>& in) {
+                const auto& view = file.tensor(name);
+                std::vector<float> weight(view.element_count());
+                io::dequantize(view.type, view.bytes, weight);
+                std::vector<double> out(weight.size() / in.size());
+                for (std::size_t i = 0; i < weight.size(); ++i) {
+                    out[i / in.size()] += double{weight[i]} * in[i % in.size()];
+                }
+                return out;
+            };
+            const auto heads = llama::draft_heads::load(path, "medusa", target, {.threads = 2});
+            BOOST_TEST(heads.head_count() == 3u);
+            BOOST_TEST(!heads.see_tokens());
+            BOOST_TEST(heads.memory_bytes() >= 3 * 4 * (blocks * 64 * 65 + 77 * 64));
+            auto workspace = heads.make_workspace();
+            for (std::size_t n = 0; n < 3; ++n) {
+                const std::string head = prefix + std::to_string(n) + ".";
+                std::vector<double> x(state.begin(), state.end());
+                for (std::size_t k = 0; k < blocks; ++k) {
+                    const std::string block = head + std::to_string(k) + ".linear.";
+                    const auto product = times(block + "weight", x);
+                    for (std::size_t i = 0; i < 64; ++i) {
+                        const double in = product[i] + times(block + "bias", {1})[i];
+                        x[i] += in / (1 + std::exp(-in));
+                    }
+                }
+                const auto wanted = times(head + std::to_string(blocks) + ".weight", x);
+                const auto row = heads.row(workspace, state, std::span(tokens).first(n + 1), n);
+                for (std::size_t t = 0; t < 77; ++t) BOOST_TEST(std::abs(double{row[t]} - wanted[t]) < 1e-4);
+            }
+            const auto whole = llama::draft_heads::load(folder.path(), "medusa", target);
+            auto other = whole.make_workspace();
+            const auto row = whole.row(other, state, std::span(tokens).first(1), 0);
+            const auto same = heads.row(workspace, state, std::span(tokens).first(1), 0);
+            BOOST_TEST(same_bits(std::vector(row.begin(), row.end()), std::vector(same.begin(), same.end())));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(published_heads_draft_trees) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    const auto heads =
+        llama::draft_heads::load(published("", 2, 1).write(folder / "heads.safetensors"), "medusa", target);
+    const policy::tree_static tree(topology{-1, -1, 0, 0, 1});
+    const auto scheme = speculate(draft::head_tree(heads), target, tree, accept::coupled{});
+    decode::options chosen;
+    chosen.stop.max_tokens = 40;
+    const std::vector<token> prompt{2, 0, 1};
+    const auto made = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
+    decode::session session(scheme, prompt, {}, {.max_tokens = 100}, random::philox_chooser(0));
+    for (int round = 0; round < 8; ++round) BOOST_TEST(decode::step(scheme, session).proposed.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(layouts_that_are_not_taken_are_named) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    const auto refused = [&](auto&& change, std::vector<std::string> words, const std::string& kind = "medusa") {
+        published file("medusa_head.", 2, 1);
+        change(file);
+        const auto path = file.write(folder / "heads.safetensors");
+        BOOST_CHECK_EXCEPTION(llama::draft_heads::load(path, kind, target), error, says(words));
+    };
+    refused([](auto&) {}, {"heads.safetensors", "'hydra'", "Medusa"}, "hydra");
+    refused(
+        [](auto& f) {
+            f.shapes["hydra_mlp.0.1.linear.weight"] = {64, 128};
+        },
+        {"heads.safetensors", "'hydra_mlp.0.1.linear.weight'", "Hydra's published layout", "medusa_head.0.0.linear"});
+    refused([](auto& f) { f.shapes = {{"prefix_embeding_layer.norm.weight", {64}}}; }, {"Hydra's published layout"});
+    refused(
+        [](auto& f) {
+            f.shapes = {{"lm_head.weight", {77, 64}}};
+        },
+        {"heads.safetensors", "medusa_head.0.0.linear.weight", "'lm_head.weight'"});
+    refused(
+        [](auto& f) {
+            f.shapes.clear();
+            f.shapes["a"] = {1};
+        },
+        {"medusa_head.0.0.linear.weight"});
+    refused([](auto& f) { f.shapes["medusa_head.1.0.linear.weight"] = {64, 32}; }, {"medusa_head.1.0", "64", "32"});
+    refused([](auto& f) { f.shapes["medusa_head.1.1.weight"] = {76, 64}; }, {"medusa_head.1.1.weight", "76", "77"});
+    refused([](auto& f) { f.shapes.erase("medusa_head.1.1.weight"); }, {"medusa_head.1.1.weight"});
+    refused([](auto& f) { f.shapes.erase("medusa_head.0.0.linear.bias"); }, {"medusa_head.0.0.linear.bias"});
+    refused([](auto& f) { f.shapes["medusa_head.0.1.bias"] = {77}; }, {"medusa_head.0.1.bias", "not supported"});
+    BOOST_CHECK_THROW(llama::draft_heads::load(folder.path(), "medusa", target),
+                      error);  // no medusa_lm_head.safetensors
+}
 
 BOOST_AUTO_TEST_CASE(rows_are_those_of_the_definition) {
     const temporary_directory folder;

@@ -4,6 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/eagle.hpp>
+#include <augur/draft/eagle_tree.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
@@ -17,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(llama_eagle_model)
 using namespace augur;
 using namespace augur::testing;
 
-static_assert(FusedModel<llama::eagle_model>);
+static_assert(FusedTreeModel<llama::eagle_model>);
 
 namespace {
 
@@ -186,6 +187,48 @@ BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_how_many_are_computed_together) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_a_tree_are_those_of_its_paths) {
+    const temporary_directory folder;
+    const auto target = small_llama(io::tensor_type::q4_1).load();
+    const auto model = llama::eagle_model::load(small_eagle(target).write(folder / "eagle.gguf"), target);
+    constexpr std::size_t first = 9, nodes = 24;  // inputs before the tree, in no order of depth
+    const auto tokens = some_tokens(first + nodes, 77);
+    const auto states = states_of(target, tokens);
+    const auto states_of_node = [&](std::size_t i) { return std::span(states).subspan((first + i) * 64, 64); };
+    std::vector<std::int32_t> parents;
+    for (std::size_t i = 0; i < nodes; ++i) parents.push_back(static_cast<std::int32_t>(i * 7 % (i + 1)) - 1);
+    auto sequence = model.make_sequence();
+    model.extend(sequence, std::span(tokens).first(first), std::span(states).first(first * 64), 0);
+    for (const std::size_t last : {nodes, std::size_t{5}}) {
+        const auto rows = copied(model.extend_tree(sequence, std::span(tokens).subspan(first),
+                                                   std::span(states).subspan(first * 64, nodes * 64), parents, last));
+        const auto hidden = copied(model.hidden(sequence));
+        BOOST_TEST(model.length(sequence) == first);
+        for (std::size_t i = 0; i < last; ++i) {
+            std::vector<std::size_t> path;
+            for (auto at = static_cast<std::int32_t>(nodes - last + i); at >= 0; at = parents[path.back()]) {
+                path.push_back(static_cast<std::size_t>(at));
+            }
+            auto alone = model.make_sequence();
+            model.extend(alone, std::span(tokens).first(first), std::span(states).first(first * 64), 0);
+            std::vector<float> row;
+            for (std::size_t at = path.size(); at-- > 0;) {
+                const std::size_t node = path[at];
+                row = copied(model.extend(alone, std::span(tokens).subspan(first + node, 1), states_of_node(node), 1));
+            }
+            BOOST_TEST(same_bits(std::vector(rows.begin() + static_cast<std::ptrdiff_t>(i * 77),
+                                             rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * 77)),
+                                 row));
+            BOOST_TEST(same_bits(std::vector(hidden.begin() + static_cast<std::ptrdiff_t>(i * 64),
+                                             hidden.begin() + static_cast<std::ptrdiff_t>((i + 1) * 64)),
+                                 copied(model.hidden(alone))));
+        }
+    }
+    BOOST_CHECK_THROW(model.extend_tree(sequence, std::span(tokens).first(2), std::span(states).first(64),
+                                        std::vector<std::int32_t>{-1, 0}, 1),
+                      error);
+}
+
 BOOST_AUTO_TEST_CASE(the_head_has_the_targets_rows_of_its_tokens) {
     const temporary_directory folder;
     const auto target = small_llama(io::tensor_type::q4_1).load();
@@ -228,6 +271,12 @@ BOOST_AUTO_TEST_CASE(drafting_with_it_keeps_every_law) {
     BOOST_TEST(promised(speculate(draft::eagle(model, draft::shared_noise{}), target, two, accept::coupled{})) == "");
     chosen.sampling.temperature.value = 0;
     BOOST_TEST(promised(speculate(draft::eagle(model), target, two, accept::exact{})) == "");
+    const draft::eagle_tree tree(model, {2, 2, 4});
+    const auto trees = drafter_laws(tree, target, {.cases = 25});
+    BOOST_TEST(trees.kept(), trees);
+    BOOST_TEST(promised(speculate(tree, target, two, accept::exact{})) == "");
+    chosen.sampling.temperature.value = 1;
+    BOOST_TEST(promised(speculate(tree, target, two, accept::rejection_sampling{})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {

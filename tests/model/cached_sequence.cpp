@@ -155,4 +155,23 @@ BOOST_AUTO_TEST_CASE(states_of_a_kept_path_are_those_of_its_positions) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(of_a_tree_the_rows_of_its_last_nodes_can_be_asked_for) {
+    const testing::function_model paths = testing::hashed_model(5, 1);
+    const testing::tree_mock trees(paths);
+    const std::vector<token> text{0, 3, 1}, nodes{1, 4, 3, 0};
+    const std::vector<std::int32_t> parents{-1, 0, -1, 2};
+    const auto last_two = [&](const auto& model) {
+        model::cached_sequence cached(model);
+        auto asked = cached.ask_tree(text, nodes, parents, 2);
+        asked.run();
+        const auto rows = asked.await_resume();
+        BOOST_TEST(rows.size() == 2u);
+        const std::vector<token> first{0, 3, 1, 3}, second{0, 3, 1, 3, 0};
+        BOOST_TEST(std::equal(rows[0].begin(), rows[0].end(), fresh_row(paths, first).begin()));
+        BOOST_TEST(std::equal(rows[1].begin(), rows[1].end(), fresh_row(paths, second).begin()));
+    };
+    last_two(paths);
+    last_two(trees);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,12 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/merged.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
@@ -31,15 +37,14 @@ const llama::host_model& target() {
 
 const std::vector<token> prompt{504, 3575, 282, 4649, 314};
 
-template <class Drafts>
-void keeps_the_text(const Drafts& drafts, const std::string& what) {
+template <class Drafts, class Policy = policy::fixed_length>
+void keeps_the_text(const Drafts& drafts, const std::string& what, const Policy& policy = {4}) {
     decode::options chosen;
     chosen.stop.max_tokens = 40;
-    const policy::fixed_length four{4};
     for (const float temperature : {0.0f, 0.8f}) {
         chosen.sampling.temperature.value = temperature;
         const auto expected = decode::generate(plain(target()), prompt, chosen).tokens;
-        const auto made = decode::generate(speculate(drafts, target(), four, accept::coupled{}), prompt, chosen);
+        const auto made = decode::generate(speculate(drafts, target(), policy, accept::coupled{}), prompt, chosen);
         BOOST_TEST(made.tokens == expected, what);
         BOOST_TEST(made.counts.stages.back().drafted > 0u, what);
         BOOST_TEST_MESSAGE(what << " at temperature " << temperature << ": " << made.counts.accepted_length());
@@ -82,6 +87,22 @@ BOOST_AUTO_TEST_CASE(its_family_changes_nothing) {
         ++members;
     }
     BOOST_TEST(members > 6u);
+}
+
+BOOST_AUTO_TEST_CASE(trees_of_the_family_change_nothing) {
+    const auto draft = llama::load_draft(family / "draft.gguf", target());
+    const auto eagle = llama::eagle_model::load(family / "eagle.gguf", target());
+    const auto hydra = llama::draft_heads::load(family / "hydra.gguf", "hydra", target());
+    const draft::dynamic_tree grown{4, 3, 8};
+    const policy::tree_static planned(
+        topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0, 0}}));
+    keeps_the_text(draft::model_tree(draft), "a draft's tree", planned);
+    keeps_the_text(draft::model_tree(draft, grown), "a draft's dynamic tree");
+    keeps_the_text(draft::eagle_tree(eagle), "the layer's tree", planned);
+    keeps_the_text(draft::eagle_tree(eagle, grown), "the layer's dynamic tree");
+    keeps_the_text(draft::lookup_tree(), "a tree of continuations");
+    keeps_the_text(draft::merged(draft::lookup_tree(2, 8, {4, 4}), draft::head_tree(hydra)), "continuations and heads",
+                   planned);
 }
 
 BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {

@@ -1,12 +1,10 @@
 #pragma once
 // A layer on the target's last hidden states as a drafter.
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,7 @@
 #include "augur/draft/draw_next.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/concepts.hpp"
-#include "augur/model/hidden_states.hpp"
+#include "augur/model/fused_sequence.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
 
@@ -33,13 +31,9 @@ class eagle {
     using model_type = typename detail::value_or_reference<Source>::type;
     static_assert(FusedModel<model_type>);
     using claim_type = typename Drawing::claim_type;
-    /// Input i is token i + 1 with the target's state of position i.
-    struct state_type {
-        sequence_t<model_type> sequence;
-        std::size_t held = 0;          ///< true inputs at the start of the sequence; what follows them was speculative
-        std::size_t known = 0;         ///< positions whose states have been seen
-        std::vector<float> waiting{};  ///< the last of these states, at least those that are not held yet
-        std::vector<float> own{};      ///< a state that the source made
+    struct state_type : model::fused_sequence<model_type> {
+        using model::fused_sequence<model_type>::fused_sequence;
+        std::vector<float> own{};  ///< a state that the source made
         distribution row{};
     };
     static constexpr bool shows_rows = true;
@@ -51,38 +45,21 @@ class eagle {
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
     std::size_t hidden_size() const { return model().hidden_size(); }
 
-    state_type make_state() const {
-        state_type made{.sequence = model().make_sequence()};
-        made.waiting.reserve(most_waiting * hidden_size());
-        return made;
-    }
+    state_type make_state() const { return state_type(model()); }
 
-    /// Keeps the states. They are run with the next proposal, all at once; before that after the prompt, and where many have come together.
     void on_commit(state_type& state, const prefix& committed, const auto& states) const {
-        for (std::size_t i = 0; i < states.size(); ++i) {
-            if (states.first() + i != state.known || state.known == model().context_length()) continue;
-            if (state.held == state.known) state.waiting.clear();
-            if (state.waiting.size() == most_waiting * hidden_size()) {
-                run(state, committed, 0);
-                state.waiting.clear();
-            }
-            state.waiting.insert(state.waiting.end(), states[i].begin(), states[i].end());
-            ++state.known;
-        }
+        state.follow(committed, states);
     }
 
     /// Runs what is left of the prompt's states, so that the first round need not.
-    void prepare(state_type& state, const prefix& prompt) const {
-        if (state.held < state.known) run(state, prompt, 0);
-    }
+    void prepare(state_type& state, const prefix& prompt) const { state.catch_up(prompt); }
 
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
-        if (!context.wants_more(0) || root == 0 || state.known != root) co_return;
+        if (!context.wants_more(0) || root == 0 || state.known() != root) co_return;
         speculative_suffix speculative(context.prefix());
-        state.held = std::min(state.held, root - 1);  // the root's row is wanted, even if it was made before
-        std::optional<rows_type> rows;
-        co_await flow::alone{[&] { rows.emplace(run(state, context.prefix(), 1)); }};
+        std::optional<typename state_type::rows_type> rows;
+        co_await flow::alone{[&] { rows.emplace(state.root(context.prefix())); }};
         while (true) {
             const logit_row row = (*rows)[rows->size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
@@ -91,28 +68,13 @@ class eagle {
             if (!context.wants_more(proposed.size())) break;
             if (root + proposed.size() > model().context_length()) break;
             speculative.push(picked);
-            const auto made = model().hidden(std::as_const(state.sequence));
-            state.own.assign(made[made.size() - 1].begin(), made[made.size() - 1].end());
-            co_await flow::alone{
-                [&] { rows.emplace(model().extend(state.sequence, std::span(&picked, 1), state.own, 1)); }};
+            state.own.assign(state.last_state().begin(), state.last_state().end());
+            const std::size_t before = proposed.size() - 1;
+            co_await flow::alone{[&] { rows.emplace(state.extend(before, std::span(&picked, 1), state.own)); }};
         }
     }
 
  private:
-    using rows_type = std::remove_cvref_t<decltype(std::declval<const model_type&>().extend(
-        std::declval<sequence_t<model_type>&>(), std::span<const token>(), std::span<const float>(), std::size_t()))>;
-    static constexpr std::size_t most_waiting = 128;
-
-    /// Makes the sequence hold every input whose state is known, and nothing else; returns the last `rows` rows.
-    auto run(state_type& state, const prefix& committed, std::size_t rows) const {
-        model().truncate(state.sequence, state.held);
-        const std::size_t missing = state.known - state.held;
-        auto made = model().extend(state.sequence, committed.tokens().subspan(state.held + 1, missing),
-                                   std::span(state.waiting).last(missing * hidden_size()), rows);
-        state.held = state.known;
-        return made;
-    }
-
     detail::value_or_reference<Source> model_;
     Drawing drawing_;
 };

@@ -8,9 +8,20 @@
 #include <span>
 #include <vector>
 
+#include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::draft {
+
+/// Each token of a text takes memory and time for all lengths.
+inline constexpr std::size_t longest_ngram = 64;
+
+/// Refuses lengths of n-grams that `who` cannot look for.
+inline void check_ngram_lengths(const char* who, std::size_t min_n, std::size_t max_n) {
+    if (min_n == 0) detail::fail(who, ": min_n is 0; an n-gram has at least one token");
+    if (min_n > max_n) detail::fail(who, ": min_n ", min_n, " exceeds max_n ", max_n);
+    if (max_n > longest_ngram) detail::fail(who, ": max_n ", max_n, " exceeds ", longest_ngram);
+}
 
 /// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and backwards, and
 /// what the text was before leaves no trace.
@@ -42,7 +53,6 @@ class ngram_index {
     /// The length of the longest n-gram that ends the text and occurred before; 0 if none did. `places` becomes where that went
     /// on, the latest first, at most `most` of them.
     std::size_t find(std::size_t most, std::vector<std::size_t>& places) const {
-        places.clear();
         std::size_t found = 0;
         std::size_t latest = none;
         std::uint64_t hash = 0;
@@ -54,10 +64,15 @@ class ngram_index {
             found = n;
             latest = entry;
         }
-        for (; latest != none && places.size() < most; latest = matching(previous_[latest], found)) {
-            places.push_back(latest / lengths_);
-        }
+        collect(latest, found, most, places);
         return found;
+    }
+
+    /// The same of the n-gram of this length, from min_n up to what find returns.
+    void find(std::size_t n, std::size_t most, std::vector<std::size_t>& places) const {
+        std::uint64_t hash = 0;
+        for (std::size_t i = 1; i <= n; ++i) hash = extended(hash, tokens_[tokens_.size() - i]);
+        collect(matching(heads_[slot(hash)], n), n, most, places);
     }
 
  private:
@@ -101,6 +116,14 @@ class ngram_index {
             while (head != none && head >= place * lengths_) head = previous_[head];
         }
         tokens_.pop_back();
+    }
+
+    /// Where the n-gram went on, from this entry back.
+    void collect(std::size_t entry, std::size_t n, std::size_t most, std::vector<std::size_t>& places) const {
+        places.clear();
+        for (; entry != none && places.size() < most; entry = matching(previous_[entry], n)) {
+            places.push_back(entry / lengths_);
+        }
     }
 
     /// The entry itself, or the latest in its chain, that is the n-gram at the end of the text.

@@ -62,6 +62,11 @@ class ngram_table {
     /// Contexts that it knows.
     std::size_t size() const { return used(slots_->next); }
 
+    /// What mostly follows this very context; no_token where that is not known.
+    token after(std::span<const token> context) const {
+        return slots_->next[slot_of(slots_->check, slots_->next, key_of(context))];
+    }
+
     struct found {
         token next = no_token;
         std::size_t matched = 0;  ///< tokens of context; 0 where none is known
@@ -69,7 +74,7 @@ class ngram_table {
     /// The continuation of the longest context at the text's end that the table knows, of at least `least` tokens.
     found find(std::span<const token> text, std::size_t least = 1) const {
         for (std::size_t n = std::min(orders_.longest, text.size()); n >= std::max(least, orders_.shortest); --n) {
-            const token next = slots_->next[slot_of(slots_->check, slots_->next, key_of(text.last(n)))];
+            const token next = after(text.last(n));
             if (next != no_token) return {next, n};
         }
         return {};

@@ -10,7 +10,6 @@
 
 #include "augur/draft/concept.hpp"
 #include "augur/draft/ngram_index.hpp"
-#include "augur/types/error.hpp"
 
 namespace augur::draft {
 
@@ -30,13 +29,10 @@ class prompt_lookup {
     using claim_type = point_mass;
     static constexpr bool shows_matches = true;
     static constexpr std::size_t votes = 16;
-    static constexpr std::size_t longest =
-        64;  ///< of max_n: each token of the text takes memory and time for all lengths
+    static constexpr std::size_t longest = longest_ngram;  ///< of max_n
 
     explicit prompt_lookup(std::size_t min_n = 1, std::size_t max_n = 8) : min_n_(min_n), max_n_(max_n) {
-        if (min_n == 0) detail::fail("prompt_lookup: min_n is 0; an n-gram has at least one token");
-        if (min_n > max_n) detail::fail("prompt_lookup: min_n ", min_n, " exceeds max_n ", max_n);
-        if (max_n > longest) detail::fail("prompt_lookup: max_n ", max_n, " exceeds ", longest);
+        check_ngram_lengths("prompt_lookup", min_n, max_n);
     }
 
     std::size_t min_n() const { return min_n_; }

@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "augur/backend/host/aligned_buffer.hpp"
+#include "augur/io/quote.hpp"
+#include "augur/io/safetensors.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/member.hpp"
+#include "augur/llama/published_heads.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/workers.hpp"
 #include "augur/types/error.hpp"
@@ -21,13 +24,6 @@
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
-
-/// One head: out = state + silu(weight * inputs + bias), where the inputs are the state and, in Hydra's heads, the embeddings
-/// of the tokens since.
-struct head_weights {
-    backend::host::packed_matrix weight;
-    std::vector<float> bias;
-};
 
 /// Models augur::DraftHeads. Const and safe to share: workspaces of several threads take turns.
 class draft_heads {
@@ -37,11 +33,13 @@ class draft_heads {
         backend::host::float_buffer inputs, out, logits;
     };
 
-    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Throws augur::error, naming the
-    /// file and the values, where it was made for another target or its shapes contradict each other. Of the options,
-    /// weights, threads and instruction_set count.
+    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or Medusa's heads as published, with
+    /// output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors. Throws augur::error, naming the
+    /// file and the values, where it was made for another target (of which published heads tell no more than the sizes), its shapes
+    /// contradict each other, or its layout is another. Of the options, weights, threads and instruction_set count.
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
+        if (io::holds_safetensors(path)) return load_published(path, kind, target, options);
         const member_file file(path, kind, target, options.weights);
         config c = target.configuration();
         const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
@@ -49,17 +47,18 @@ class draft_heads {
         while (true) {
             const std::string name = "augur.head." + std::to_string(heads.size()) + ".";
             if (!file.tensors().find(name + "weight")) break;
-            head_weights head;
             const std::size_t inputs = kind == "hydra" ? heads.size() + 2 : 1;
-            head.weight = reader.matrix(name + "weight", c.width, inputs * c.width);
-            head.bias = reader.vector(name + "bias", c.width);
+            head_weights head;
+            head.blocks.push_back(
+                {reader.matrix(name + "weight", c.width, inputs * c.width), reader.vector(name + "bias", c.width)});
             heads.push_back(std::move(head));
         }
         if (heads.empty()) augur::detail::fail(path.string(), ": there is no tensor augur.head.0.weight");
         return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(), options);
     }
 
-    /// From parts: `output` has the rows of `head_tokens`, ascending, or of all if none are named.
+    /// From parts: `output`, for heads that have none of their own, has the rows of `head_tokens`, ascending, or of all if none are
+    /// named.
     draft_heads(std::vector<head_weights> heads, const host_model& target, std::vector<token> head_tokens,
                 backend::host::packed_matrix output, const load_options& options)
         : parts_(
@@ -71,13 +70,11 @@ class draft_heads {
     /// Hydra's do, Medusa's do not.
     bool see_tokens() const {
         return std::any_of(parts_->heads.begin(), parts_->heads.end(),
-                           [&](const auto& head) { return head.weight.depth() > hidden_size(); });
+                           [&](const auto& head) { return head.blocks.front().weight.depth() > hidden_size(); });
     }
     std::size_t memory_bytes() const {
         std::size_t total = parts_->output.memory_bytes();
-        for (const auto& head : parts_->heads) {
-            total += head.weight.memory_bytes() + head.bias.size() * sizeof(float);
-        }
+        for (const auto& head : parts_->heads) total += head.memory_bytes();
         return total;
     }
     workspace_type make_workspace() const { return {}; }
@@ -94,6 +91,17 @@ class draft_heads {
     }
 
  private:
+    static draft_heads load_published(const std::filesystem::path& path, const std::string& kind,
+                                      const host_model& target, const load_options& options) {
+        if (kind != "medusa") {
+            augur::detail::fail(path.string(), ": published heads are taken in Medusa's layout, but ", io::quote(kind),
+                                " was wanted");
+        }
+        const io::safetensors_folder file(published_heads_file(path));
+        return draft_heads(read_published_heads(file, target.configuration(), options.weights), target, {}, {},
+                           options);
+    }
+
     /// On the heap, for its addresses must not change when the heads are moved.
     struct parts : workers {
         parts(std::vector<head_weights> all, const host_model& target, std::vector<token> ids, matrix rows,
@@ -107,19 +115,22 @@ class draft_heads {
 
         void run(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
                  const head_weights& head, float* logits) {
-            const std::size_t width = state.size();
-            float* inputs = workspace.inputs.require(head.weight.depth());
+            const std::size_t width = state.size(), depth = head.blocks.front().weight.depth();
+            float* inputs = workspace.inputs.require(depth);
             std::copy(state.begin(), state.end(), inputs);
-            for (std::size_t i = 1; i * width < head.weight.depth(); ++i) {
+            for (std::size_t i = 1; i * width < depth; ++i) {
                 embedding->unpack_row(static_cast<std::size_t>(tokens[i - 1]), {inputs + i * width, width});
             }
             float* out = workspace.out.require(2 * width);
-            multiply(head.weight, inputs, out);
-            for (std::size_t i = 0; i < width; ++i) out[i] += head.bias[i];
-            std::fill_n(out + width, width, 1.0f);
-            kernels_.silu_product(out, out + width, width);
-            for (std::size_t i = 0; i < width; ++i) out[i] += state[i];
-            multiply(output, out, logits);
+            for (const head_block& block : head.blocks) {
+                multiply(block.weight, inputs, out);
+                for (std::size_t i = 0; i < width; ++i) out[i] += block.bias[i];
+                std::fill_n(out + width, width, 1.0f);
+                kernels_.silu_product(out, out + width, width);
+                for (std::size_t i = 0; i < width; ++i) inputs[i] += out[i];
+            }
+            if (head.output.rows() != 0) return multiply(head.output, inputs, logits);
+            multiply(output, inputs, logits);
             if (!head_tokens.empty()) spread_logits(head_tokens, {logits, embedding->rows()});
         }
 

@@ -2,6 +2,7 @@
 // A layer that drafts on a target's hidden states, on the CPU. See docs/draft/eagle.md.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -15,8 +16,8 @@
 
 namespace augur::llama {
 
-/// A Llama, of one layer as a rule, whose inputs are embeddings fused with hidden states. Models augur::FusedModel with
-/// bitwise rows. Const and safe to share, as host_model is. Positions count from 0: rotary positions matter by their
+/// A Llama, of one layer as a rule, whose inputs are embeddings fused with hidden states. Models augur::FusedTreeModel
+/// with bitwise rows. Const and safe to share, as host_model is. Positions count from 0: rotary positions matter by their
 /// distance only.
 class eagle_model {
  public:
@@ -58,15 +59,24 @@ class eagle_model {
 
     /// Appends the tokens with their states; returns a row of logits for each of the last `last`. As host_model::extend.
     scores extend(sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t last) const {
-        if (states.size() != tokens.size() * hidden_size()) {
-            augur::detail::fail(tokens.size(), " tokens with hidden states of ", hidden_size(), " numbers need ",
-                                tokens.size() * hidden_size(), " of them, but there are ", states.size());
-        }
+        check(tokens, states);
         return model_.append({.sequence = &s, .tokens = tokens, .rows = last}, states.data());
+    }
+    /// The same of a tree, whose inputs are not appended.
+    scores extend_tree(sequence& s, std::span<const token> tokens, std::span<const float> states,
+                       std::span<const std::int32_t> parents, std::size_t last) const {
+        check(tokens, states);
+        return model_.append({.sequence = &s, .tokens = tokens, .parents = parents, .rows = last}, states.data());
     }
     scores hidden(const sequence& s) const { return model_.hidden(s); }
 
  private:
+    void check(std::span<const token> tokens, std::span<const float> states) const {
+        if (states.size() == tokens.size() * hidden_size()) return;
+        augur::detail::fail(tokens.size(), " tokens with hidden states of ", hidden_size(), " numbers need ",
+                            tokens.size() * hidden_size(), " of them, but there are ", states.size());
+    }
+
     host_model model_;
 };
 

@@ -58,11 +58,11 @@ class cached_sequence {
     }
 
     /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node before it or
-    /// -1, the last token. The cache holds neither what it lacked of `tokens` nor nodes until keep(). In one pass where M is a
+    /// -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of `tokens` nor nodes until keep(). In one pass where M is a
     /// TreeModel; else path by path (model/run.hpp).
     asked_tree ask_tree(std::span<const token> tokens, std::span<const token> nodes,
-                        std::span<const std::int32_t> parents) {
-        return asked_tree(*this, tokens, nodes, parents);
+                        std::span<const std::int32_t> parents, std::size_t rows = all_rows) {
+        return asked_tree(*this, tokens, nodes, parents, std::min(rows, nodes.size() + 1));
     }
     /// After ask_tree: holds its tokens and these nodes, a path from the root. Where M is no TreeModel nothing is held more than
     /// before, and what is lacking is computed again when it is asked for.
@@ -110,8 +110,8 @@ class cached_sequence {
         }
     }
 
-    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`. None after a tree that
-    /// M computed path by path.
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M can, of those too
+    /// that the cache lacked. None after a tree that M computed path by path; then they come with the next chain.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
         const std::size_t held = std::min(tokens_.size(), end);
@@ -156,7 +156,7 @@ class cached_sequence {
     }
 
     pass<sequence_t<M>> tree_pass(std::span<const token> tokens, std::span<const token> nodes,
-                                  std::span<const std::int32_t> parents) {
+                                  std::span<const std::int32_t> parents, std::size_t rows) {
         const auto missing = rewind_for(tokens, 1);
         const auto chain = static_cast<std::int32_t>(missing.size());
         tree_tokens_.assign(missing.begin(), missing.end());
@@ -169,7 +169,7 @@ class cached_sequence {
         return {.sequence = &sequence_,
                 .tokens = tree_tokens_,
                 .parents = tree_parents_,
-                .rows = nodes.size() + 1,
+                .rows = rows,
                 .states = TreeModel<M> && PrefillsStates<M>};
     }
 
@@ -201,7 +201,11 @@ class cached_sequence<M>::asked : public pass_work<M> {
 
  private:
     asked(cached_sequence& cache, std::span<const token> missing, std::size_t rows, int)
-        : pass_work<M>(*cache.model_, {.sequence = &cache.sequence_, .tokens = missing, .rows = rows},
+        : pass_work<M>(*cache.model_,
+                       {.sequence = &cache.sequence_,
+                        .tokens = missing,
+                        .rows = rows,
+                        .states = PrefillsStates<M> && missing.size() > rows},
                        std::false_type()),
           cache_(cache) {}
 
@@ -213,8 +217,8 @@ template <Model M>
 class cached_sequence<M>::asked_tree : public pass_work<M> {
  public:
     asked_tree(cached_sequence& cache, std::span<const token> tokens, std::span<const token> nodes,
-               std::span<const std::int32_t> parents)
-        : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents)) {}
+               std::span<const std::int32_t> parents, std::size_t rows)
+        : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents, rows)) {}
 
     bool await_ready() const noexcept { return false; }
     void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }

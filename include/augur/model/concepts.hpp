@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -177,6 +178,17 @@ concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequenc
     { model.hidden_size() } -> std::convertible_to<std::size_t>;
     { model.extend(sequence, tokens, states, last) } -> LogitRows;
     { model.hidden(std::as_const(sequence)) } -> LogitRows;
+};
+
+/// A FusedModel that runs a tree of inputs in one pass. `model.extend_tree(sequence, tokens, states, parents, last)`: each input follows
+/// its parent, one before it or -1, the sequence's last; returns the rows of the last `last`, whose states hidden(sequence) shows then.
+/// Nothing is appended.
+/// Laws: a row equals the one after appending the path to it alone, bit for bit; the sequence is as before.
+template <class M>
+concept FusedTreeModel = FusedModel<M> &&
+    requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens, std::span<const float> states,
+             std::span<const std::int32_t> parents, std::size_t last) {
+    { model.extend_tree(sequence, tokens, states, parents, last) } -> LogitRows;
 };
 
 /// The model promises aloud that its rows do not depend on how many are computed together:

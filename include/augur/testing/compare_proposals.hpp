@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -55,13 +54,6 @@ struct first_nodes {
     }
     friend auto operator<=>(const first_nodes&, const first_nodes&) = default;
 };
-
-/// How many different rows its tokens were drawn from: siblings share one.
-template <class Claim>
-std::size_t rows_of(const proposal<Claim>& of) {
-    const first_nodes all(of, of.size());
-    return std::set(all.parents.begin(), all.parents.end()).size();
-}
 
 /// What is different about `got`: its tokens, their places, or a claimed row. Empty when nothing is.
 template <class Claim>

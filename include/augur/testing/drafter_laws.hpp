@@ -209,7 +209,7 @@ class drafter_law_cases {
         std::size_t times = 0;
         const asked_policy<Needed> policy{asked.room, &times};
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
-        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : rows_of(got);
+        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : longest_path(got);
         if (times >= least) return "";
         return augur::detail::message(asked.described(), ": proposes ", describe(got.tokens()),
                                       ", but asked the policy ", times, " times");

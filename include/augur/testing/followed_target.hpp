@@ -32,11 +32,20 @@ struct followed_target {
         void prefill(const auto& drafter, auto& state, const prefix& prompt) {
             decode::prefill(cache, drafter, state, prompt);
         }
-        void verify(prefix& before, const auto& proposed) { verify::chain(cache, before, proposed); }
-        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
-            cache.rewind(committed.tokens());
-            draft::on_commit(drafter, state, committed, cache.states(committed.size() - 1));
+        /// Of a tree nothing is run: its path is when it is committed.
+        void verify(prefix& before, const auto& proposed) {
+            if (proposed.is_chain()) verify::chain(cache, before, proposed);
+            was_chain = proposed.is_chain();
         }
+        void on_commit(const auto& drafter, auto& state, const prefix& committed) {
+            if (was_chain) {
+                cache.rewind(committed.tokens());
+                return draft::on_commit(drafter, state, committed, cache.states(committed.size() - 1));
+            }
+            cache.fill(committed.tokens().first(committed.size() - 1),
+                       [&](const auto& states) { draft::on_commit(drafter, state, committed, states); });
+        }
+        bool was_chain = true;
         model::cached_sequence<M> cache;
     };
 };

@@ -249,4 +249,32 @@ class fused_mock {
     std::size_t hidden_size_;
 };
 
+/// Models FusedTreeModel.
+struct fused_tree_mock : fused_mock {
+    using fused_mock::fused_mock;
+
+    scores extend_tree(sequence_type& sequence, std::span<const token> tokens, std::span<const float> states,
+                       std::span<const std::int32_t> parents, std::size_t last) const {
+        if (states.size() != tokens.size() * hidden_size() || parents.size() != tokens.size() || last > tokens.size() ||
+            sequence.tokens.size() + tokens.size() > context_length()) {
+            augur::detail::fail("extend_tree: ", tokens.size(), " tokens with ", parents.size(), " parents and ",
+                                states.size(), " numbers after ", sequence.tokens.size(), ", last ", last);
+        }
+        std::vector<float> rows;
+        for (std::size_t i = tokens.size() - last; i < tokens.size(); ++i) {
+            std::vector<std::size_t> path;
+            for (auto at = static_cast<std::int32_t>(i); at >= 0; at = parents[path.back()]) {
+                path.push_back(static_cast<std::size_t>(at));
+            }
+            sequence_type alone = sequence;
+            for (std::size_t at = path.size(); at-- > 0;) {
+                extend(alone, tokens.subspan(path[at], 1), states.subspan(path[at] * hidden_size(), hidden_size()), 1);
+            }
+            rows.insert(rows.end(), alone.rows.begin(), alone.rows.end());
+        }
+        sequence.rows = std::move(rows);
+        return {sequence.rows.data(), last, vocabulary_size()};
+    }
+};
+
 }  // namespace augur::testing

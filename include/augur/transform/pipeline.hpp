@@ -83,17 +83,19 @@ class pipeline {
 
     /// The tokens of the `count` largest logits after bias, penalties and mask, the largest first, of equals the lowest id: what a
     /// greedy draft guesses first, second, third, at any temperature. Fewer where fewer are possible; none in an invalid row.
-    /// `work` keeps storage. Cost: one look at the row, and `count` steps for each logit that is larger than all before it.
-    void rank(logit_row row, const prefix& before, std::size_t count, std::vector<token>& out,
-              std::vector<float>& work) const {
+    /// Returns these logits, which are the row's or lie in `work`. Cost: one look at the row, and `count` steps for each logit that is
+    /// larger than all before it.
+    logit_row rank(logit_row row, const prefix& before, std::size_t count, std::vector<token>& out,
+                   std::vector<float>& work) const {
         out.clear();
-        if (count == 0 || !augur::detail::scan_row(row).valid) return;
+        if (count == 0 || !augur::detail::scan_row(row).valid) return row;
         if (edits_logits()) {
             work.assign(row.begin(), row.end());
             edit(work, before);
             row = work;
         }
         augur::detail::largest_of(row, count, out);
+        return row;
     }
 
     distribution operator()(logit_row row, const prefix& before) const {

@@ -1,0 +1,217 @@
+#pragma once
+// Trees that grow by rows, one depth after the other: the tree that a policy plans, or the one that the rows suggest.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/largest.hpp"
+#include "augur/draft/context.hpp"
+#include "augur/flow/task.hpp"
+#include "augur/measure/entropy.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::draft {
+
+/// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k` children each; the
+/// value of a node is the product of the probabilities that the drafter gives the tokens on its path. Of all nodes made so, the
+/// `nodes` with the largest values are drafted; of equals the shallower, then the earlier.
+struct dynamic_tree {
+    std::size_t depth = 5;
+    std::size_t top_k = 4;
+    std::size_t nodes = 12;
+
+    void check() const {
+        if (depth > 0 && top_k > 0 && nodes > 0) return;
+        augur::detail::fail("dynamic_tree: depth is ", depth, ", top_k ", top_k, ", nodes ", nodes,
+                            "; each has to be at least 1");
+    }
+
+    friend bool operator==(const dynamic_tree&, const dynamic_tree&) = default;
+    friend std::ostream& operator<<(std::ostream& out, const dynamic_tree& t) {
+        return out << "dynamic_tree{.depth=" << t.depth << ", .top_k=" << t.top_k << ", .nodes=" << t.nodes << '}';
+    }
+};
+
+/// Storage of one drafter.
+struct tree_work {
+    std::vector<std::int32_t> level{};    ///< nodes whose rows are wanted next, of one depth
+    std::vector<std::int32_t> planned{};  ///< of each node of the proposal, which of the plan it is
+    std::vector<token> ranked{};
+    std::vector<float> edited{};
+    proposal<point_mass> grown{};  ///< all nodes of a dynamic tree, by depth
+    std::vector<float> values{};   ///< theirs
+    std::vector<std::int32_t> best{}, numbers{};
+
+    /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the other, each
+    /// from sibling 0 on. no_token where there are no more.
+    token ranked_child(logit_row row, auto& context, std::size_t sibling, std::size_t count) {
+        if (sibling == 0) context.transform().rank(row, context.prefix(), count, ranked, edited);
+        return sibling < ranked.size() ? ranked[sibling] : no_token;
+    }
+
+    /// To a dynamic tree: the best `count` tokens after a node, where the prefix is.
+    void add_children(std::size_t count, std::int32_t node, logit_row row, auto& context) {
+        const logit_row weighed = context.transform().rank(row, context.prefix(), count, ranked, edited);
+        const measure::softmax_moments seen = measure::moments(weighed);
+        const double value = node == after_prefix ? 1 : double{values[static_cast<std::size_t>(node)]};
+        for (const token t : ranked) {
+            const double below = double{weighed[static_cast<std::size_t>(t)]} - double{seen.maximum};
+            grown.push(t, node);
+            values.push_back(static_cast<float>(value * std::exp(below) / seen.sum));
+        }
+    }
+
+    /// The best `count` of a dynamic tree. A node is worth no more than its parent, which comes before it: that is chosen, too.
+    void choose_best(std::size_t count, proposal<point_mass>& made) {
+        augur::detail::largest_of(values, count, best);
+        std::sort(best.begin(), best.end());
+        numbers.assign(grown.size(), after_prefix);
+        for (const std::int32_t each : best) {
+            const auto node = static_cast<std::size_t>(each);
+            const std::int32_t parent = grown.parent(node);
+            numbers[node] = static_cast<std::int32_t>(made.size());
+            made.push(grown.tokens()[node],
+                      parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
+        }
+    }
+};
+
+/// Whether the policy of a context plans trees, and not lengths.
+template <SpeculationPolicy Policy, Chooser C>
+constexpr bool plans_trees(const context<Policy, C>&) {
+    return DecidesTopology<Policy>;
+}
+
+/// Those nodes of a tree whose rows a model was asked for, numbered by themselves.
+struct inner_nodes {
+    std::vector<token> tokens{};
+    std::vector<std::int32_t> parents{};  ///< among these; after_prefix
+    std::vector<std::int32_t> nodes{};    ///< of each, its number in the tree
+
+    std::size_t size() const { return nodes.size(); }
+    void clear() {
+        tokens.clear();
+        parents.clear();
+        nodes.clear();
+    }
+    /// Its parent is one of these, or after_prefix.
+    void add(const auto& tree, std::int32_t node) {
+        const auto number = static_cast<std::size_t>(node);
+        const auto parent = std::find(nodes.begin(), nodes.end(), tree.parent(number));
+        parents.push_back(parent == nodes.end() ? after_prefix : static_cast<std::int32_t>(parent - nodes.begin()));
+        tokens.push_back(tree.tokens()[number]);
+        nodes.push_back(node);
+    }
+};
+
+/// Of trie_node: none.
+inline constexpr std::int32_t no_node = after_prefix - 1;
+
+/// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes already.
+inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, token t, std::size_t most) {
+    for (std::size_t node = 0; node < made.size(); ++node) {
+        if (made.parent(node) == parent && made.tokens()[node] == t) return static_cast<std::int32_t>(node);
+    }
+    if (made.size() >= most) return no_node;
+    made.push(t, parent);
+    return static_cast<std::int32_t>(made.size()) - 1;
+}
+
+/// Whether a sibling before it is the same token.
+inline bool repeats_a_sibling(const auto& made, std::size_t node) {
+    for (std::size_t other = 0; other < node; ++other) {
+        if (made.parent(other) == made.parent(node) && made.tokens()[other] == made.tokens()[node]) return true;
+    }
+    return false;
+}
+
+/// Of a node of a plan; an empty plan is a chain without an end.
+inline std::size_t planned_children(std::span<const std::int32_t> plan, std::int32_t parent) {
+    return plan.empty() ? 1 : static_cast<std::size_t>(std::count(plan.begin(), plan.end(), parent));
+}
+
+/// Fills the tree that the policy plans, or a chain where it decides a length, one depth after the other; nodes get their numbers in
+/// this order. `co_await source.rows_after(state, context, tree, nodes, see)` calls see(node, row) for the nodes, which are of one
+/// depth (at first after_prefix), wherever the prefix of the context is the path to the node; and leaves out those for which
+/// its context is too short. `draw(row, node, sibling, count)` adds child number `sibling`, of `count` that are wanted, or says false.
+/// What cannot be drawn is left out with what is beneath it, as is what is beneath a token that repeats its sibling: where the
+/// first is rejected, so is the second.
+template <class Source, class State, class Claim, class Draw>
+flow::task fill_plan(const Source& source, State& state, auto& context, proposal<Claim>& made, tree_work& work,
+                     const Draw& draw) {
+    std::span<const std::int32_t> plan;
+    std::size_t depth = 0;
+    bool wanted = true;
+    const auto place_of = [&](std::int32_t node) {
+        return node == after_prefix ? node : work.planned[static_cast<std::size_t>(node)];
+    };
+    const auto see = [&](std::int32_t node, logit_row row) {
+        const bool shown = node == after_prefix || (plan.empty() && node == work.level.front());  // a plan stays
+        if (shown) wanted = context.wants_more(depth, row);
+        if (wanted && node == after_prefix) {
+            plan = context.plan();  // which may ask the policy
+            wanted = context.wants_more(depth);
+        }
+        if (!wanted) return;
+        const std::int32_t place = place_of(node);
+        const std::size_t count = planned_children(plan, place);
+        std::size_t child = 0;
+        for (std::size_t sibling = 0; sibling < count && draw(row, node, sibling, count); ++sibling, ++child) {
+            child = parents::next_child(plan, plan.size(), place, child);
+            work.planned.push_back(static_cast<std::int32_t>(child));
+        }
+    };
+    work.planned.clear();
+    work.level.assign(1, after_prefix);
+    while (wanted && !work.level.empty()) {
+        const std::size_t first = made.size();
+        co_await source.rows_after(state, context, std::as_const(made), work.level, see);
+        ++depth;
+        work.level.clear();
+        for (std::size_t node = first; node < made.size() && context.wants_more(depth); ++node) {
+            const auto number = static_cast<std::int32_t>(node);
+            if (planned_children(plan, place_of(number)) == 0 || repeats_a_sibling(made, node)) continue;
+            work.level.push_back(number);
+        }
+    }
+}
+
+/// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the row after the
+/// best node of each. `source` as in fill_plan.
+/// The nodes are a function of rows alone, hence point masses. To choose among tokens that were drawn, by what they are worth, would
+/// change their law.
+template <class Source, class State>
+flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State& state, auto& context,
+                         proposal<point_mass>& made, tree_work& work) {
+    std::size_t depth = 0;
+    bool wanted = true;
+    const auto see = [&](std::int32_t node, logit_row row) {
+        if (node == work.level.front()) wanted = context.wants_more(depth, row);
+        if (wanted) work.add_children(limits.top_k, node, row, context);
+    };
+    work.grown.clear();
+    work.values.clear();
+    work.level.assign(1, after_prefix);
+    while (wanted && !work.level.empty()) {
+        const std::size_t first = work.grown.size();
+        co_await source.rows_after(state, context, std::as_const(work.grown), work.level, see);
+        ++depth;
+        work.level.clear();
+        if (depth == limits.depth || !context.wants_more(depth)) break;
+        augur::detail::largest_of(std::span(work.values).subspan(first), limits.top_k, work.level);
+        for (std::int32_t& node : work.level) node += static_cast<std::int32_t>(first);
+    }
+    work.choose_best(limits.nodes, made);
+}
+
+}  // namespace augur::draft

@@ -1,0 +1,120 @@
+#pragma once
+// Two drafters' trees as one.
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "augur/draft/concept.hpp"
+#include "augur/draft/grow_tree.hpp"
+#include "augur/draft/named.hpp"
+#include "augur/draft/several.hpp"
+#include "augur/flow/task.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/proposal.hpp"
+
+namespace augur::draft {
+
+/// Both draft, `A` first; the tree has A's nodes, then those of B's that A's lacks. At most `nodes` of them, and of a policy that plans
+/// a tree no more than that has: what does not fit is left out with what is beneath it. The policy sees which one is asking
+/// (observation::source) and decides for each. Both follow what is committed. Claims point masses, and takes nothing else: of two draws
+/// from different rows that are one node nobody could say what it was drawn from.
+/// Name what you would name as a drafter (draft/named.hpp).
+/// Effect on the distribution: none. Randomness: its drafters'. Cost: both, and for each node a look at those before.
+template <class A, class B>
+class merged {
+    static_assert(AllDraft<A, B>, "augur::draft::merged: name drafters, models, layers or heads on hidden states");
+};
+
+template <class A, class B>
+merged(A&&, B&&) -> merged<named_t<A>, named_t<B>>;
+template <class A, class B>
+merged(A&&, B&&, std::size_t) -> merged<named_t<A>, named_t<B>>;
+
+template <class A, class B>
+requires AllDraft<A, B>
+class merged<A, B> : public several<A, B> {
+ public:
+    static_assert(std::same_as<typename A::claim_type, point_mass> && std::same_as<typename B::claim_type, point_mass>,
+                  "augur::draft::merged: both drafters have to claim point_mass, but one draws from rows; let it pick "
+                  "by draft::argmax or draft::shared_noise");
+    using claim_type = point_mass;
+    struct state_type {
+        std::tuple<typename A::state_type, typename B::state_type> drafters;
+        proposal<point_mass> drafted{};       ///< by one of them
+        std::vector<std::int32_t> numbers{};  ///< of its nodes in the tree
+    };
+    static constexpr bool branches = true;
+    static constexpr std::size_t most_nodes = 256;
+
+    /// Refuses drafters of different vocabularies, and no nodes.
+    template <class First, class Second>
+    requires(std::same_as<named_t<First>, A>&& std::same_as<named_t<Second>, B>)
+        merged(First&& first, Second&& second, std::size_t nodes = most_nodes)
+        : several<A, B>("merged: its drafters", std::forward<First>(first), std::forward<Second>(second)),
+          nodes_(nodes) {
+        if (nodes == 0) augur::detail::fail("merged: nodes is 0; a tree has at least one");
+    }
+
+    std::size_t nodes() const { return nodes_; }
+
+    state_type make_state() const { return {this->make_states()}; }
+
+    flow::task propose(state_type& state, auto& context, proposal<point_mass>& made) const {
+        context.begin(0, shown_by<A>);
+        co_await draft::proposing(std::get<0>(this->drafters()), std::get<0>(state.drafters), context, state.drafted);
+        add(state, made, room(context));
+        context.begin(1, shown_by<B>);
+        co_await draft::proposing(std::get<1>(this->drafters()), std::get<1>(state.drafters), context, state.drafted);
+        add(state, made, room(context));
+    }
+
+ private:
+    std::size_t room(auto& context) const {
+        return plans_trees(context) ? std::min(nodes_, context.plan().size()) : nodes_;
+    }
+
+    static void add(state_type& state, proposal<point_mass>& made, std::size_t most) {
+        state.numbers.clear();
+        for (std::size_t node = 0; node < state.drafted.size(); ++node) {
+            const std::int32_t parent = state.drafted.parent(node);
+            const std::int32_t number =
+                trie_node(made, parent == after_prefix ? parent : state.numbers[static_cast<std::size_t>(parent)],
+                          state.drafted.tokens()[node], most);
+            if (number == no_node) return;  // no other fits
+            state.numbers.push_back(number);
+        }
+    }
+
+    std::size_t nodes_;
+};
+
+/// One of its drafters awaits its drawing.
+template <class A, class B>
+requires SomeAreUndrawn<A, B>
+class merged<A, B> : public several_undrawn<augur::draft::merged, A, B> {
+ public:
+    template <class First, class Second>
+    requires(std::same_as<named_t<First>, A>&& std::same_as<named_t<Second>, B>)
+        merged(First&& first, Second&& second, std::size_t nodes = 256)
+        : several_undrawn<augur::draft::merged, A, B>(std::forward<First>(first), std::forward<Second>(second)),
+          nodes_(nodes) {}
+
+    template <class Drawing>
+    auto drawn_by(Drawing) const& {
+        return this->template drawn<Drawing>(this->drafters_, nodes_);
+    }
+    template <class Drawing>
+    auto drawn_by(Drawing) && {
+        return this->template drawn<Drawing>(std::move(this->drafters_), nodes_);
+    }
+
+ private:
+    std::size_t nodes_;
+};
+
+}  // namespace augur::draft

@@ -1,0 +1,176 @@
+#pragma once
+// Trees that any smaller model drafts.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/value_or_reference.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/draw_next.hpp"
+#include "augur/draft/grow_tree.hpp"
+#include "augur/flow/task.hpp"
+#include "augur/model/cached_sequence.hpp"
+#include "augur/model/concepts.hpp"
+#include "augur/model/same_vocabulary.hpp"
+#include "augur/types/drawing.hpp"
+
+namespace augur::draft {
+
+/// Fills the tree that the policy plans with the tokens of `Source` (a model by value, or `M&` by reference). Children of a node are
+/// picked from the row after its path as `Drawing` says, by default as the criterion asks: the largest logits (argmax, and every
+/// drawing at temperature 0); draws without replacement (sampled), or with it (sampled_with_replacement); the first arrivals of the
+/// noise that belongs to the position (shared_noise). Where the policy decides a length it drafts a chain, that of draft_model, or
+/// with a `dynamic_tree` the tree that the rows suggest, of point masses.
+/// Cost: one pass for each depth over its inner nodes and those above, where the model is a TreeModel; else a pass for each inner
+/// node, of as many tokens as its path does not share with the one before. What was committed of the nodes that it ran stays in
+/// the cache of a TreeModel.
+/// Effect on the distribution: none; that is the criterion's. Nodes for which its context is too short are left out, as is what is
+/// beneath a row from which nothing can be drawn.
+template <class Source, class Drawing = as_asked>
+class model_tree {
+ public:
+    using model_type = typename detail::value_or_reference<Source>::type;
+    static_assert(Model<model_type>);
+    using claim_type = typename Drawing::claim_type;
+    /// What the model has seen; and storage.
+    struct state_type : model::cached_sequence<model_type> {
+        using model::cached_sequence<model_type>::cached_sequence;
+        distribution row{};
+        tree_work work{};
+        inner_nodes inner{};        ///< that were run in this round, by a TreeModel
+        bool nodes_wait = false;    ///< in the model, and the next is
+        std::size_t committed = 0;  ///< tokens before them
+        std::vector<std::size_t> path{};
+    };
+    static constexpr bool shows_rows = true;
+    static constexpr bool branches = true;
+
+    explicit model_tree(Source&& source, Drawing drawing = {})
+        : model_(std::forward<Source>(source)), drawing_(drawing) {}
+    model_tree(Source&& source, dynamic_tree limits) requires(std::same_as<Drawing, argmax>)
+        : model_(std::forward<Source>(source)), limits_(limits) {
+        limits.check();
+    }
+
+    const model_type& model() const { return model_.get(); }
+    std::size_t vocabulary_size() const { return model().vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
+
+    state_type make_state() const { return state_type(model()); }
+
+    /// Prefills all of the prompt but its last token, where the model's context holds the prompt.
+    void prepare(state_type& state, const prefix& prompt) const {
+        state.reserve(prompt.capacity());
+        if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
+    }
+
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+        state.inner.clear();
+        state.nodes_wait = false;
+        if (!context.wants_more(0) || context.prefix().size() > model().context_length()) co_return;
+        state.committed = context.prefix().size();
+        const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
+            return draw_child(state, row, context, proposed, node, sibling, count);
+        };
+        if constexpr (std::same_as<Drawing, argmax>) {
+            if (limits_ && !plans_trees(context)) {
+                co_await grow_by_value(*limits_, *this, state, context, proposed, state.work);
+                co_return;
+            }
+        }
+        co_await fill_plan(*this, state, context, proposed, state.work, draw);
+    }
+
+    void on_commit(state_type& state, const prefix& committed) const {
+        if constexpr (TreeModel<model_type>) keep_committed(state, committed.tokens());
+        state.rewind(committed.tokens());
+    }
+
+    /// See fill_plan.
+    template <class Claim, class See>
+    flow::task rows_after(state_type& state, auto& context, const proposal<Claim>& tree,
+                          std::span<const std::int32_t> nodes, const See& see) const {
+        const std::size_t context_length = model().context_length();
+        if (!TreeModel<model_type> || nodes.front() == after_prefix) {
+            for (const std::int32_t node : nodes) {
+                const at_node path(context, tree, node);
+                if (context.prefix().size() > context_length) co_return;
+                const auto rows = co_await state.ask(context.prefix().tokens(), 1);
+                see(node, rows[0]);
+            }
+        } else {
+            const std::size_t before = state.inner.size(), room = context_length - context.prefix().size();
+            for (const std::int32_t node : nodes) {
+                if (state.inner.size() < room) state.inner.add(tree, node);
+            }
+            const std::size_t added = state.inner.size() - before;
+            if (added == 0) co_return;
+            state.nodes_wait = false;
+            const auto rows =
+                co_await state.ask_tree(context.prefix().tokens(), state.inner.tokens, state.inner.parents, added);
+            state.nodes_wait = true;
+            for (std::size_t i = 0; i < added; ++i) {
+                const at_node path(context, tree, state.inner.nodes[before + i]);
+                see(state.inner.nodes[before + i], rows[i]);
+            }
+        }
+    }
+
+ private:
+    /// Child number `sibling` of so many.
+    bool draw_child(state_type& state, logit_row row, auto& context, proposal<claim_type>& proposed, std::int32_t node,
+                    std::size_t sibling, std::size_t count) const {
+        if (!std::same_as<Drawing, argmax> && !context.transform().greedy()) {
+            return draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token;
+        }
+        const token picked = state.work.ranked_child(row, context, sibling, count);
+        if (picked == no_token) return false;
+        if constexpr (!std::same_as<claim_type, point_mass>) proposed.next_row().become_point(picked, row.size());
+        add_next(proposed, picked, node);
+        return true;
+    }
+
+    /// The sequence keeps those of the nodes that wait whose tokens were committed.
+    static void keep_committed(state_type& state, std::span<const token> committed) {
+        if (!std::exchange(state.nodes_wait, false)) return;
+        auto& path = state.path;
+        path.clear();
+        std::int32_t last = after_prefix;
+        for (std::size_t node = 0; node < state.inner.size(); ++node) {
+            const std::size_t at = state.committed + path.size();
+            if (state.inner.parents[node] != last || at >= committed.size()) continue;
+            if (state.inner.tokens[node] != committed[at]) continue;
+            path.push_back(node);
+            last = static_cast<std::int32_t>(node);
+        }
+        state.keep(path);
+    }
+
+    detail::value_or_reference<Source> model_;
+    Drawing drawing_{};
+    std::optional<dynamic_tree> limits_{};
+};
+
+/// With the drawing that the criterion will name.
+template <class Source>
+class model_tree<Source, as_asked> : public undrawn<model_tree, Source> {
+    static_assert(Model<typename detail::value_or_reference<Source>::type>);
+
+ public:
+    using undrawn<augur::draft::model_tree, Source>::undrawn;
+};
+
+template <class Source>
+model_tree(Source&&) -> model_tree<Source, as_asked>;
+template <class Source>
+model_tree(Source&&, dynamic_tree) -> model_tree<Source, argmax>;
+template <class Source, class Drawing>
+model_tree(Source&&, Drawing) -> model_tree<Source, Drawing>;
+
+}  // namespace augur::draft

@@ -1,0 +1,289 @@
+#include "augur/draft/eagle_tree.hpp"
+
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <augur/testing/scheme_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <memory>
+
+#include "up_to.hpp"
+
+using namespace augur;
+using testing::full_mock;
+using testing::fused_mock;
+using testing::fused_tree_mock;
+using testing::up_to;
+
+static_assert(FusedTreeModel<fused_tree_mock> && !FusedTreeModel<fused_mock>);
+static_assert(Drafter<draft::eagle_tree<const fused_mock&>> && ReadsStates<draft::eagle_tree<const fused_mock&>>);
+static_assert(branches<draft::eagle_tree<fused_mock>> && shows_rows<draft::eagle_tree<fused_mock>>);
+
+BOOST_AUTO_TEST_SUITE(draft_eagle_tree)
+
+const topology wide = topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {1, 0, 0}, {1, 0, 1}});
+
+/// A target whose hidden states are its logits, and a layer on them; in two kinds.
+struct models {
+    explicit models(std::size_t vocabulary, std::size_t own_context = 2000)
+        : target(testing::hashed_model(vocabulary, 1)),
+          paths(testing::hashed_model(vocabulary, 2, 1, own_context), vocabulary),
+          trees(testing::hashed_model(vocabulary, 2, 1, own_context), vocabulary) {}
+    full_mock target;
+    fused_mock paths;
+    fused_tree_mock trees;
+
+    /// The layer's row after a text and a path beyond it, without any cache: over the target's states up to the root, then its own.
+    std::vector<float> row(std::vector<token> text, const std::vector<token>& path) const {
+        auto sequence = target.make_sequence();
+        const auto known = target.extend(sequence, std::span(text).first(text.size() - 1));
+        std::vector<float> states, row;
+        for (std::size_t i = 0; i < known.size(); ++i) states.insert(states.end(), known[i].begin(), known[i].end());
+        for (std::size_t i = 0;; ++i) {
+            auto fresh = paths.make_sequence();
+            const auto rows = paths.extend(fresh, std::span<const token>(text).subspan(1), states, 1);
+            row.assign(rows[0].begin(), rows[0].end());
+            if (i == path.size()) return row;
+            const auto own = paths.hidden(fresh);
+            states.insert(states.end(), own[0].begin(), own[0].end());
+            text.push_back(path[i]);
+        }
+    }
+};
+
+token ranked(const std::vector<float>& row, std::size_t rank) {
+    std::vector<token> order(row.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<token>(i);
+    std::stable_sort(order.begin(), order.end(), [&](token a, token b) {
+        return row[static_cast<std::size_t>(a)] > row[static_cast<std::size_t>(b)];
+    });
+    return order[rank];
+}
+
+template <class Scheme>
+auto session_of(const Scheme& scheme, std::span<const token> prompt, std::size_t tokens = 1000) {
+    return decode::session<Scheme>(scheme, prompt, {.temperature = {0}}, {.max_tokens = tokens},
+                                   random::philox_chooser(0));
+}
+
+/// Every node is a rank of the row after its path; returns how many accepted nodes were no first children.
+template <class Scheme>
+std::size_t nodes_are_ranks(const models& made, const Scheme& scheme, int rounds = 25) {
+    auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+    std::size_t later = 0;
+    for (int round = 0; round < rounds; ++round) {
+        const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        const auto& record = decode::step(scheme, session);
+        const auto& proposed = record.proposed;
+        std::map<std::int32_t, std::size_t> children;
+        std::vector<std::size_t> rank;
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            std::vector<token> path;
+            for (auto at = proposed.parent(node); at != after_prefix;
+                 at = proposed.parent(static_cast<std::size_t>(at))) {
+                path.insert(path.begin(), proposed.tokens()[static_cast<std::size_t>(at)]);
+            }
+            rank.push_back(children[proposed.parent(node)]++);
+            BOOST_TEST(proposed.tokens()[node] == ranked(made.row(text, path), rank.back()));
+        }
+        for (std::size_t i = 0; i < record.decided.accepted; ++i) later += rank[record.decided.node(i)] > 0 ? 1 : 0;
+    }
+    return later;
+}
+
+BOOST_AUTO_TEST_CASE(each_node_is_a_rank_of_the_row_after_its_path) {
+    const models made(5);
+    const auto by = [&](const auto& layer, const auto& policy) {
+        return nodes_are_ranks(made,
+                               speculate(draft::eagle_tree(layer, {3, 3, 9}), made.target, policy, accept::exact{}));
+    };
+    const policy::tree_static planned(wide);
+    const policy::fixed_length three{3};
+    BOOST_TEST(by(made.paths, planned) > 3u);
+    BOOST_TEST(by(made.trees, planned) > 3u);
+    BOOST_TEST(by(made.paths, three) > 3u);
+    BOOST_TEST(by(made.trees, three) > 3u);
+}
+
+BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
+    const models made(3, 8);  // a context that drafts reach the end of
+    const auto keeps = [&](const auto& drafter) {
+        const auto r = testing::drafter_laws(drafter, made.target, {.cases = 60});
+        BOOST_TEST(r.kept(), r);
+        BOOST_TEST(r.checked.size() == 6u, r);
+    };
+    keeps(draft::eagle_tree(made.paths, {3, 2, 5}));
+    keeps(draft::eagle_tree(made.trees, {3, 2, 5}));
+    keeps(draft::eagle_tree(made.trees));
+}
+
+BOOST_AUTO_TEST_CASE(schemes_with_it_keep_theirs) {
+    const models made(3);
+    const auto promised = [&](const auto& layer, const auto& policy, auto criterion, float temperature) {
+        return testing::broken_promise(speculate(draft::eagle_tree(layer, {2, 2, 4}), made.target, policy, criterion),
+                                       std::vector<token>{2, 0, 1}, up_to(3, temperature));
+    };
+    const policy::tree_static planned(topology{-1, -1, 0, 0, 1});
+    const policy::fixed_length two{2};
+    BOOST_TEST(promised(made.trees, planned, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(made.paths, two, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(made.trees, two, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(made.trees, two, accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(made.paths, planned, accept::exact{}, 0) == "");
+    const auto r = testing::scheme_laws(
+        speculate(draft::eagle_tree(made.trees, {2, 2, 4}), made.target, two, accept::rejection_sampling{}), up_to(3),
+        {.cases = 4});
+    BOOST_TEST(r.kept(), r);
+}
+
+/// Writes down how many inputs each pass has.
+template <class Layer>
+struct counting : Layer {
+    using Layer::Layer;
+    using sequence_type = typename Layer::sequence_type;
+    std::shared_ptr<std::vector<std::size_t>> calls = std::make_shared<std::vector<std::size_t>>();
+    scores extend(sequence_type& s, std::span<const token> tokens, std::span<const float> states,
+                  std::size_t last) const {
+        calls->push_back(tokens.size());
+        return fused_mock::extend(s, tokens, states, last);
+    }
+    scores extend_tree(sequence_type& s, std::span<const token> tokens, std::span<const float> states,
+                       std::span<const std::int32_t> parents, std::size_t last) const requires(FusedTreeModel<Layer>) {
+        calls->push_back(tokens.size());
+        return Layer::extend_tree(s, tokens, states, parents, last);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(one_pass_a_depth_or_one_an_inner_node) {
+    const full_mock target(testing::hashed_model(5, 1));
+    const auto calls_of = [&](const auto& layer, const auto& policy) {
+        const auto scheme = speculate(draft::eagle_tree(layer, {3, 2, 20}), target, policy, accept::exact{});
+        auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+        layer.calls->clear();
+        decode::step(scheme, session);
+        return *layer.calls;
+    };
+    const counting<fused_mock> paths(testing::hashed_model(5, 2, 1), 5);
+    const counting<fused_tree_mock> trees(testing::hashed_model(5, 2, 1), 5);
+    using calls = std::vector<std::size_t>;
+    const policy::tree_static planned(wide);
+    // Inner nodes: [0], [1]; [0, 0], [1, 0]. A path that shares nothing with the one before is run whole.
+    BOOST_TEST((calls_of(trees, planned) == calls{1, 2, 4}));
+    BOOST_TEST((calls_of(paths, planned) == calls{1, 1, 1, 2, 2}));
+    // Two of the second depth, two of the third.
+    BOOST_TEST((calls_of(trees, policy::fixed_length{3}) == calls{1, 2, 4}));
+    BOOST_TEST(calls_of(paths, policy::fixed_length{3}).size() == 5u);
+    BOOST_TEST((calls_of(trees, policy::fixed_length{1}) == calls{1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_of_one_path_is_eagles_chain) {
+    const models made(5);
+    const auto text_by = [&](auto drafter, auto policy) {
+        const auto result = decode::generate(speculate(std::move(drafter), made.target, policy, accept::exact{}),
+                                             std::vector<token>{2, 1, 4}, up_to(60, 0));
+        return std::pair(result.tokens, result.counts.rounds());
+    };
+    const policy::fixed_length three{3};
+    const auto expected = text_by(draft::eagle(made.paths), three);
+    BOOST_CHECK((text_by(draft::eagle_tree(made.paths, {3, 1, 9}), three) == expected));
+    BOOST_CHECK((text_by(draft::eagle_tree(made.trees, {3, 1, 9}), three) == expected));
+    BOOST_CHECK((text_by(draft::eagle_tree(made.trees), policy::tree_static(topology::chain(3))) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
+    const models made(5);
+    const auto scheme =
+        speculate(draft::eagle_tree(made.trees), made.target, policy::tree_static(wide), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2});
+    BOOST_TEST(decode::step(scheme, session).proposed.size() == 0u);
+    BOOST_TEST(decode::step(scheme, session).proposed.size() == 9u);
+}
+
+/// Its states of a round come with the next round's pass.
+BOOST_AUTO_TEST_CASE(on_a_target_that_runs_no_trees_it_drafts_every_other_round) {
+    const models made(5);
+    const testing::hidden_state_mock target(testing::hashed_model(5, 1));
+    const auto scheme = speculate(draft::eagle_tree(made.trees), target, policy::tree_static(wide), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 4});
+    for (int round = 0; round < 10; ++round) {
+        const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        const auto& proposed = decode::step(scheme, session).proposed;
+        BOOST_TEST(proposed.size() == (round % 2 == 0 ? 9u : 0u));
+        if (!proposed.empty()) BOOST_TEST(proposed.tokens()[0] == ranked(made.row(text, {}), 0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
+    const auto parents_in = [](const auto& made, const auto& layer) {
+        const auto scheme =
+            speculate(draft::eagle_tree(layer), made.target, policy::tree_static(wide), accept::exact{});
+        auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3, 3});
+        const auto found = decode::step(scheme, session).proposed.parents();
+        return std::vector<std::int32_t>(found.begin(), found.end());
+    };
+    using parents = std::vector<std::int32_t>;
+    const auto paths = [&](std::size_t context) {
+        const models made(5, context);
+        return parents_in(made, made.paths);
+    };
+    const auto trees = [&](std::size_t context) {
+        const models made(5, context);
+        return parents_in(made, made.trees);
+    };
+    // Four inputs lead to the root. Without trees the path counts, in a tree each inner node.
+    BOOST_TEST((paths(3) == parents{} && trees(3) == parents{}));
+    BOOST_TEST((paths(4) == parents{-1, -1, -1} && trees(4) == parents{-1, -1, -1}));
+    BOOST_TEST((paths(5) == parents{-1, -1, -1, 0, 0, 1} && trees(5) == parents{-1, -1, -1, 0, 0}));
+    BOOST_TEST((paths(6) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5} && trees(6) == parents{-1, -1, -1, 0, 0, 1}));
+    BOOST_TEST((trees(7) == parents{-1, -1, -1, 0, 0, 1, 3}));
+    BOOST_TEST((trees(8) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {
+    const full_mock target(testing::hashed_model(3, 1));
+    const auto layer_of = [](token bad) {
+        return testing::function_model(3, 99, [bad](std::span<const token> before, std::span<float> row) {
+            row[0] = 9000, row[1] = 5000, row[2] = 0;  // whatever the states say
+            if (before.size() > 2 && before.back() == bad) row[1] = NAN;
+        });
+    };
+    const policy::tree_static planned(topology{-1, -1, 0, 0, 1});
+    for (const token bad : {0, 1, 2}) {
+        const fused_mock paths(layer_of(bad), 0);
+        const fused_tree_mock trees(layer_of(bad), 0);
+        const std::size_t expected[] = {3, 4, 5};
+        const auto nodes = [&](const auto& layer) {
+            const draft::eagle_tree drafter(layer);
+            auto state = drafter.make_state();
+            prefix text(std::vector<token>{2, 1, 2});
+            const std::vector<float> none(2);
+            drafter.on_commit(state, text, hidden_states(0, scores(none.data(), 2, 0), 2));
+            const transform::pipeline transform({}, 3);
+            random::philox_chooser chooser(0);
+            draft::context context(text, transform, chooser, planned, observation{}, 9);
+            return draft::propose(drafter, state, context).size();
+        };
+        BOOST_TEST(nodes(paths) == expected[static_cast<std::size_t>(bad)]);
+        BOOST_TEST(nodes(trees) == expected[static_cast<std::size_t>(bad)]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(states_of_another_size_other_vocabularies_and_limits_of_nothing_are_refused) {
+    const models made(5), other(4);
+    const policy::fixed_length three{3};
+    const fused_mock narrow(testing::hashed_model(5, 2), 3);
+    BOOST_CHECK_EXCEPTION(
+        speculate(draft::eagle_tree(narrow), made.target, three, accept::exact{}), error,
+        [](const error& e) { return std::string(e.what()).find("of 3 numbers, but the target's have 5") < 99; });
+    BOOST_CHECK_THROW(speculate(draft::eagle_tree(other.trees), made.target, three, accept::exact{}), error);
+    BOOST_CHECK_THROW(draft::eagle_tree(made.trees, {.nodes = 0}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,332 @@
+#include "augur/draft/model_tree.hpp"
+
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/testing/drafter_laws.hpp>
+#include <augur/testing/refined_models.hpp>
+#include <augur/testing/scheme_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <memory>
+
+#include "up_to.hpp"
+
+using namespace augur;
+using testing::function_model;
+using testing::tree_mock;
+using testing::up_to;
+
+static_assert(Drafter<draft::model_tree<const function_model&, draft::sampled>>);
+static_assert(branches<draft::model_tree<tree_mock, draft::argmax>> &&
+              shows_rows<draft::model_tree<tree_mock, draft::argmax>>);
+
+BOOST_AUTO_TEST_SUITE(draft_model_tree)
+
+const topology wide = topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {1, 0, 0}, {1, 0, 1}});
+const topology small = topology{-1, -1, 0, 0, 1};
+
+template <class Scheme>
+auto session_of(const Scheme& scheme, std::span<const token> prompt, float temperature = 1, std::uint64_t seed = 0) {
+    return decode::session<Scheme>(scheme, prompt, {.temperature = {temperature}}, {.max_tokens = 1000},
+                                   random::philox_chooser(seed));
+}
+
+BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
+    const auto keeps = [](const auto& drafter, std::size_t laws) {
+        const auto r = testing::drafter_laws(drafter, {.cases = 60});
+        BOOST_TEST(r.kept(), r);
+        BOOST_TEST(r.checked.size() == laws, r);
+    };
+    const function_model chains = testing::hashed_model(3, 1, 2, 8);  // a context that drafts reach the end of
+    const tree_mock trees(chains);
+    keeps(draft::model_tree(chains, draft::argmax{}), 6);
+    keeps(draft::model_tree(trees, draft::argmax{}), 6);
+    keeps(draft::model_tree(trees, draft::dynamic_tree{3, 2, 5}), 6);
+    keeps(draft::model_tree(chains, draft::dynamic_tree{3, 2, 5}), 6);
+    keeps(draft::model_tree(trees, draft::shared_noise{}), 6);
+    keeps(draft::model_tree(chains, draft::sampled{}), 8);
+    keeps(draft::model_tree(trees, draft::sampled{}), 8);
+    keeps(draft::model_tree(trees, draft::sampled_with_replacement{}), 8);
+}
+
+/// Rounds, nodes that were accepted as a second or later sibling, and rounds whose tree branched.
+struct tally {
+    std::size_t siblings = 0, branching = 0, deep = 0;
+    std::vector<token> text{};
+    std::vector<std::size_t> accepted{};
+};
+
+template <class Scheme>
+tally decoded(const Scheme& scheme, float temperature, std::size_t rounds = 60) {
+    tally found;
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, temperature);
+    for (std::size_t round = 0; round < rounds; ++round) {
+        const auto& record = decode::step(scheme, session);
+        found.branching += record.proposed.is_chain() ? 0 : 1;
+        found.accepted.push_back(record.decided.accepted);
+        found.deep += record.decided.accepted > 1 ? 1 : 0;
+        for (std::size_t i = 0; i < record.decided.accepted; ++i) {
+            const std::size_t node = record.decided.node(i);
+            const auto parent = record.proposed.parent(node);
+            for (std::size_t before = 0; before < node; ++before) {
+                if (record.proposed.parent(before) != parent) continue;
+                ++found.siblings;
+                break;
+            }
+        }
+    }
+    found.text.assign(session.committed.tokens().begin(), session.committed.tokens().end());
+    return found;
+}
+
+/// Between two models, so that the one's second choice is at times the other's first.
+function_model between(const function_model& a, const function_model& b) {
+    return function_model(a.vocabulary_size(), 1024, [a, b](std::span<const token> before, std::span<float> row) {
+        std::vector<float> other(row.size());
+        a.fill_row(before, row);
+        b.fill_row(before, other);
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] += other[i];
+    });
+}
+
+BOOST_AUTO_TEST_CASE(one_pass_a_depth_or_one_a_node_makes_the_same_trees) {
+    const function_model chains = testing::hashed_model(6, 1);
+    const tree_mock target(between(chains, testing::hashed_model(6, 2)));
+    const tree_mock trees(chains);
+    const auto same = [&](auto drawing, auto criterion, float temperature) {
+        const auto by = [&](const auto& model) {
+            return decoded(speculate(draft::model_tree(model, drawing), target, policy::tree_static(wide), criterion),
+                           temperature);
+        };
+        const tally a = by(chains), b = by(trees);
+        BOOST_TEST((a.text == b.text && a.accepted == b.accepted));
+        BOOST_TEST(a.branching == 60u);
+        BOOST_TEST(a.deep > 5u);
+        return a.siblings;
+    };
+    BOOST_TEST(same(draft::argmax{}, accept::exact{}, 0) > 3u);
+    BOOST_TEST(same(draft::dynamic_tree{}, accept::exact{}, 0) > 3u);
+    BOOST_TEST(same(draft::argmax{}, accept::coupled{}, 1) > 10u);
+    BOOST_TEST(same(draft::shared_noise{}, accept::coupled{}, 1) > 3u);
+    BOOST_TEST(same(draft::sampled{}, accept::rejection_sampling{}, 1) > 3u);
+    BOOST_TEST(same(draft::sampled_with_replacement{}, accept::rejection_sampling{}, 1) > 3u);
+}
+
+BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
+    const tree_mock target(testing::hashed_model(3, 1));
+    const function_model chains = testing::hashed_model(3, 2);
+    const tree_mock trees(chains);
+    const auto promised = [&](auto drafter, auto criterion, float temperature) {
+        const auto scheme = speculate(std::move(drafter), target, policy::tree_static(small), criterion);
+        return testing::broken_promise(scheme, std::vector<token>{2, 0}, up_to(3, temperature));
+    };
+    const accept::rejection_sampling rejecting{};
+    BOOST_TEST(promised(draft::model_tree(trees), rejecting, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(chains), rejecting, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(trees, draft::sampled_with_replacement{}), rejecting, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(trees, draft::argmax{}), rejecting, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(trees, draft::shared_noise{}), accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(trees), accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(draft::model_tree(trees), accept::coupled{}, 0) == "");
+    BOOST_TEST(promised(draft::model_tree(trees), accept::exact{}, 0) == "");
+    BOOST_TEST(promised(draft::model_tree(trees), rejecting, 0) == "");
+    const auto scheme =
+        speculate(draft::model_tree(trees, draft::dynamic_tree{2, 2, 4}), target, policy::fixed_length{2}, rejecting);
+    BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{2, 0}, up_to(3)) == "");
+    const auto r = testing::scheme_laws(
+        speculate(draft::model_tree(trees), target, policy::tree_static(small), rejecting), up_to(3), {.cases = 4});
+    BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(at_temperature_0_children_are_the_best_whatever_the_drawing) {
+    const tree_mock target(testing::hashed_model(6, 1));
+    const function_model source = testing::hashed_model(6, 2);
+    const auto by = [&](auto drawing, auto criterion) {
+        return decoded(speculate(draft::model_tree(source, drawing), target, policy::tree_static(wide), criterion), 0);
+    };
+    const tally expected = by(draft::argmax{}, accept::exact{});
+    BOOST_TEST(expected.siblings > 3u);
+    for (const tally& other :
+         {by(draft::shared_noise{}, accept::coupled{}), by(draft::sampled{}, accept::rejection_sampling{}),
+          by(draft::sampled_with_replacement{}, accept::rejection_sampling{})}) {
+        BOOST_TEST((other.text == expected.text && other.accepted == expected.accepted));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_length_is_the_chain_of_draft_model) {
+    const tree_mock target(testing::noisy_model(testing::hashed_model(6, 1), .3));
+    const function_model source = testing::hashed_model(6, 1);
+    const auto same = [&](auto drawing, auto policy, auto criterion) {
+        for (std::uint64_t seed = 0; seed < 5; ++seed) {
+            auto chosen = up_to(40);
+            chosen.seed = seed;
+            const auto text_by = [&](auto drafter, auto by) {
+                const auto made = decode::generate(speculate(std::move(drafter), target, by, criterion),
+                                                   std::vector<token>{2, 1, 4}, chosen);
+                return std::pair(made.tokens, made.counts.rounds());
+            };
+            const auto expected = text_by(draft::draft_model(source, drawing), policy);
+            BOOST_CHECK((text_by(draft::model_tree(source, drawing), policy) == expected));
+        }
+    };
+    const policy::entropy_bins bins{{0.8, 1.2}, {4, 2, 1}};  // asks before each token
+    same(draft::sampled{}, policy::fixed_length{3}, accept::rejection_sampling{});
+    same(draft::sampled{}, bins, accept::rejection_sampling{});
+    same(draft::shared_noise{}, bins, accept::coupled{});
+    same(draft::argmax{}, bins, accept::coupled{});
+}
+
+/// Counts passes and their tokens.
+struct counting_trees : tree_mock {
+    using tree_mock::tree_mock;
+    std::shared_ptr<std::vector<std::size_t>> passes_run = std::make_shared<std::vector<std::size_t>>();
+    scattered_scores run(std::span<const pass_type> asked) const {
+        for (const auto& each : asked) passes_run->push_back(each.tokens.size());
+        return tree_mock::run(asked);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(what_was_committed_of_the_nodes_stays_in_the_cache) {
+    const counting_trees source(testing::hashed_model(6, 1));
+    const tree_mock target(between(source, testing::hashed_model(6, 2)));
+    const auto scheme = speculate(draft::model_tree(source), target, policy::tree_static(wide), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+    std::size_t missing = 1, kept = 0, later = 0;
+    for (int round = 0; round < 60; ++round) {
+        source.passes_run->clear();
+        const auto& record = decode::step(scheme, session);
+        // Inner nodes: [0], [1]; these and [0, 0], [1, 0]. Each tree comes with the last committed token.
+        BOOST_TEST((*source.passes_run == std::vector<std::size_t>{missing, 3, 5}));
+        const auto held = session.drafter_state.tokens();
+        const auto committed = session.committed.tokens();
+        BOOST_TEST((held.size() < committed.size() && std::equal(held.begin(), held.end(), committed.begin())));
+        BOOST_TEST(source.length(session.drafter_state.sequence()) == held.size());
+        missing = committed.size() - held.size();
+        // Of the accepted path the inner nodes: all but a leaf, and the token that followed.
+        std::size_t inner = 0;
+        for (std::size_t i = 0; i < record.decided.accepted; ++i) {
+            const auto node = static_cast<std::int32_t>(record.decided.node(i));
+            inner += std::count(wide.parents().begin(), wide.parents().end(), node) > 0 ? 1 : 0;
+            later += node == 1 ? 1 : 0;  // the second child of the prefix
+        }
+        BOOST_TEST(missing == 1 + record.decided.accepted - inner);
+        kept += inner;
+    }
+    BOOST_TEST((kept > 20u && later > 3u), kept << " and " << later);
+}
+
+/// The rows of nodes, in the order in which a model without trees is asked for them.
+BOOST_AUTO_TEST_CASE(a_model_without_trees_is_asked_for_each_inner_node_alone) {
+    std::vector<std::vector<token>> asked;
+    const function_model source(3, 99, [&](std::span<const token> before, std::span<float> row) {
+        asked.push_back({before.begin(), before.end()});
+        row[0] = 2, row[1] = 1, row[2] = 0;
+    });
+    const tree_mock target(testing::hashed_model(3, 1));
+    const auto scheme = speculate(draft::model_tree(source), target, policy::tree_static(wide), accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1}, 0);
+    decode::step(scheme, session);
+    using texts = std::vector<std::vector<token>>;
+    BOOST_TEST((asked == texts{{2, 1}, {2, 1, 0}, {2, 1, 1}, {2, 1, 0, 0}, {2, 1, 1, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
+    const tree_mock target(testing::hashed_model(6, 1));
+    const auto parents_in = [&](auto source) {
+        const auto scheme = speculate(draft::model_tree(source), target, policy::tree_static(wide), accept::exact{});
+        auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3}, 0);
+        const auto found = decode::step(scheme, session).proposed.parents();
+        return std::vector<std::int32_t>(found.begin(), found.end());
+    };
+    using parents = std::vector<std::int32_t>;
+    const auto shorter = [](std::size_t context) { return testing::hashed_model(6, 2, 2, context); };
+    // Without trees the path counts, in a tree each node that is run.
+    BOOST_TEST((parents_in(shorter(3)) == parents{}));
+    BOOST_TEST((parents_in(shorter(4)) == parents{-1, -1, -1}));
+    BOOST_TEST((parents_in(shorter(5)) == parents{-1, -1, -1, 0, 0, 1}));
+    BOOST_TEST((parents_in(shorter(6)) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5}));
+    BOOST_TEST((parents_in(tree_mock(shorter(3))) == parents{}));
+    BOOST_TEST((parents_in(tree_mock(shorter(4))) == parents{-1, -1, -1}));
+    BOOST_TEST((parents_in(tree_mock(shorter(5))) == parents{-1, -1, -1, 0, 0}));
+    BOOST_TEST((parents_in(tree_mock(shorter(6))) == parents{-1, -1, -1, 0, 0, 1}));
+    BOOST_TEST((parents_in(tree_mock(shorter(7))) == parents{-1, -1, -1, 0, 0, 1, 3}));
+    BOOST_TEST((parents_in(tree_mock(shorter(8))) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {
+    const tree_mock target(testing::hashed_model(3, 1));
+    for (const token bad : {0, 1, 2}) {
+        const function_model source(3, 64, [&](std::span<const token> before, std::span<float> row) {
+            row[0] = 2, row[1] = 1, row[2] = 0;
+            if (before.size() > 2 && before.back() == bad) row[1] = NAN;
+        });
+        const auto nodes = [&](auto drafter, auto criterion, float temperature) {
+            const auto scheme = speculate(std::move(drafter), target, policy::tree_static(small), criterion);
+            auto session = session_of(scheme, std::vector<token>{2, 1}, temperature);
+            const auto& proposed = decode::step(scheme, session).proposed;
+            for (std::size_t node = 0; node < proposed.size(); ++node) {
+                const auto parent = proposed.parent(node);
+                if (parent >= 0) BOOST_TEST(proposed.tokens()[static_cast<std::size_t>(parent)] != bad);
+            }
+            return proposed.size();
+        };
+        const std::size_t beneath[] = {2, 1, 0};  // of token 0 two children were planned, of 1 one
+        BOOST_TEST(nodes(draft::model_tree(source), accept::exact{}, 0) ==
+                   5 - (bad == 2 ? 0 : beneath[static_cast<std::size_t>(bad)]));
+        nodes(draft::model_tree(source), accept::rejection_sampling{}, 1);
+    }
+    const function_model nothing(3, 64, [](std::span<const token>, std::span<float> row) { row[0] = INFINITY; });
+    const auto scheme = speculate(draft::model_tree(nothing), target, policy::tree_static(small), accept::coupled{});
+    BOOST_TEST(decoded(scheme, 1, 5).branching == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_repeated_sibling_has_its_node_and_nothing_beneath) {
+    const tree_mock target(testing::hashed_model(3, 1));
+    const function_model source = testing::hashed_model(3, 2);
+    const auto scheme = speculate(draft::model_tree(source, draft::sampled_with_replacement{}), target,
+                                  policy::tree_static(topology{-1, -1, 0, 1}), accept::rejection_sampling{});
+    std::size_t repeated = 0;
+    auto session = session_of(scheme, std::vector<token>{2, 1});
+    for (int round = 0; round < 100; ++round) {
+        const auto& proposed = decode::step(scheme, session).proposed;
+        const bool same = proposed.tokens()[0] == proposed.tokens()[1];
+        repeated += same ? 1 : 0;
+        BOOST_TEST(proposed.size() == (same ? 3u : 4u));
+        BOOST_TEST(proposed.parent(2) == 0);
+        for (token t = 0; t < 3; ++t) BOOST_TEST(proposed[0].probability(t) == proposed[1].probability(t));
+    }
+    BOOST_TEST((repeated > 10 && repeated < 90));
+}
+
+BOOST_AUTO_TEST_CASE(without_replacement_siblings_differ_and_the_second_row_lacks_the_first) {
+    const tree_mock target(testing::hashed_model(5, 1));
+    const function_model source = testing::hashed_model(5, 2);
+    const auto scheme = speculate(draft::model_tree(source), target, policy::tree_static(topology{-1, -1, -1}),
+                                  accept::rejection_sampling{});
+    auto session = session_of(scheme, std::vector<token>{2, 1});
+    for (int round = 0; round < 50; ++round) {
+        const auto& proposed = decode::step(scheme, session).proposed;
+        BOOST_TEST(proposed.size() == 3u);
+        for (token t = 0; t < 5; ++t) {
+            const token first = proposed.tokens()[0];
+            const double left = t == first ? 0 : proposed[0].probability(t) / (1 - proposed[0].probability(first));
+            BOOST_TEST(proposed[1].probability(t) == left, boost::test_tools::tolerance(1e-6));
+        }
+        BOOST_TEST(proposed[2].probability(proposed.tokens()[1]) == 0.0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(other_vocabularies_and_limits_of_nothing_are_refused) {
+    const tree_mock target(testing::hashed_model(5, 1));
+    BOOST_CHECK_THROW(speculate(draft::model_tree(testing::hashed_model(4, 1)), target, policy::tree_static(small),
+                                accept::rejection_sampling{}),
+                      error);
+    BOOST_CHECK_THROW(draft::model_tree(target, draft::dynamic_tree{.top_k = 0}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
