@@ -1,15 +1,14 @@
 """augur grow, and decoding with the bank that it writes."""
 
 import json
-import os
 import pathlib
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from calibration_text import fnv  # noqa: E402
 from program import FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 MEMBERS = family("grown", ["hydra", "medusa"])
@@ -42,18 +41,22 @@ class Grow(ProgramTest):
         self.assertEqual(sorted(speeds), speeds)
         grown = self.state(self.bank)["growths"][0]
         self.assertEqual(3, grown["depth"])
+        self.assertGreater(len(grown["order"]), 1)
         self.assertLessEqual(len(grown["order"]), 5)
         self.assertEqual(sorted(grown["lengths"]), grown["lengths"])
 
     def test_a_run_that_was_killed_goes_on_to_the_same_trees(self):
         output = FOLDER / "killed.json"
-        process = subprocess.Popen(
-            [PROGRAM, *map(str, command(output))], stderr=subprocess.DEVNULL, env=environment(AUGUR_FAMILY=str(FOLDER / "none"))
-        )
-        while process.poll() is None and not os.path.exists(f"{output}.state"):
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        state = pathlib.Path(f"{output}.state")
+        for _ in range(8):  # each time once it has gone a step further
+            before = state.read_text() if state.exists() else ""
+            process = subprocess.Popen(
+                [PROGRAM, *map(str, command(output))], stderr=subprocess.DEVNULL, env=environment(AUGUR_FAMILY=str(FOLDER / "none"))
+            )
+            while process.poll() is None and (state.read_text() if state.exists() else "") == before:
+                pass
+            process.send_signal(signal.SIGKILL)
+            process.wait()
         self.works(*command(output))
         whole, resumed = self.state(self.bank), self.state(output)
         self.assertEqual(whole["growths"], resumed["growths"])
@@ -74,19 +77,32 @@ class Grow(ProgramTest):
     def test_depths_beyond_the_heads_are_refused(self):
         self.refuses(["--depths", "4", "3 heads"], *command(FOLDER / "deep.json", "--depths", "2,4"))
 
-    def test_entmtp_keeps_the_text_and_shows_which_tree(self):
-        trace = FOLDER / "trace.jsonl"
+    def test_entmtp_and_the_static_best_keep_the_text(self):
         for prompt in PROMPTS:
             using = ("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--heads", HEADS)
             plain = self.generated("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--scheme", "plain")
-            made = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank, "--trace", trace)
+            made = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank)
             self.assertEqual(plain["ids"], made["ids"])
             static = self.generated(*using, "--scheme", "hydra", "--tree", "auto", "--bank", self.bank)
             self.assertEqual(plain["ids"], static["ids"])
-            bank = json.loads(self.bank.read_text())
-            if bank["conservative"] != bank["aggressive"]:
-                for line in trace.read_text().splitlines():
-                    self.assertIn(json.loads(line)["tree"], (bank["conservative"], bank["aggressive"]))
+
+    def test_it_switches_between_two_trees_by_the_path_value(self):
+        """A bank by hand: on the tiny model plain decoding is the fastest, so that the one that is grown has one tree."""
+        content = json.loads(self.bank.read_text())
+        del content["checksum"]
+        figures = {"accepted_length": 1.0, "scored_length": 1.0, "tokens_per_second": 1.0}
+        content["trees"] = [{"paths": paths, **figures} for paths in ([[0]], [[0], [1], [0, 0]])]
+        content.update(depth=2, threshold=1e-4, conservative=0, aggressive=1)
+        content["checksum"] = fnv(json.dumps(content, separators=(",", ":")).encode())
+        bank, trace = FOLDER / "two.json", FOLDER / "two.jsonl"
+        bank.write_text(json.dumps(content))
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 80, "--ignore-eos")
+        made = self.generated(*using, "--heads", HEADS, "--scheme", "entmtp", "--bank", bank, "--trace", trace)
+        self.assertEqual(self.generated(*using, "--scheme", "plain")["ids"], made["ids"])
+        rounds = [json.loads(line) for line in trace.read_text().splitlines()]
+        self.assertEqual({0, 1}, {each["tree"] for each in rounds})
+        for each in rounds[:-4]:
+            self.assertEqual((1, 3)[each["tree"]], len(each["drafted"]))
 
     def test_a_bank_of_others_is_refused_with_both_values(self):
         using = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "entmtp")
