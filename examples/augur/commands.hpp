@@ -11,5 +11,6 @@ void add_logits(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_tune(CLI::App& program);
 void add_widen(CLI::App& program);
+void add_grow(CLI::App& program);
 
 }  // namespace augur::program

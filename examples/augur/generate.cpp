@@ -79,9 +79,10 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
-        .add_option("--scheme", s.scheme,
-                    "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, "
-                    "psd_a, psd_f, psd_f_as_published or ead")
+        .add_option(
+            "--scheme", s.scheme,
+            "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, fsd, "
+            "psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command
@@ -100,9 +101,17 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "hysteresis the long length, 4",
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
-    const auto tree = [&s](const std::string& path) { s.tree = read_tree(path); };
+    const auto tree = [&s](const std::string& path) {
+        s.tree_of_bank = path == "auto";
+        if (!s.tree_of_bank) s.tree = read_tree(path);
+    };
     add_text(command, "--tree", tree,
-             "medusa, hydra: the tree that is drafted every round, a JSON array of paths of child ranks", "FILE");
+             "medusa, hydra: the tree that is drafted every round, a JSON array of paths of child ranks; auto with "
+             "--bank: its fastest",
+             "FILE");
+    add_text(
+        command, "--bank", [&s](const std::string& path) { s.bank_path = path; },
+        "entmtp: the trees to switch between, from `augur grow`", "FILE");
     add_text(command, "--max-k", most_tokens, "eaad: the most tokens of a round; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
@@ -155,6 +164,7 @@ void check_early(const generate_options& chosen) {
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    if (!chosen.scheme.bank_path.empty()) inputs.emplace_back(chosen.scheme.bank_path);
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
@@ -196,6 +206,7 @@ std::string trace_line(const round_summary& round) {
                                      {"verify", round.seconds.verify},
                                      {"accept", round.seconds.accept},
                                      {"other", round.seconds.other}}}};
+    if (round.tree) line["tree"] = *round.tree;
     if (!round.parents.empty()) {
         line["parents"] = round.parents;
         line["path"] = round.decided.path;
@@ -222,6 +233,7 @@ class generator {
             if (drafters_of_.contains(kind)) drafter_paths_.push_back(drafters_of_.at(kind));
         }
         if (chosen.calibration) calibrate();
+        if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(*target_, drafters_, drafters_of_));
         if (drafts_what_pays(scheme_)) {
             const std::size_t most = policy::cost_aware_options{}.max_length;
             verify_seconds_ = tune::verify_curve(*engine_, most + 1);
@@ -409,7 +421,7 @@ void add_generate(CLI::App& program) {
     command->add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
         ->type_name("NAME")
         ->default_str("all");
-    add_reserved_options(*command, {"--bank", "--adapter"});
+    add_reserved_options(*command, {"--adapter"});
     command->callback([command, chosen] {
         for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
             if (command->count(std::string("--") + name) > 0) chosen->given.insert(name);

@@ -16,7 +16,7 @@
 namespace {
 
 void add_reserved_commands(CLI::App& program) {
-    for (const std::string name : {"entropy", "grow", "learn"}) {
+    for (const std::string name : {"entropy", "learn"}) {
         auto* command = program.add_subcommand(name, "Not available in this version");
         command->allow_extras();
         command->set_help_flag();
@@ -59,6 +59,7 @@ int main(int count, char** values) {
     augur::program::add_bench(program);
     augur::program::add_tune(program);
     augur::program::add_widen(program);
+    augur::program::add_grow(program);
     add_reserved_commands(program);
     try {
         augur::program::open_standard_streams();

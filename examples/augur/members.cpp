@@ -1,6 +1,7 @@
 #include "members.hpp"
 
 #include <algorithm>
+#include <augur/io/fingerprint.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/read_ngrams.hpp>
@@ -171,6 +172,13 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
         }
     }
     return named;
+}
+
+io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files) {
+    const auto file = files.contains("hydra") ? files.find("hydra") : files.find("medusa");
+    if (!loaded.heads || file == files.end()) detail::fail("a bank of trees is for heads, and none are loaded");
+    return {target.fingerprint(), io::fingerprint(fs::path(file->second)), target.vocabulary_size(),
+            loaded.heads->head_count()};
 }
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,

@@ -2,6 +2,7 @@
 // Whoever drafts for the target: a file that the user names, or the member of a family that was made for this model.
 
 #include <augur/draft/ngram_table.hpp>
+#include <augur/io/bank_file.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/host_model.hpp>
@@ -30,6 +31,9 @@ using member_files = std::map<std::string, std::string>;
 /// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or two are the same.
 member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                            const std::string& scheme);
+
+/// Whom trees of the loaded heads are grown for.
+io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files);
 
 /// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target; one of these that
 /// cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set,

@@ -78,11 +78,13 @@ bool unless_interrupted(const auto& work) {
 }
 
 /// Notes where tokens come from, and shows a request its rounds, less the time in the sink.
+template <class Session>
 struct round_notes {
     const run_request& request;
     run_result& result;
     const double& in_sink;
     double time_spent::*sink_part;
+    const Session& session;
     double in_sink_before = 0;
 
     void watch(const auto& view) {
@@ -93,12 +95,14 @@ struct round_notes {
         time_spent seconds = view.seconds;
         seconds.*sink_part = std::max(0.0, seconds.*sink_part - (in_sink - in_sink_before));
         in_sink_before = in_sink;
-        request.on_round({view.length_before,
-                          {drafted.begin(), drafted.end()},
-                          {parents.begin(), parents.end()},
-                          view.decided,
-                          {view.committed.begin(), view.committed.end()},
-                          seconds});
+        round_summary made{view.length_before,
+                           {drafted.begin(), drafted.end()},
+                           {parents.begin(), parents.end()},
+                           view.decided,
+                           {view.committed.begin(), view.committed.end()},
+                           seconds};
+        if constexpr (requires { session.policy.tree(); }) made.tree = session.policy.tree();
+        request.on_round(made);
     }
 };
 
@@ -127,7 +131,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
         return result;
     }
     decode::session<Scheme>& s = *made;
-    round_notes notes{request, result, in_sink, sink_part};
+    round_notes<decode::session<Scheme>> notes{request, result, in_sink, sink_part, s};
     while (s.finished == finish_reason::running) {
         if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes, watchers...); })) {
             s.finished = finish_reason::cancelled;

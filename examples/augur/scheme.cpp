@@ -13,9 +13,11 @@
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/json.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/io/regular_file.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
+#include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <cmath>
 #include <string_view>
@@ -33,8 +35,7 @@ namespace {
 struct later_scheme {
     std::string_view name, needs;
 };
-constexpr std::array<later_scheme, 3> later_schemes = {
-    {{"entmtp", "draft trees"}, {"kangaroo", "a trained exit"}, {"dvi", "a trained exit"}}};
+constexpr std::array<later_scheme, 2> later_schemes = {{{"kangaroo", "a trained exit"}, {"dvi", "a trained exit"}}};
 
 /// Tokens that an n-gram of the table has matched at least, to be asked before a network.
 constexpr std::size_t surer_than_network = 5;
@@ -64,12 +65,13 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 10> valid = {
-        "plain", "lookup", "hybrid", "sd", "eaad", "eaad_as_published", "hysteresis", "medusa", "hydra", "eagle"};
+    constexpr std::array<std::string_view, 11> valid = {
+        "plain",      "lookup", "hybrid", "sd",     "eaad", "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
-                     "medusa, hydra, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead");
+                     "medusa, hydra, entmtp, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
 }
 
@@ -136,7 +138,24 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
     return chosen;
 }
 
+void check_bank_options(const scheme_options& chosen) {
+    const bool by_bank = chosen.scheme == "entmtp";
+    if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
+    if (!by_bank && !chosen.bank_path.empty() && !(chosen.tree_of_bank && chosen.scheme == "hydra")) {
+        detail::fail("--bank ", chosen.bank_path, " is for entmtp, and for hydra with --tree auto, but the scheme is ",
+                     io::quote(chosen.scheme), chosen.tree_of_bank ? "" : " without --tree auto");
+    }
+    if (chosen.tree_of_bank && (by_bank || chosen.bank_path.empty())) {
+        detail::fail("--tree auto is a bank's fastest tree: it needs --scheme hydra and --bank, but the scheme is ",
+                     io::quote(chosen.scheme), " and --bank ", io::quote(chosen.bank_path));
+    }
+    if (chosen.bank_path.empty()) return;
+    if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --bank says what is drafted");
+    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --bank has trees");
+}
+
 void check_tree(const scheme_options& chosen) {
+    check_bank_options(chosen);
     if (!chosen.tree) return;
     if (chosen.scheme != "medusa" && chosen.scheme != "hydra") {
         detail::fail("--tree is for medusa and hydra, but the scheme is ", io::quote(chosen.scheme));
@@ -175,6 +194,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
     constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
                                                             "hysteresis", "fsd",  "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
+    if (scheme == "entmtp") return {"hydra"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
 }
@@ -213,9 +233,21 @@ std::string auto_scheme(const scheme_options& chosen) {
     return chosen.lookup_max >= 2 ? "hybrid" : "lookup";
 }
 
+void load_bank(scheme_options& into, const io::bank_identity& here) {
+    if (into.bank_path.empty()) return;
+    try {
+        const std::string text = io::read_text(into.bank_path, most::line.bytes);
+        into.bank = io::parse_bank(text, into.bank_path, most::line);
+        io::check_bank(*into.bank, here, into.bank_path);
+    } catch (const error& problem) {
+        detail::fail("--bank: ", problem.what());
+    }
+    if (into.tree_of_bank) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
+}
+
 bool drafts_what_pays(const scheme_options& resolved) {
     constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
-    return !resolved.length && !resolved.tree &&
+    return !resolved.length && !resolved.tree && !resolved.tree_of_bank &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }
 
@@ -244,6 +276,19 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
         if constexpr (!std::is_same_v<decltype(criterion), accept::block>) {
+            if (resolved.scheme == "entmtp") {
+                const io::bank_file& bank = resolved.bank.value();
+                const draft::head_tree drafter(*drafters.heads);
+                if (bank.conservative == bank.aggressive) {
+                    const policy::tree_static only(bank.trees.shape(bank.aggressive));
+                    return run_scheme(speculate(drafter, target, only, criterion), request);
+                }
+                const policy::tree_hysteresis<> switched(bank.trees, {.on = bank.threshold},
+                                                         {.conservative = bank.conservative,
+                                                          .aggressive = bank.aggressive,
+                                                          .feature = {.depth = bank.depth}});
+                return run_scheme(speculate(drafter, target, switched, criterion), request);
+            }
             if (resolved.tree) {
                 const draft::head_tree drafter(*drafters.heads);
                 return run_scheme(speculate(drafter, target, policy::tree_static(*resolved.tree), criterion), request);

@@ -2,6 +2,7 @@
 // The one place where what was chosen at run time becomes a scheme's type.
 
 #include <augur/decode/generate.hpp>
+#include <augur/io/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
 #include <cstddef>
@@ -34,6 +35,9 @@ struct scheme_options {
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
     std::optional<topology> tree{};                 ///< medusa, hydra: drafted every round; unset: a chain
+    std::string bank_path{};                        ///< entmtp, and hydra with a tree of the bank
+    bool tree_of_bank = false;                      ///< hydra: the bank's fastest
+    std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
@@ -51,6 +55,9 @@ std::string auto_scheme(const scheme_options& chosen);
 /// The tree in a file: a JSON array of paths of child ranks, as [[0], [1], [0, 0]]. Throws with the file's name.
 topology read_tree(const std::string& path);
 
+/// Reads the scheme's bank, if it names one. Throws where it was grown for others than these.
+void load_bank(scheme_options& into, const io::bank_identity& here);
+
 /// Whether the scheme drafts as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
@@ -65,6 +72,7 @@ struct round_summary {
     verdict decided;
     std::vector<commit::committed_token> committed;
     time_spent seconds;
+    std::optional<std::size_t> tree{};  ///< its place in the bank, where there is one
 };
 
 struct run_request {

@@ -1,6 +1,7 @@
 // Optional members of a policy that are written otherwise than they are called are refused, not passed over.
 // expected-error {{a member learn that cannot be called as}}
 // expected-error {{a member entropy_nats that cannot be called as static double}}
+// expected-error {{a member looks_ahead, but none that can be called}}
 // expected-error {{a member asked_once that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
@@ -19,6 +20,10 @@ struct each_its_own : augur::policy::fixed_length {
     bool asked_once = true;
 };
 
+struct looks_nowhere : augur::policy::fixed_length {
+    std::size_t looks_ahead() const { return 2; }
+};
+
 void composed(const auto& policy) {
     const auto target = augur::testing::hashed_model(8, 1);
     augur::speculate(augur::draft::no_draft{}, target, policy, augur::accept::exact{});
@@ -29,4 +34,5 @@ int main() {
     composed(measures_by_itself{});
     composed(measures_something_else{});
     composed(each_its_own{});
+    composed(looks_nowhere{});
 }

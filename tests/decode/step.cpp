@@ -66,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_are_the_targets, fixture) {
 
 /// Drafts three, and writes down what it was shown and told.
 struct diary {
-    static constexpr signals needs = signals::target_entropy;
+    static constexpr signals needs = signals::target_entropy | signals::target_confidence;
     std::vector<observation>* seen;
     std::vector<outcome>* told;
     std::size_t length(const observation& now) const {
@@ -103,10 +103,12 @@ BOOST_FIXTURE_TEST_CASE(a_policy_is_shown_what_became_of_the_round_before, fixtu
         BOOST_TEST(told[round].accepted == accepted[round]);
     }
     BOOST_TEST(std::isnan(seen[0].target_entropy_nats));
+    BOOST_TEST(std::isnan(seen[0].target_confidence));
     for (std::size_t round : {0u, 1u}) {
         std::vector<float> row(8, 0.0f);
         row[static_cast<std::size_t>(wanted[last_rows[round]])] = static_cast<float>(last_rows[round]);
         BOOST_TEST(seen[round + 1].target_entropy_nats == measure::entropy_nats(row));
+        BOOST_TEST(seen[round + 1].target_confidence == measure::confidence(measure::moments(row)));
     }
 }
 

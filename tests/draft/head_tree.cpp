@@ -5,6 +5,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/measure/entropy.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
@@ -93,9 +94,115 @@ BOOST_AUTO_TEST_CASE(heads_that_see_no_tokens_are_asked_once_for_each_depth) {
         const auto scheme = speculate(draft::head_tree(source), target, policy::tree_static(tree), accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
         decode::step(scheme, session);
-        // Inner nodes: the prefix (looked at for the policy, too), [0], [1], [0, 0], [1, 0].
-        BOOST_TEST(made == (sees_tokens ? 6u : 3u));
+        // Inner nodes: the prefix, [0], [1], [0, 0], [1, 0].
+        BOOST_TEST(made == (sees_tokens ? 5u : 3u));
     }
+}
+
+/// Looks at three rows of the greedy chain, and notes what it sees when it is asked.
+struct looking_ahead {
+    static constexpr signals needs = signals::draft_confidence;
+    const augur::topology* answer;
+    std::vector<observation>* asked;
+    std::size_t rows = 3;
+    std::size_t looks_ahead() const { return rows; }
+    const augur::topology& topology(const observation& seen) const {
+        asked->push_back(seen);
+        return *answer;
+    }
+};
+static_assert(LooksAhead<looking_ahead> && !asked_once<looking_ahead>);
+
+/// Of head `depth` along the best tokens: its row's largest probability.
+double confidence_along(const heads_mock& source, std::span<const float> state, std::vector<token> path,
+                        std::size_t depth) {
+    auto workspace = source.make_workspace();
+    for (std::size_t head = 0; head < depth; ++head) {
+        path.push_back(ranked(source.row(workspace, state, path, head), 0));
+    }
+    return measure::confidence(measure::moments(source.row(workspace, state, path, depth)));
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_plans) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const std::vector<token> prompt{2, 1, 4, 0};
+    auto fresh = target.make_sequence();
+    const auto state = target.extend(fresh, std::span(prompt).first(3)).back();
+    for (const bool sees_tokens : {false, true}) {
+        for (const std::size_t rows : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
+            std::size_t made = 0;
+            std::vector<observation> asked;
+            const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
+            const auto scheme =
+                speculate(draft::head_tree(source), target, looking_ahead{&tree, &asked, rows}, accept::exact{});
+            auto session = session_of(scheme, prompt);
+            const auto& proposed = decode::step(scheme, session).proposed;
+            BOOST_TEST(proposed.parents() == tree.parents(), boost::test_tools::per_element());
+            BOOST_TEST_REQUIRE(asked.size() == 1u);
+            const std::size_t seen = std::min<std::size_t>(rows, 3);
+            BOOST_TEST(asked[0].drafted == seen - 1);
+            BOOST_TEST((asked[0].pending == signals::none));
+            double product = 1, sum = 0;
+            for (std::size_t depth = 0; depth < seen; ++depth) {
+                product *= confidence_along(source, state, {0}, depth);
+                sum += product;
+            }
+            BOOST_TEST(asked[0].path_value == product, boost::test_tools::tolerance(1e-12));
+            BOOST_TEST(asked[0].path_value_sum == sum, boost::test_tools::tolerance(1e-12));
+            // The prefix, [0], [1], [0, 0], [1, 0]: what was looked at is one of these, and is not made again.
+            made = 0;
+            auto again = session_of(scheme, prompt);
+            decode::step(scheme, again);
+            BOOST_TEST(made == (sees_tokens ? 5u : 3u));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(looking_ahead_changes_no_node) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    for (const bool sees_tokens : {false, true}) {
+        const heads_mock source{testing::hashed_model(5, 2), sees_tokens};
+        std::vector<observation> asked;
+        const auto drafted = [&](auto policy) {
+            const auto scheme = speculate(draft::head_tree(source), target, policy, accept::exact{});
+            auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+            std::vector<std::vector<token>> all;
+            for (int round = 0; round < 20; ++round) {
+                const auto tokens = decode::step(scheme, session).proposed.tokens();
+                all.emplace_back(tokens.begin(), tokens.end());
+            }
+            return all;
+        };
+        BOOST_CHECK((drafted(looking_ahead{&tree, &asked}) == drafted(policy::tree_static(tree))));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_looks_ahead_is_answered_where_rows_or_room_end) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const heads_mock source{testing::hashed_model(5, 2)};
+    const auto seen_with = [&](std::size_t room, transform::settings chosen, const topology& answer) {
+        std::vector<observation> asked;
+        const auto scheme =
+            speculate(draft::head_tree(source), target, looking_ahead{&answer, &asked}, accept::exact{});
+        decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = room},
+                                random::philox_chooser(0));
+        const std::size_t drafted = decode::step(scheme, session).proposed.size();
+        BOOST_TEST_REQUIRE(asked.size() == 1u);
+        return std::pair(asked[0].drafted, drafted);
+    };
+    const transform::settings greedy{.temperature = {0}};
+    BOOST_CHECK((seen_with(100, greedy, tree) == std::pair<std::size_t, std::size_t>{2, 9}));
+    // Room for three tokens, the last of which the target writes: two rows, and the nodes of two depths.
+    BOOST_CHECK((seen_with(3, greedy, tree) == std::pair<std::size_t, std::size_t>{1, 6}));
+    // No node is plain decoding, whatever was looked at.
+    const topology none;
+    BOOST_CHECK((seen_with(100, greedy, none) == std::pair<std::size_t, std::size_t>{2, 0}));
+    // A mask that leaves nothing after one token ends the chain.
+    transform::settings one = greedy;
+    one.mask = [](std::span<float> logits, const prefix& before) {
+        if (before.size() > 3) std::fill(logits.begin(), logits.end(), -INFINITY);
+    };
+    BOOST_CHECK((seen_with(100, one, tree).first == 1u));
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_left_out) {

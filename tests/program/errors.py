@@ -45,18 +45,17 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):
-        for scheme in ("entmtp", "kangaroo", "dvi"):
+        for scheme in ("kangaroo", "dvi"):
             self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
-        for flag in ("--bank", "--adapter"):
-            self.refused([flag, "not available in this version"], flag, "file")
+        self.refused(["--adapter", "not available in this version"], "--adapter", "file")
         self.refused(["CUDA"], "--device", "cuda")  # built without, or nothing to run on
-        for command in ("entropy", "grow", "learn"):
+        for command in ("entropy", "learn"):
             self.refuses([f"'augur {command}'", "not available"], command, "--model", TARGET)
 
     def test_bins_that_learn(self):

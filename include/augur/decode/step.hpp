@@ -16,6 +16,7 @@
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
+#include "augur/measure/entropy.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/verdict.hpp"
@@ -89,6 +90,9 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
                          .last_accepted = decided.accepted};
     if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
         s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, last_row);
+    }
+    if constexpr (includes(signals_of<policy_type>, signals::target_confidence)) {
+        s.seen.target_confidence = measure::confidence(measure::moments(rows[last_row]));
     }
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
     record.seconds.other = watch.lap();

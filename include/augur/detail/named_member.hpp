@@ -54,6 +54,9 @@ struct name_watch {
 struct name_topology {
     int topology;
 };
+struct name_looks_ahead {
+    int looks_ahead;
+};
 struct name_certain {
     int certain;
 };
@@ -155,6 +158,13 @@ concept NamesWatch = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::watch;
+};
+template <class T>
+concept NamesLooksAhead = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_looks_ahead>::looks_ahead;
+}
+&&!requires {
+    typename just<T>::looks_ahead;
 };
 template <class T>
 concept NamesTopology = CanBeDerivedFrom<T> && !requires {

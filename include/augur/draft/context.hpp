@@ -52,10 +52,10 @@ class context {
     augur::prefix& prefix() { return before_; }
 
     /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where the policy
-    /// decides lengths: a chain of wanted() tokens. To be asked once the first row is shown, where the policy looks at it; stays
-    /// until the policy is asked again.
+    /// decides lengths: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of them as there are;
+    /// stays until the policy is asked again.
     std::span<const std::int32_t> plan() {
-        const topology* const whole = query_.plan();
+        const topology* const whole = query_.plan(policy_);
         if (whole == nullptr) return {};
         if (whole->depth() <= room_) return whole->parents();
         if (cut_.depth() != room_ || cut_from_ != whole) cut_ = whole->within(room_);
@@ -63,13 +63,18 @@ class context {
         return cut_.parents();
     }
 
+    /// Rows of the draft's greedy chain that the policy looks at before it plans a tree: the one after the prefix, the one after its
+    /// best token, and so on. To be shown in this order by wants_more(drafted, row).
+    std::size_t rows_ahead() const { return query_.rows_ahead(policy_); }
+
     /// Whether another token is wanted after `drafted` of them (in a tree: on its path), as far as can be told without the draft's row.
     bool wants_more(std::size_t drafted) const { return drafted < query_.wanted(); }
 
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
     /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        if (policy::length_query<Policy>::looks_at_row(drafted)) see(drafted, row);
+        const bool looks = policy::length_query<Policy>::looks_at_row(drafted);
+        if (looks && (!LooksAhead<Policy> || drafted < rows_ahead())) see(drafted, row);
         return wants_more(drafted);
     }
 

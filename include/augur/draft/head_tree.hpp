@@ -1,6 +1,7 @@
 #pragma once
 // Trees that draft heads make, as Medusa and Hydra do: the most probable tokens of each head, combined.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,7 +34,9 @@ namespace draft {
 /// lengths gets a chain. Deterministic: claims point_mass, for criteria that compare tokens (`exact`, `coupled`, and under
 /// rejection sampling as guesses of certainty). Nodes deeper than there are heads are left out, as are children of which a row has
 /// no more tokens to offer.
-/// Cost: one head per inner node of the tree; per depth where heads do not see tokens; and a look at the row for each inner node.
+/// A policy that looks ahead is shown the rows of the greedy chain first, which the tree then uses.
+/// Cost: one head per inner node of the tree, and per row of the chain that is looked at and is none of these; per depth where heads
+/// do not see tokens; and a look at the row for each inner node.
 /// Effect on the distribution: none; that is the criterion's.
 template <class Source>
 class head_tree {
@@ -48,10 +51,13 @@ class head_tree {
         typename heads_type::workspace_type workspace;
         std::vector<float> last{};  ///< the target's state at position known - 1
         std::size_t known = 0;
-        std::vector<std::vector<float>> rows{};    ///< of heads that see no tokens, in this round
+        std::vector<std::vector<float>>
+            rows{};                  ///< kept in this round, by depth: of heads that see no tokens, or on the chain
+        std::vector<token> chain{};  ///< the greedy one, as far as the policy looked ahead
         std::vector<std::vector<token>> ranked{};  ///< children of the prefix, then of each node, the best first
         std::vector<std::size_t> used{};           ///< how many of them are drafted
         std::vector<std::int32_t> numbers{};       ///< of the plan's nodes in the proposal; after_prefix: left out
+        std::vector<token> best{};
         std::vector<float> work{};
     };
 
@@ -75,8 +81,9 @@ class head_tree {
         if (state.known == 0 || state.known + 1 != context.prefix().size() || !context.wants_more(0)) return;
         state.rows.resize(source().head_count());
         for (auto& row : state.rows) row.clear();
-        if (!context.wants_more(0, row_of(state, context.prefix(), 0))) return;
+        look_ahead(state, context);
         const auto plan = context.plan();
+        if (!context.wants_more(0)) return;
         const std::size_t nodes = plan.empty() ? context.wanted() : plan.size();
         state.numbers.assign(nodes, after_prefix);
         state.used.assign(nodes + 1, 0);
@@ -95,6 +102,21 @@ class head_tree {
     }
 
  private:
+    /// Shows the policy the rows that it wants to see first. They are kept, for the tree will want them, too.
+    void look_ahead(state_type& state, auto& context) const {
+        state.chain.clear();
+        speculative_suffix speculative(context.prefix());
+        const std::size_t rows = std::min<std::size_t>(context.rows_ahead(), source().head_count());
+        for (std::size_t depth = 0; depth < rows; ++depth) {
+            const logit_row row = row_of(state, context.prefix(), depth, true);
+            if (!context.wants_more(depth, row) || depth + 1 == rows) return;
+            context.transform().rank(row, context.prefix(), 1, state.best, state.work);
+            if (state.best.empty()) return;
+            state.chain.push_back(state.best.front());
+            speculative.push(state.best.front());
+        }
+    }
+
     static std::size_t children_of(std::span<const std::int32_t> plan, std::size_t nodes, std::int32_t parent) {
         std::size_t count = 0;
         for (std::size_t at = parents::next_child(plan, nodes, parent, 0); at < nodes;
@@ -119,20 +141,28 @@ class head_tree {
         return state.used[place] < ranked.size() ? ranked[state.used[place]++] : no_token;
     }
 
-    /// Of the head of this depth after the prefix.
-    logit_row row_of(state_type& state, const prefix& before, std::size_t depth) const {
+    /// Of the head of this depth after the prefix. Kept for all nodes of the depth where heads see no tokens, and where `on_chain`
+    /// for the node there.
+    logit_row row_of(state_type& state, const prefix& before, std::size_t depth, bool on_chain = false) const {
         const auto after = before.tokens().subspan(state.known);
+        std::vector<float>& kept = state.rows[depth];
+        const bool same =
+            !sees_tokens() ||
+            std::equal(after.begin() + 1, after.end(), state.chain.begin(),
+                       state.chain.begin() + static_cast<std::ptrdiff_t>(std::min(depth, state.chain.size())));
+        if (same && !kept.empty()) return kept;
+        const logit_row made = source().row(state.workspace, state.last, after, depth);
+        if (sees_tokens() && !on_chain) return made;
+        kept.assign(made.begin(), made.end());
+        return kept;
+    }
+
+    bool sees_tokens() const {
         if constexpr (SaysWhatHeadsSee<heads_type>) {
-            if (!source().see_tokens()) {
-                std::vector<float>& kept = state.rows[depth];
-                if (kept.empty()) {
-                    const logit_row made = source().row(state.workspace, state.last, after, depth);
-                    kept.assign(made.begin(), made.end());
-                }
-                return kept;
-            }
+            return source().see_tokens();
+        } else {
+            return true;
         }
-        return source().row(state.workspace, state.last, after, depth);
     }
 
     detail::value_or_reference<Source> source_;

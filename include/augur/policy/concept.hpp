@@ -25,6 +25,12 @@ concept DecidesTopology = requires(const P& policy, const observation& seen) {
     { policy.topology(seen) } -> std::same_as<const topology&>;
 };
 
+/// `policy.looks_ahead() const`: how many rows of the draft's greedy chain it has to see before it decides on a tree.
+template <class P>
+concept LooksAhead = DecidesTopology<P> && requires(const P& policy) {
+    { policy.looks_ahead() } -> std::convertible_to<std::size_t>;
+};
+
 /// What a round should draft: a length, or a tree.
 template <class P>
 concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
@@ -43,7 +49,8 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown all of it
 ///         (types/round_view.hpp).
-///         A topology is asked as with asked_once: before drafting, or with the round's first row.
+///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
+///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its best token, ...
 /// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
 ///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
@@ -87,7 +94,7 @@ inline constexpr signals signals_of = [] {
 
 /// Whether the policy decides on the first of a round's rows.
 template <SpeculationPolicy P>
-inline constexpr bool asked_once = DecidesTopology<P> || requires {
+inline constexpr bool asked_once = (DecidesTopology<P> && !LooksAhead<P>) || requires {
     requires static_cast<bool>(P::asked_once);
 };
 
@@ -103,6 +110,9 @@ struct optional_members_of_policy {
     static_assert(!NamesTopology<P> || DecidesTopology<P>,
                   "augur: this policy has a member topology that cannot be called as const augur::topology& "
                   "topology(const observation&) const, so that nobody would call it");
+    static_assert(!NamesLooksAhead<P> || LooksAhead<P>,
+                  "augur: this policy has a member looks_ahead, but none that can be called as std::size_t "
+                  "looks_ahead() const beside topology(observation), so that nobody would call it");
     static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
                   "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
                   "nobody would call it");

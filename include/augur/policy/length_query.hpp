@@ -15,9 +15,15 @@ class length_query {
     static constexpr signals of_rows = signals::draft_entropy | signals::draft_confidence;
 
  public:
-    /// Whether the policy looks at the row after `drafted` tokens before it says more.
+    /// Whether the policy looks at the row after `drafted` tokens before it says more; one that looks ahead, at rows_ahead of them.
     AUGUR_HOST_DEVICE static constexpr bool looks_at_row(std::size_t drafted) {
         return includes(signals_of<Policy>, of_rows) && !(asked_once<Policy> && drafted > 0);
+    }
+    /// Rows of the draft's greedy chain that a policy on topologies sees before it is asked, as far as there is room.
+    std::size_t rows_ahead(const Policy& policy) const {
+        std::size_t rows = looks_at_row(0) ? 1 : 0;
+        if constexpr (LooksAhead<Policy>) rows *= static_cast<std::size_t>(policy.looks_ahead());
+        return rows < room_ ? rows : room_;
     }
 
     /// From the start of a round's draft. `room`: the most tokens that it may have. `shown`: the signals that will be.
@@ -37,7 +43,6 @@ class length_query {
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_HOST_DEVICE void see_row(const Policy& policy, std::size_t drafted, double entropy_nats, double confidence) {
         seen_.drafted = drafted;
-        seen_.pending = without(seen_.pending, of_rows);
         if constexpr (includes(signals_of<Policy>, signals::draft_entropy)) {
             seen_.draft_entropy_nats = entropy_nats;
             if (drafted == 0) seen_.first_draft_entropy_nats = entropy_nats;
@@ -45,7 +50,12 @@ class length_query {
         if constexpr (includes(signals_of<Policy>, signals::draft_confidence)) {
             seen_.draft_confidence = confidence;
             seen_.path_value = confidence * (drafted == 0 ? 1 : seen_.path_value);
+            seen_.path_value_sum = seen_.path_value + (drafted == 0 ? 0 : seen_.path_value_sum);
         }
+        if constexpr (LooksAhead<Policy>) {
+            if (drafted + 1 < rows_ahead(policy)) return take(room_);
+        }
+        seen_.pending = without(seen_.pending, of_rows);
         ask(policy);
     }
 
@@ -58,8 +68,16 @@ class length_query {
 
     /// Tokens that are wanted in all, as far as can be told so far.
     AUGUR_HOST_DEVICE std::size_t wanted() const { return length_; }
-    /// The tree that is wanted, room or not, as far as can be told so far; null where a length is.
-    const topology* plan() const { return plan_; }
+    /// The tree that is wanted, room or not; null where a length is. A policy that waits for more rows is asked without them.
+    const topology* plan(const Policy& policy) {
+        if constexpr (DecidesTopology<Policy>) {
+            if (includes(seen_.pending, of_rows)) {
+                seen_.pending = without(seen_.pending, of_rows);
+                ask(policy);
+            }
+        }
+        return plan_;
+    }
     /// What the policy saw last.
     AUGUR_HOST_DEVICE const observation& seen() const { return seen_; }
 

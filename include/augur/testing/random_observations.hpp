@@ -13,12 +13,13 @@
 namespace augur::testing {
 
 inline constexpr signals all_signals[] = {signals::draft_entropy, signals::target_entropy, signals::match_length,
-                                          signals::draft_confidence};
+                                          signals::draft_confidence, signals::target_confidence};
 
 constexpr std::string_view name_of(signals one) {
     if (one == signals::draft_entropy) return "draft_entropy";
     if (one == signals::target_entropy) return "target_entropy";
     if (one == signals::match_length) return "match_length";
+    if (one == signals::target_confidence) return "target_confidence";
     return "draft_confidence";
 }
 
@@ -29,7 +30,10 @@ inline void hide(observation& seen, signals hidden) {
     }
     if (hidden == signals::target_entropy) seen.target_entropy_nats = observation::unknown;
     if (hidden == signals::match_length) seen.match_length = 0;
-    if (hidden == signals::draft_confidence) seen.draft_confidence = seen.path_value = observation::unknown;
+    if (hidden == signals::target_confidence) seen.target_confidence = observation::unknown;
+    if (hidden == signals::draft_confidence) {
+        seen.draft_confidence = seen.path_value = seen.path_value_sum = observation::unknown;
+    }
 }
 
 /// Of everything, declared or not, with numbers among `values`: by default those of entropies and probabilities.
@@ -53,6 +57,8 @@ inline observation some_observation(choices& from, signals declared,
     made.target_entropy_nats = value();
     made.draft_confidence = value();
     made.path_value = value();
+    made.path_value_sum = value();
+    made.target_confidence = value();
     return made;
 }
 
@@ -70,12 +76,12 @@ inline outcome some_outcome(choices& from, signals declared, std::string& past) 
 }
 
 inline std::string described(const observation& o) {
-    return augur::detail::message("observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ", o.drafted,
-                                  ", last ", o.last_accepted, '/', o.last_drafted, ", source ", o.source, ", pending ",
-                                  static_cast<unsigned>(o.pending), ", match ", o.match_length, ", draft entropy ",
-                                  o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats, "), target entropy ",
-                                  o.target_entropy_nats, ", confidence ", o.draft_confidence, ", path value ",
-                                  o.path_value, '}');
+    return augur::detail::message(
+        "observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ", o.drafted, ", last ",
+        o.last_accepted, '/', o.last_drafted, ", source ", o.source, ", pending ", static_cast<unsigned>(o.pending),
+        ", match ", o.match_length, ", draft entropy ", o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats,
+        "), target entropy ", o.target_entropy_nats, ", confidence ", o.draft_confidence, ", path value ", o.path_value,
+        " (sum ", o.path_value_sum, "), target confidence ", o.target_confidence, '}');
 }
 
 }  // namespace augur::testing

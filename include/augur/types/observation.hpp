@@ -9,10 +9,11 @@ namespace augur {
 /// Signals that cost something to compute. A policy names the ones it needs: `static constexpr signals needs = ...`.
 enum class signals : unsigned {
     none = 0,
-    draft_entropy = 1,     ///< entropy of the row that the next drafted token would come from
-    target_entropy = 2,    ///< entropy of the target's row that the last committed token came from
-    match_length = 8,      ///< how much of the text before it a draft by n-grams rests on; free
-    draft_confidence = 4,  ///< largest probability of the draft row, and its product along the draft (path value)
+    draft_entropy = 1,       ///< entropy of the row that the next drafted token would come from
+    target_entropy = 2,      ///< entropy of the target's row that the last committed token came from
+    match_length = 8,        ///< how much of the text before it a draft by n-grams rests on; free
+    draft_confidence = 4,    ///< largest probability of the draft row, and its product along the draft (path value)
+    target_confidence = 16,  ///< largest probability of the target's row that the last committed token came from
 };
 constexpr signals operator|(signals a, signals b) {
     return static_cast<signals>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -46,9 +47,12 @@ struct observation {
     double draft_entropy_nats = unknown;        ///< of the row at hand
     double first_draft_entropy_nats = unknown;  ///< of this round's first row
     double target_entropy_nats = unknown;
+    double target_confidence =
+        unknown;  ///< largest probability in the target's row that the last committed token came from
     double draft_confidence = unknown;  ///< largest probability in the row at hand
     std::size_t match_length = 0;       ///< tokens that matched, for drafts by n-grams; 0 where there is no match
     double path_value = unknown;        ///< product of draft_confidence over this round's rows, this one included
+    double path_value_sum = unknown;    ///< of the path values of this round's rows
 };
 
 /// What became of a round, for policies that learn: the observation its length was decided on, and the outcome.

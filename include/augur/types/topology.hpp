@@ -66,6 +66,8 @@ inline bool are_chain(std::span<const std::int32_t> all) {
 /// A tree of nodes, or several, after a prefix: the parent of each node. Refuses a parent that is not before its child.
 class topology {
  public:
+    static constexpr std::size_t most_nodes = 256;  ///< of what is named by paths
+
     topology() = default;
     explicit topology(std::vector<std::int32_t> parents) : parents_(std::move(parents)) {
         for (std::size_t node = 0; node < size(); ++node) {
@@ -123,8 +125,9 @@ class topology {
 
 template <class Paths>
 topology topology::of_paths(Paths paths) {
-    constexpr std::size_t most = 256;
-    if (paths.size() > most) detail::fail("a tree of ", paths.size(), " nodes was given, but ", most, " is the most");
+    if (paths.size() > most_nodes) {
+        detail::fail("a tree of ", paths.size(), " nodes was given, but ", most_nodes, " is the most");
+    }
     std::sort(paths.begin(), paths.end(),
               [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
     std::vector<std::int32_t> parents;

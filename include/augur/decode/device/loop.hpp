@@ -155,7 +155,8 @@ class speculation_loop {
     static constexpr bool claims_rows = std::is_same_v<typename drawing::claim_type, distribution>;
     using chain_type = std::conditional_t<claims_rows, drawn_chain, certain_chain>;
     static constexpr bool sees_draft = policy::length_query<Policy>::looks_at_row(0);
-    static constexpr bool sees_target = includes(signals_of<Policy>, signals::target_entropy);
+    static constexpr bool sees_target =
+        includes(signals_of<Policy>, signals::target_entropy | signals::target_confidence);
 
     void check(const transform::settings& chosen) const {
         accept::check(criterion_, chosen);

@@ -144,7 +144,7 @@ struct begin_verification {
 /// Commits what a verdict allows, as commit::apply does: a stop token or the limit cuts it. Writes to the text and to the host.
 struct commit_round {
     const chain_verdict* decided;
-    const scanned_row* rows;  ///< the target's; null where nobody needs their entropy
+    const scanned_row* rows;  ///< the target's; null where nobody looks at them
     token* text;
     occurrences* counts;  ///< of tokens, or null
     loop_mail mail;
@@ -189,7 +189,13 @@ struct commit_round {
         next.round = s.round + 1;
         next.last_drafted = s.drafted;
         next.last_accepted = verdict.accepted;
-        if (rows != nullptr) next.target_entropy_nats = rows[verdict.accepted].entropy_nats;
+        if (rows != nullptr) {
+            const scanned_row& last = rows[verdict.accepted];
+            if constexpr (includes(signals_of<Policy>, signals::target_entropy))
+                next.target_entropy_nats = last.entropy_nats;
+            if constexpr (includes(signals_of<Policy>, signals::target_confidence))
+                next.target_confidence = measure::confidence(last.moments);
+        }
         s.next = next;
     }
 };

@@ -1,0 +1,343 @@
+// augur grow: which draft trees are worth having for a model, its heads and a kind of prompts.
+
+#include <algorithm>
+#include <augur/accept/exact.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/io/bank_file.hpp>
+#include <augur/io/fingerprint.hpp>
+#include <augur/policy/tree_hysteresis.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/tree/frontier.hpp>
+#include <augur/tree/growth.hpp>
+#include <augur/tune/tree_rollout.hpp>
+#include <bit>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+#include "commands.hpp"
+#include "limits.hpp"
+#include "members.hpp"
+#include "message.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "terminal.hpp"
+
+namespace augur::program {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+struct grow_options {
+    model_options model;
+    std::vector<std::string> heads;
+    std::string prompts, output, state, task = "all";
+    std::size_t max_tokens = 64, nodes = 32, parts = 4, thresholds = 7;
+    std::vector<std::size_t> depths;
+    bool chat = false;
+};
+
+/// All that was found so far: what a run that was killed goes on from.
+struct progress_so_far {
+    std::vector<tree::growth> growths;
+    std::vector<tree::measured_tree> measured;
+    std::vector<tree::swept_threshold> swept;
+    std::vector<double> candidates;  ///< thresholds
+};
+
+json as_json(const tree::growth& of) {
+    return {{"depth", of.depth},
+            {"order", of.order},
+            {"lengths", of.lengths},
+            {"rounds", of.part.rounds},
+            {"committed", of.part.committed},
+            {"gained", of.part.gained},
+            {"parts", of.parts},
+            {"done", of.done}};
+}
+
+tree::growth growth_of(const json& from) {
+    return {.depth = from.at("depth"),
+            .order = from.at("order"),
+            .lengths = from.at("lengths"),
+            .part = {from.at("rounds"), from.at("committed"), from.at("gained")},
+            .parts = from.at("parts"),
+            .done = from.at("done")};
+}
+
+/// How many of a grown tree's nodes are measured: 1, 2, 3, 4, 6, 8, 12, ..., and all.
+std::vector<std::size_t> sizes_up_to(std::size_t all) {
+    std::vector<std::size_t> sizes;
+    for (std::size_t size = 1; size < all; size += std::max<std::size_t>(1, std::bit_floor(size) / 2)) {
+        sizes.push_back(size);
+    }
+    if (all > 0) sizes.push_back(all);
+    return sizes;
+}
+
+/// What a policy saw of the path value.
+struct path_values {
+    std::vector<double> values;
+    void watch(const auto& view) { values.push_back(view.decided_on.target_confidence * view.decided_on.path_value); }
+};
+
+class grower {
+ public:
+    explicit grower(const grow_options& chosen)
+        : chosen_(chosen),
+          words_(load_tokenizer(chosen.model.path)),
+          target_(load_model(chosen.model.path, chosen.model)) {
+        read_prompts();
+        const auto named = named_members({}, chosen.heads, "hydra");
+        model_options of_heads = chosen.model;
+        of_heads.context = 0;
+        const auto files = load_members(members_, named.contains("medusa") ? "medusa" : "hydra", true, named, target_,
+                                        chosen.model.path, load_options_of(of_heads));
+        identity_ = bank_identity_of(target_, members_, files);
+        depths_ = chosen.depths.empty() ? std::vector<std::size_t>{identity_.head_count} : chosen.depths;
+        for (const std::size_t depth : depths_) {
+            if (depth >= 1 && depth <= identity_.head_count) continue;
+            detail::fail("--depths: ", depth, " is no depth of a tree of ", identity_.head_count, " heads");
+        }
+        options_.sampling.temperature.value = 0;
+        options_.stop.max_tokens = chosen.max_tokens;
+        options_.stop.stop_tokens = end_tokens_of(*words_, target_);
+        resume();
+    }
+
+    io::bank_file run() {
+        for (std::size_t i = 0; i < depths_.size(); ++i) {
+            tree::grow(
+                found_.growths[i], chosen_.nodes, parts_,
+                [&](const tree::augmentations& trees, std::size_t part) { return scored(trees, part); },
+                [&](const tree::growth& state) {
+                    save();
+                    tell("note", "depth ", state.depth, ": ", state.order.size(), " of ", chosen_.nodes, " nodes");
+                });
+        }
+        measure_all();
+        const tree::bank frontier = tree::throughput_frontier(found_.measured);
+        io::bank_file made{identity_, chosen_.task, frontier};
+        made.conservative = made.aggressive = frontier.fastest();
+        made.depth = std::max<std::size_t>(1, frontier.shape(made.aggressive).depth());
+        if (frontier.size() == 1) return made;
+        const tree::tree_pair pair = tree::pair_of(frontier);
+        made.conservative = pair.conservative;
+        made.aggressive = pair.aggressive;
+        made.threshold = swept(made);
+        return made;
+    }
+
+ private:
+    void read_prompts() {
+        require(words_, chosen_.model.path, "grow");
+        std::istringstream file(io::read_text(chosen_.prompts, most::text_bytes));
+        std::size_t number = 0;
+        for (std::string line; std::getline(file, line);) {
+            ++number;
+            if (line.empty()) continue;
+            const std::string origin = detail::message(chosen_.prompts, ", line ", number);
+            const json parsed = io::parse_json<json>(line, origin, most::line);
+            const io::json_reader<json> entry(parsed, origin);
+            prompt_options prompt;
+            prompt.text = entry.required<std::string>("prompt");
+            prompt.chat = chosen_.chat;
+            const auto task = entry.value_or<std::string>("task", "all");
+            if (chosen_.task != "all" && task != chosen_.task) continue;
+            prompts_.push_back(encode_prompt(prompt, words_, chosen_.model.path));
+            checked_prompt(prompts_.back(), target_.vocabulary_size(), target_.context_length());
+        }
+        if (prompts_.empty()) detail::fail(chosen_.prompts, " holds no prompts of task ", io::quote(chosen_.task));
+        parts_ = std::min(chosen_.parts, prompts_.size());
+    }
+
+    tree::tally scored(const tree::augmentations& trees, std::size_t part) {
+        interruption::check();
+        const std::size_t from = part * prompts_.size() / parts_, to = (part + 1) * prompts_.size() / parts_;
+        return tune::joint_rollout(draft::head_tree(*members_.heads), target_, accept::exact{}, trees,
+                                   std::span(prompts_).subspan(from, to - from), options_);
+    }
+
+    template <class Policy, class... Watchers>
+    tune::rollout_result decoded(const Policy& policy, std::size_t depth, Watchers&... watchers) {
+        interruption::check();
+        const auto scheme = speculate(draft::head_tree(*members_.heads), target_, policy, accept::exact{});
+        return tune::own_rollout(scheme, depth, prompts_, options_, watchers...);
+    }
+
+    void measure_all() {
+        std::size_t next = 0;
+        const auto measure = [&](const topology& shape, double scored_length) {
+            if (next++ < found_.measured.size()) return;                        // before the program was ended
+            if (next == 1) decoded(policy::tree_static(shape), shape.depth());  // warm-up
+            const auto made = decoded(policy::tree_static(shape), shape.depth());
+            found_.measured.push_back({shape, made.accepted_length(), scored_length, made.tokens_per_second()});
+            save();
+            tell("note", "measured ", shape.size(), " nodes: ", made.tokens_per_second(), " tokens/s");
+        };
+        measure(topology(), 1);
+        for (const tree::growth& each : found_.growths) {
+            for (const std::size_t size : sizes_up_to(each.order.size()))
+                measure(each.shape(size), each.lengths[size - 1]);
+        }
+    }
+
+    static policy::tree_hysteresis<> switched(const io::bank_file& bank, double threshold) {
+        return {bank.trees,
+                {.on = threshold},
+                {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}}};
+    }
+
+    /// The fastest of some quantiles of the path value.
+    double swept(const io::bank_file& bank) {
+        if (found_.candidates.empty()) {
+            path_values seen;
+            decoded(switched(bank, 0.5), 1, seen);
+            found_.candidates = tree::thresholds_from(seen.values, chosen_.thresholds);
+            if (found_.candidates.empty()) found_.candidates = {0.5};
+            save();
+        }
+        while (found_.swept.size() < found_.candidates.size()) {
+            const double threshold = found_.candidates[found_.swept.size()];
+            found_.swept.push_back({threshold, decoded(switched(bank, threshold), 1).tokens_per_second()});
+            save();
+            tell("note", "threshold ", threshold, ": ", found_.swept.back().tokens_per_second, " tokens/s");
+        }
+        return tree::best_of(found_.swept).threshold;
+    }
+
+    /// What the state was made with.
+    json about() const {
+        io::fnv_hash digest;
+        for (const auto& prompt : prompts_) {
+            digest.add(prompt.size(), 8);
+            for (const token id : prompt) digest.add(static_cast<std::uint64_t>(id), 4);
+        }
+        return {{"target", identity_.target},
+                {"heads", identity_.heads},
+                {"prompts", digest.text()},
+                {"task", chosen_.task},
+                {"depths", depths_},
+                {"nodes", chosen_.nodes},
+                {"parts", parts_},
+                {"max_tokens", chosen_.max_tokens},
+                {"thresholds", chosen_.thresholds}};
+    }
+
+    void save() const {
+        json content = {
+            {"augur.growth", 1}, {"about", about()}, {"growths", json::array()}, {"measured", json::array()}};
+        for (const auto& each : found_.growths) content["growths"].push_back(as_json(each));
+        for (const auto& each : found_.measured) {
+            content["measured"].push_back(
+                {tree::paths_of(each.shape), each.accepted_length, each.scored_length, each.tokens_per_second});
+        }
+        content["candidates"] = found_.candidates;
+        content["swept"] = json::array();
+        for (const auto& each : found_.swept) content["swept"].push_back(each.tokens_per_second);
+        content["checksum"] = io::bank_file::checksum_of(content);
+        output_file out(chosen_.state);
+        out.write(content.dump() + "\n");
+        out.commit();
+    }
+
+    void resume() {
+        for (const std::size_t depth : depths_) found_.growths.push_back({.depth = depth, .order = {}, .lengths = {}});
+        if (!fs::exists(chosen_.state)) return save();
+        json content = io::read_json<json>(chosen_.state, most::calibration);
+        const io::json_reader<json> from(content, chosen_.state);
+        const auto stated = from.required<std::string>("checksum");
+        content.erase("checksum");
+        if (stated != io::bank_file::checksum_of(content)) {
+            detail::fail("--state ", chosen_.state, " is damaged: its checksum is not that of its content");
+        }
+        const json here = about();
+        for (const auto& [key, value] : here.items()) {
+            const json was = content.at("about").value(key, json());
+            if (was != value)
+                detail::fail("--state ", chosen_.state, ": ", key, " was ", was.dump(), " and is ", value.dump());
+        }
+        for (std::size_t i = 0; i < depths_.size(); ++i) found_.growths[i] = growth_of(content.at("growths").at(i));
+        for (const json& each : content.at("measured")) {
+            found_.measured.push_back({topology::of_paths(each.at(0)), each.at(1), each.at(2), each.at(3)});
+        }
+        found_.candidates = content.at("candidates").get<std::vector<double>>();
+        for (const json& each : content.at("swept")) {
+            found_.swept.push_back({found_.candidates.at(found_.swept.size()), each});
+        }
+    }
+
+    const grow_options& chosen_;
+    std::optional<io::tokenizer> words_;
+    llama::host_model target_;
+    members members_;
+    io::bank_identity identity_;
+    std::vector<std::vector<token>> prompts_;
+    std::vector<std::size_t> depths_;
+    std::size_t parts_ = 1;
+    decode::options options_{};
+    progress_so_far found_;
+};
+
+void grow(const grow_options& chosen) {
+    if (chosen.max_tokens == 0 || chosen.nodes == 0 || chosen.parts == 0 || chosen.thresholds == 0) {
+        detail::fail("--max-tokens, --nodes, --parts and --thresholds are ", chosen.max_tokens, ", ", chosen.nodes,
+                     ", ", chosen.parts, " and ", chosen.thresholds, "; each must be at least 1");
+    }
+    std::vector<fs::path> inputs{chosen.model.path, chosen.prompts};
+    inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    check_output("--state", chosen.state, inputs);
+    inputs.emplace_back(chosen.state);
+    check_output("--output", chosen.output, inputs);
+    const interruption stop;
+    try {
+        const io::bank_file made = grower(chosen).run();
+        output_file out(chosen.output);
+        out.write(made.text());
+        out.commit();
+        tell("note", chosen.output, ": ", made.trees.size(), " trees");
+    } catch (const interrupted&) {
+        detail::fail("interrupted; what was found is in ", chosen.state, ", and the same command goes on");
+    }
+}
+
+}  // namespace
+
+void add_grow(CLI::App& program) {
+    auto* command = program.add_subcommand("grow", "Grow draft trees of heads for a kind of prompts: a bank");
+    const auto chosen = std::make_shared<grow_options>();
+    add_model_options(*command, chosen->model);
+    command->add_option("--heads", chosen->heads, "The heads, hydra or medusa; else those of the model's family")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and perhaps \"task\"")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--task", chosen->task, "Only prompts of this task")->type_name("NAME")->default_str("all");
+    command->add_option("--output", chosen->output, "The bank")->type_name("FILE")->required();
+    command
+        ->add_option("--state", chosen->state,
+                     "What is found so far, after each step; the same command goes on from it")
+        ->type_name("FILE")
+        ->default_str("OUTPUT.state");
+    add_number(*command, "--max-tokens", chosen->max_tokens, "Tokens of each rollout", "N", "64");
+    add_number(*command, "--nodes", chosen->nodes, "Nodes of the largest tree, at most 127", "N", "32",
+               std::size_t{127});
+    const auto depths = [chosen](const std::string& text) {
+        chosen->depths = parse_list("--depths", text, most::length);
+    };
+    add_text(*command, "--depths", depths, "Most nodes on a path: a tree is grown for each", "LIST", "all heads");
+    add_number(*command, "--parts", chosen->parts, "Parts of the prompts, after each of which the state is written",
+               "N", "4");
+    add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the path value that are tried", "N", "7",
+               most::length);
+    command->add_flag("--chat", chosen->chat, "Wrap prompts in the model's chat template");
+    command->callback([chosen] {
+        if (chosen->state.empty()) chosen->state = chosen->output + ".state";
+        grow(*chosen);
+    });
+}
+
+}  // namespace augur::program

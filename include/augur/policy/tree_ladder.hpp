@@ -1,0 +1,87 @@
+#pragma once
+// Draft trees from small to large, chosen each round by the bin that a feature falls into.
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/policy/tree_feature.hpp"
+#include "augur/tree/bank.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::policy {
+
+struct tree_ladder_options {
+    std::size_t starts_at = 0;  ///< the tree before the feature has said anything
+    tree_feature_options feature{};
+};
+
+/// N thresholds make N + 1 bins, each with its tree of the bank, the smallest first: EntMTP-TL. At a threshold the tree is the larger.
+/// No effect on the distribution, no randomness; beside the feature a comparison for each threshold. Switching moves a pointer.
+template <tree_feature By = tree_feature::path_value>
+class tree_ladder {
+    static constexpr tree_feature_traits traits = traits_of(By);
+
+ public:
+    static constexpr signals needs = traits.needs;
+    static constexpr signals uses = traits.uses;
+
+    /// Thresholds go from the smallest tree to the largest: of an entropy from high to low.
+    tree_ladder(tree::bank trees, std::vector<double> thresholds, tree_ladder_options chosen = {})
+        : thresholds_(std::move(thresholds)), place_(std::move(trees), chosen.feature, chosen.starts_at) {
+        check(chosen);
+    }
+
+    std::size_t looks_ahead() const { return place_.rows_ahead(); }
+    const augur::topology& topology(const observation& seen) const { return place_.shape(seen, bins()); }
+    void learn(const outcome& happened) { place_.learn(happened, bins()); }
+
+    const tree::bank& trees() const { return place_.trees(); }
+    /// The place of the last round's tree; at first, of the one that it starts with.
+    std::size_t tree() const { return place_.at(); }
+    std::span<const std::size_t> rounds() const { return place_.rounds(); }
+    std::size_t switches() const { return place_.switches(); }
+
+    friend std::ostream& operator<<(std::ostream& out, const tree_ladder& p) {
+        out << "tree_ladder{.by=" << traits.name << ", .thresholds={";
+        for (std::size_t i = 0; i < p.thresholds_.size(); ++i) out << (i > 0 ? ", " : "") << p.thresholds_[i];
+        return out << "}, " << p.trees().size() << " trees}";
+    }
+
+ private:
+    auto bins() const {
+        return [this](std::size_t, double value) {
+            const auto reached = [value](double threshold) {
+                return value >= (traits.low_is_large ? -threshold : threshold);
+            };
+            return static_cast<std::size_t>(std::count_if(thresholds_.begin(), thresholds_.end(), reached));
+        };
+    }
+
+    void check(const tree_ladder_options& chosen) const {
+        using augur::detail::fail;
+        if (trees().size() != thresholds_.size() + 1) {
+            fail("tree_ladder: ", thresholds_.size(), " thresholds make ", thresholds_.size() + 1,
+                 " bins, but the bank has ", trees().size(), " trees");
+        }
+        for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+            feature_meter<By>::check(thresholds_[i], "tree_ladder");
+            if (i == 0 ||
+                (traits.low_is_large ? thresholds_[i] < thresholds_[i - 1] : thresholds_[i] > thresholds_[i - 1]))
+                continue;
+            fail("tree_ladder: the threshold of ", traits.name, " ", thresholds_[i], " follows ", thresholds_[i - 1],
+                 "; they have to ", traits.low_is_large ? "fall" : "rise", ", from the smallest tree to the largest");
+        }
+        if (chosen.starts_at >= trees().size()) {
+            fail("tree_ladder: it starts at tree ", chosen.starts_at, " of ", trees().size());
+        }
+    }
+
+    std::vector<double> thresholds_;
+    tree_place<By> place_;
+};
+
+}  // namespace augur::policy

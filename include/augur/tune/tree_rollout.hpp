@@ -1,0 +1,132 @@
+#pragma once
+// What trees of draft heads bring on prompts: many at once while a tree grows, one by itself once it has.
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "augur/cascade/speculator.hpp"
+#include "augur/decode/generate.hpp"
+#include "augur/policy/tree_static.hpp"
+#include "augur/tree/growth.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::tune {
+
+/// Counts, while a joint tree is judged, which augmentation would have been accepted; accepts nodes of the tree as it is alone, so
+/// that the trajectory is that tree's. Around criteria that judge each drafted token by itself and leave the target as it was
+/// (`exact`, `coupled`): then the accepted path of every smaller tree is the beginning of the joint one's.
+template <class Criterion>
+class joint_probe {
+    static_assert(
+        !requires(const Criterion& c, const distribution& t, const drafted_token<point_mass>& d) {
+            c.after_rejection(t, d);
+        },
+        "augur: trees are scored together by criteria that compare tokens, as accept::exact and accept::coupled");
+
+ public:
+    using guarantee = typename Criterion::guarantee;
+
+    /// Where it is in a walk, and what it counts. Outlives the probe.
+    struct record {
+        const tree::augmentations* trees;
+        tree::tally counted{};
+        std::int32_t parent = after_prefix;
+        std::size_t node = 0;  ///< the next one to be judged is the first child of `parent` from here on
+    };
+
+    joint_probe(Criterion inner, record& of) : inner_(inner), of_(&of) {}
+
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        record& r = *of_;
+        const auto parents = r.trees->joint.parents();
+        const std::size_t node = parents::next_child(parents, parents.size(), r.parent, r.node);
+        r.node = node + 1;
+        if (!inner_.accepts(target, drafted, draws)) return false;
+        const std::size_t place = r.trees->place.at(node);
+        if (place != tree::augmentations::none) {
+            ++r.counted.gained[place];
+            return false;
+        }
+        r.parent = static_cast<std::int32_t>(node);
+        return true;
+    }
+
+    /// Asked once, at the end of a walk.
+    token draw(const auto& target, auto& draws) const {
+        of_->parent = after_prefix;
+        of_->node = 0;
+        return inner_.draw(target, draws);
+    }
+
+    void check(const transform::settings& chosen) const { accept::check(inner_, chosen); }
+
+ private:
+    Criterion inner_;
+    record* of_;
+};
+
+/// Whether the next round has room for all of a tree.
+bool has_room(const auto& session, std::size_t depth) {
+    return session.finished == finish_reason::running &&
+           session.stops.room(session.committed.generated().size(), session.committed.size()) > depth;
+}
+
+/// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room for all of
+/// it, and those in which nothing was drafted, are not counted. Deterministic.
+template <class Drafter, class Target, class Criterion>
+tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Criterion& criterion,
+                          const tree::augmentations& trees, std::span<const std::vector<token>> prompts,
+                          const decode::options& chosen) {
+    using probe = joint_probe<Criterion>;
+    typename probe::record record{&trees};
+    record.counted.gained.assign(trees.added.size(), 0);
+    const auto scheme = speculate(drafter, target, policy::tree_static(trees.joint), probe(criterion, record));
+    for (const std::vector<token>& prompt : prompts) {
+        decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
+        while (has_room(session, trees.joint.depth())) {
+            const auto& round = decode::step(scheme, session, {.timed = false});
+            if (round.decided.drafted == 0) continue;
+            ++record.counted.rounds;
+            record.counted.committed += round.decided.accepted + 1;
+        }
+    }
+    return record.counted;
+}
+
+/// What a scheme did on all prompts.
+struct rollout_result {
+    std::uint64_t rounds = 0, committed = 0;  ///< of the rounds that had room for the deepest tree
+    std::uint64_t tokens = 0;
+    double seconds = 0;  ///< prefill included
+
+    double accepted_length() const {
+        return rounds == 0 ? 0 : static_cast<double>(committed) / static_cast<double>(rounds);
+    }
+    double tokens_per_second() const { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
+};
+
+/// A rollout of a scheme's own: its own proposals, masks and cache updates. Watchers are shown every round.
+template <class Scheme, class... Watchers>
+rollout_result own_rollout(const Scheme& scheme, std::size_t depth, std::span<const std::vector<token>> prompts,
+                           const decode::options& chosen, Watchers&... watchers) {
+    rollout_result made;
+    for (const std::vector<token>& prompt : prompts) {
+        decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
+        while (session.finished == finish_reason::running) {
+            const bool counts = has_room(session, depth);
+            const auto& round = decode::step(scheme, session, {}, watchers...);
+            if (!counts || (depth > 0 && round.decided.drafted == 0)) continue;
+            ++made.rounds;
+            made.committed += round.decided.accepted + 1;
+        }
+        made.tokens += session.committed.generated().size();
+        made.seconds += session.counts.seconds.prefill + session.counts.seconds.decoding();
+    }
+    return made;
+}
+
+}  // namespace augur::tune
