@@ -87,8 +87,9 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->default_str("auto");
     command
         .add_option("--accept", s.accept,
-                    "exact, rejection_sampling, block or coupled; with fsd and psd_* at temperature 0 "
-                    "fuzzy_greedy, which compares rows at --divergence-temperature")
+                    "exact, rejection_sampling, block or coupled; of trees exact, rejection_sampling, coupled, "
+                    "traversal, multipath_block (sd) or typical, which is not lossless; with fsd and psd_* at "
+                    "temperature 0 fuzzy_greedy, which compares rows at --divergence-temperature")
         ->type_name("NAME")
         ->default_str("exact at temperature 0, else coupled");
     const auto compared_at = [&s](const std::string& text) {
@@ -106,8 +107,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         if (!s.tree_of_bank) s.tree = read_tree(path);
     };
     add_text(command, "--tree", tree,
-             "medusa, hydra: the tree that is drafted every round, a JSON array of paths of child ranks; auto with "
-             "--bank: its fastest",
+             "lookup, sd, medusa, hydra, eagle: the tree that is drafted every round, a JSON array of paths of child "
+             "ranks; hydra: auto with --bank is its fastest",
              "FILE");
     add_text(
         command, "--bank", [&s](const std::string& path) { s.bank_path = path; },

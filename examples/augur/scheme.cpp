@@ -7,7 +7,6 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -17,8 +16,6 @@
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
-#include <augur/policy/tree_hysteresis.hpp>
-#include <augur/policy/tree_static.hpp>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
@@ -28,6 +25,7 @@
 #include "limits.hpp"
 #include "lossy.hpp"
 #include "run_scheme.hpp"
+#include "trees.hpp"
 
 namespace augur::program {
 namespace {
@@ -48,8 +46,8 @@ any_criterion criterion_of(const std::string& name) {
     if (name == "block") return accept::block{};
     if (name == "coupled") return accept::coupled{};
     detail::fail("--accept ", io::quote(name),
-                 " is unknown; valid are exact, rejection_sampling, block, coupled; with fsd and psd_* "
-                 "fuzzy_greedy");
+                 " is unknown; valid are exact, rejection_sampling, block, coupled; with trees traversal, "
+                 "multipath_block, typical; with fsd and psd_* fuzzy_greedy");
 }
 
 void check_criterion(const std::string& name, const transform::settings& sampling) {
@@ -138,37 +136,6 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
     return chosen;
 }
 
-void check_bank_options(const scheme_options& chosen) {
-    const bool by_bank = chosen.scheme == "entmtp";
-    if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
-    if (!by_bank && !chosen.bank_path.empty() && !(chosen.tree_of_bank && chosen.scheme == "hydra")) {
-        detail::fail("--bank ", chosen.bank_path, " is for entmtp, and for hydra with --tree auto, but the scheme is ",
-                     io::quote(chosen.scheme), chosen.tree_of_bank ? "" : " without --tree auto");
-    }
-    if (chosen.tree_of_bank && (by_bank || chosen.bank_path.empty())) {
-        detail::fail("--tree auto is a bank's fastest tree: it needs --scheme hydra and --bank, but the scheme is ",
-                     io::quote(chosen.scheme), " and --bank ", io::quote(chosen.bank_path));
-    }
-    if (chosen.bank_path.empty()) return;
-    if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --bank says what is drafted");
-    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --bank has trees");
-}
-
-void check_tree(const scheme_options& chosen) {
-    check_bank_options(chosen);
-    if (!chosen.tree) return;
-    if (chosen.scheme != "medusa" && chosen.scheme != "hydra") {
-        detail::fail("--tree is for medusa and hydra, but the scheme is ", io::quote(chosen.scheme));
-    }
-    if (chosen.length) {
-        detail::fail("--length is ", *chosen.length, ", but --tree has ", chosen.tree->size(), " nodes of depth ",
-                     chosen.tree->depth(), "; give one of them");
-    }
-    if (chosen.accept == "block") {
-        detail::fail("--accept block judges chains, but --tree has ", chosen.tree->size(), " nodes that are no chain");
-    }
-}
-
 }  // namespace
 
 topology read_tree(const std::string& path) {
@@ -203,7 +170,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
-    check_tree(chosen);
+    check_trees(chosen);
     if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), sampling, drafts);
     if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
     if (chosen.length && chosen.max_k) {
@@ -212,7 +179,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     }
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
-    check_criterion(chosen.accept, sampling);
+    drafts_trees(chosen) ? check_tree_criterion(chosen.accept, sampling) : check_criterion(chosen.accept, sampling);
     if (drafts > 1 && members_used_by(chosen.scheme) == std::vector<std::string>{"draft"}) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
@@ -247,13 +214,14 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
 
 bool drafts_what_pays(const scheme_options& resolved) {
     constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
-    return !resolved.length && !resolved.tree && !resolved.tree_of_bank &&
+    return !resolved.length && !drafts_trees(resolved) &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }
 
 run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request) {
     if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
+    if (drafts_trees(resolved)) return run_trees(resolved, target, drafters, request);
     const auto compose = [&](auto criterion) {
         const auto as_it_pays = [&](const auto& drafter) {
             if (!resolved.length) {
@@ -275,25 +243,6 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
         }
         if (drafters.eagle) return as_it_pays(*drafters.eagle);
-        if constexpr (!std::is_same_v<decltype(criterion), accept::block>) {
-            if (resolved.scheme == "entmtp") {
-                const io::bank_file& bank = resolved.bank.value();
-                const draft::head_tree drafter(*drafters.heads);
-                if (bank.conservative == bank.aggressive) {
-                    const policy::tree_static only(bank.trees.shape(bank.aggressive));
-                    return run_scheme(speculate(drafter, target, only, criterion), request);
-                }
-                const policy::tree_hysteresis<> switched(bank.trees, {.on = bank.threshold},
-                                                         {.conservative = bank.conservative,
-                                                          .aggressive = bank.aggressive,
-                                                          .feature = {.depth = bank.depth}});
-                return run_scheme(speculate(drafter, target, switched, criterion), request);
-            }
-            if (resolved.tree) {
-                const draft::head_tree drafter(*drafters.heads);
-                return run_scheme(speculate(drafter, target, policy::tree_static(*resolved.tree), criterion), request);
-            }
-        }
         if (drafters.heads) return as_it_pays(*drafters.heads);
         if (resolved.scheme == "eaad" && resolved.learn_bins) {
             return run_scheme(speculate(*drafters.draft, target, learned_bins_of(resolved), criterion), request);

@@ -34,7 +34,7 @@ struct scheme_options {
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
-    std::optional<topology> tree{};                 ///< medusa, hydra: drafted every round; unset: a chain
+    std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
     std::string bank_path{};                        ///< entmtp, and hydra with a tree of the bank
     bool tree_of_bank = false;                      ///< hydra: the bank's fastest
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known

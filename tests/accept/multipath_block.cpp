@@ -1,5 +1,9 @@
 #include "augur/accept/multipath_block.hpp"
 
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/law_of.hpp>
 #include <boost/test/unit_test.hpp>
@@ -152,6 +156,26 @@ BOOST_AUTO_TEST_CASE(siblings_drawn_without_replacement_are_refused) {
                    "accept::multipath_block needs siblings that are drawn with replacement, from one row, but that of "
                    "node 1 is not that of its sibling 0; draw by draft::sampled_with_replacement";
         });
+}
+
+BOOST_AUTO_TEST_CASE(at_temperature_0_it_is_greedy_on_any_tree) {
+    const auto target = hashed_model(8, 1);
+    const auto near = testing::noisy_model(target, 0.3);
+    const topology shape{-1, -1, -1, 0, 0, 1, 3};
+    const auto scheme =
+        speculate(draft::model_tree(near), target, policy::tree_static(shape), accept::multipath_block{});
+    decode::options options;
+    options.sampling.temperature.value = 0;
+    options.stop.max_tokens = 60;
+    std::size_t accepted = 0;
+    for (token first = 0; first < 8; ++first) {
+        const std::vector<token> prompt{first, 1};
+        const auto made = decode::generate(scheme, prompt, options);
+        BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+                   boost::test_tools::per_element());
+        accepted += made.counts.stages.back().accepted;
+    }
+    BOOST_TEST(accepted > 8 * 60 / 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {

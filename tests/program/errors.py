@@ -158,7 +158,10 @@ class Generate(ProgramTest):
                 self.refuses(["--tree", str(tree), *expected], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "hydra",
                              "--tree", tree, family=members)  # fmt: skip
         tree.write_text("[[0], [1]]")
-        self.refused(["--tree", "'sd'"], "--scheme", "sd", "--draft", DRAFT, "--tree", tree)
+        self.refused(["--tree", "'eaad'"], "--scheme", "eaad", "--draft", DRAFT, "--tree", tree)
+        self.refused(["traversal", "--tree"], "--scheme", "sd", "--draft", DRAFT, "--accept", "traversal", "--temperature", "1")
+        self.refused(["multipath_block", "sd", "'hydra'"], "--scheme", "hydra", "--tree", tree, "--accept", "multipath_block")
+        self.refused(["'most'", "typical"], "--scheme", "hydra", "--tree", tree, "--accept", "most")
         self.refused(["--length", "3", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--length", "3")
         self.refused(["block", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--accept", "block", "--temperature", "1")
         self.refused([str(FOLDER / "no.json")], "--scheme", "hydra", "--tree", FOLDER / "no.json")

@@ -305,6 +305,28 @@ class Members(ProgramTest):
                     self.assertEqual([-1, *path][: len(parents)], parents)
                     self.assertEqual([each["drafted"][node] for node in path], each["committed"][: len(path)])
 
+    def test_trees_of_others_than_heads(self):
+        tree, trace = FOLDER / "tree.json", FOLDER / "other_tree.jsonl"
+        tree.write_text("[[0], [1], [0, 0], [0, 1], [1, 0], [0, 0, 0]]")
+        schemes = {"lookup": (), "sd": ("--draft", DRAFT), "eagle": (), "hydra": ()}
+        greedy = ("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos")
+        for more in ((), ("--temperature", 0.8)):
+            plain = self.generated(*greedy, *more, "--scheme", "plain")["ids"]
+            for scheme, members in schemes.items():
+                made = self.generated(*greedy, *more, "--scheme", scheme, *members, "--tree", tree, "--trace", trace, family=self.family)
+                self.assertEqual(plain, made["ids"], scheme)
+                rounds = [json.loads(line) for line in trace.read_text().splitlines()]
+                self.assertTrue(any(each.get("parents", []).count(-1) > 1 for each in rounds), scheme)
+        promises = {"rejection_sampling": "same distribution", "traversal": "same distribution", "typical": "min(0.09, 0.3"}
+        for accept, promise in [*promises.items(), ("multipath_block", "same distribution")]:
+            for scheme in ["sd"] if accept == "multipath_block" else schemes:
+                using = (*greedy, "--scheme", scheme, *schemes[scheme], "--tree", tree, "--accept", accept)
+                made = self.generated(*using, "--temperature", 0.8, family=self.family)
+                self.assertIn(promise, made["guarantee"], scheme)
+                self.assertEqual(60, len(made["ids"]))
+                greedy_text = self.generated(*greedy, "--scheme", "plain")["ids"]
+                self.assertEqual(greedy_text, self.generated(*using, family=self.family)["ids"], f"{scheme} {accept} at temperature 0")
+
     def test_a_chain_as_a_tree_is_the_chain(self):
         tree = FOLDER / "chain.json"
         tree.write_text("[[0], [0, 0], [0, 0, 0]]")

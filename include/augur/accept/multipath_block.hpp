@@ -188,7 +188,7 @@ class greatest_path {
 /// many independent ones, and judges it by `block` as if that had been its draft.
 /// Effect: none, the joint distribution of the text is the target's exactly, for siblings that are drawn with replacement: the K
 /// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn. Others are refused
-/// when they are met. On a chain it is `block`.
+/// when they are met, but for temperature 0, where it is `exact` on any tree. On a chain it is `block`.
 /// Randomness: at most one coin per token of the path, one draw per round. Cost: the rows of one path are transformed; for each of its
 /// tokens a row of doubles, a sort of the draft's row and a product over the tree's nodes. Allocates. Drawn tokens only.
 /// Source: Thomas and Pal 2026, "Greedy multi-path block verification for faster decoding in speculative sampling"
@@ -200,6 +200,8 @@ struct multipath_block {
     template <class Targets, ChainProposalOf<distribution> Proposal>
     token judge_tree(const Targets& targets, const Proposal& proposed, const auto& draws,
                      std::vector<std::size_t>& path) const {
+        if (const token after = follow_points(targets, proposed, path); after != no_token) return after;
+        path.clear();
         const greatest_path<Targets, Proposal> greatest(targets, proposed);
         const auto nodes = greatest.nodes();
         const auto along = [&](std::size_t i) {
@@ -216,6 +218,23 @@ struct multipath_block {
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>&,
                                    distribution&) const {
         return target;
+    }
+
+ private:
+    /// Along nodes whose tokens are certain: the token that follows them, or no_token where a row is no point.
+    static token follow_points(const auto& targets, const auto& proposed, std::vector<std::size_t>& path) {
+        for (std::size_t row = 0;; row = 1 + path.back()) {
+            const distribution& target = targets[row];
+            if (!target.is_point()) return no_token;
+            const auto parent = static_cast<std::int32_t>(row) - 1;
+            const auto parents = parents_of(proposed);
+            std::size_t child = parents::next_child(parents, proposed.size(), parent, row);
+            while (child < proposed.size() && proposed.tokens()[child] != target.mode()) {
+                child = parents::next_child(parents, proposed.size(), parent, child + 1);
+            }
+            if (child == proposed.size()) return target.mode();
+            path.push_back(child);
+        }
     }
 };
 

@@ -1,0 +1,130 @@
+#include "trees.hpp"
+
+#include <algorithm>
+#include <array>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/multipath_block.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
+#include <augur/accept/typical.hpp>
+#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/policy/tree_hysteresis.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "run_scheme.hpp"
+
+namespace augur::program {
+namespace {
+
+using any_tree_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled, accept::traversal,
+                                        accept::multipath_block, accept::typical>;
+
+any_tree_criterion tree_criterion_of(const std::string& name) {
+    if (name == "exact") return accept::exact{};
+    if (name == "rejection_sampling") return accept::rejection_sampling{};
+    if (name == "coupled") return accept::coupled{};
+    if (name == "traversal") return accept::traversal{};
+    if (name == "multipath_block") return accept::multipath_block{};
+    if (name == "typical") return accept::typical{};
+    detail::fail("--accept ", io::quote(name),
+                 " is unknown for trees; valid are exact, rejection_sampling, coupled, traversal, multipath_block, "
+                 "typical");
+}
+
+void check_bank_options(const scheme_options& chosen) {
+    const bool by_bank = chosen.scheme == "entmtp";
+    if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
+    if (!by_bank && !chosen.bank_path.empty() && !(chosen.tree_of_bank && chosen.scheme == "hydra")) {
+        detail::fail("--bank ", chosen.bank_path, " is for entmtp, and for hydra with --tree auto, but the scheme is ",
+                     io::quote(chosen.scheme), chosen.tree_of_bank ? "" : " without --tree auto");
+    }
+    if (chosen.tree_of_bank && (by_bank || chosen.bank_path.empty())) {
+        detail::fail("--tree auto is a bank's fastest tree: it needs --scheme hydra and --bank, but the scheme is ",
+                     io::quote(chosen.scheme), " and --bank ", io::quote(chosen.bank_path));
+    }
+    if (chosen.bank_path.empty()) return;
+    if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --bank says what is drafted");
+    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --bank has trees");
+}
+
+run_result run_by_bank(const scheme_options& resolved, const engine& target, const auto& drafter, const auto& criterion,
+                       const run_request& request) {
+    const io::bank_file& bank = resolved.bank.value();
+    if (bank.conservative == bank.aggressive) {
+        const policy::tree_static only(bank.trees.shape(bank.aggressive));
+        return run_scheme(speculate(drafter, target, only, criterion), request);
+    }
+    const policy::tree_hysteresis<> switched(
+        bank.trees, {.on = bank.threshold},
+        {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}});
+    return run_scheme(speculate(drafter, target, switched, criterion), request);
+}
+
+}  // namespace
+
+bool judges_trees_only(const std::string& accept) {
+    return accept == "traversal" || accept == "multipath_block" || accept == "typical";
+}
+
+void check_trees(const scheme_options& chosen) {
+    check_bank_options(chosen);
+    if (judges_trees_only(chosen.accept) && !drafts_trees(chosen)) {
+        detail::fail("--accept ", chosen.accept, " judges trees: it needs --tree or --bank");
+    }
+    if (chosen.accept == "multipath_block" && chosen.scheme != "sd") {
+        detail::fail(
+            "--accept multipath_block judges trees that were drawn from a draft model's rows, so it needs "
+            "--scheme sd, but the scheme is ",
+            io::quote(chosen.scheme));
+    }
+    if (!chosen.tree) return;
+    constexpr std::array<std::string_view, 5> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle"};
+    if (std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
+        detail::fail("--tree is for lookup, sd, medusa, hydra and eagle, but the scheme is ", io::quote(chosen.scheme));
+    }
+    if (chosen.length) {
+        detail::fail("--length is ", *chosen.length, ", but --tree has ", chosen.tree->size(), " nodes of depth ",
+                     chosen.tree->depth(), "; give one of them");
+    }
+    if (chosen.accept == "block") {
+        detail::fail("--accept block judges chains, but --tree has ", chosen.tree->size(), " nodes that are no chain");
+    }
+}
+
+void check_tree_criterion(const std::string& accept, const transform::settings& sampling) {
+    std::visit([&](const auto& criterion) { accept::check(criterion, sampling); }, tree_criterion_of(accept));
+}
+
+run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
+                     const run_request& request) {
+    const auto compose = [&](const auto& criterion) {
+        const auto plan = [&] { return policy::tree_static(resolved.tree.value()); };
+        if (resolved.scheme == "sd") {
+            return run_scheme(speculate(draft::model_tree(*drafters.draft), target, plan(), criterion), request);
+        }
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(criterion)>, accept::multipath_block>) {
+            if (resolved.scheme == "lookup") {
+                const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
+                return run_scheme(speculate(lookup, target, plan(), criterion), request);
+            }
+            if (resolved.scheme == "eagle") {
+                return run_scheme(speculate(draft::eagle_tree(*drafters.eagle), target, plan(), criterion), request);
+            }
+            const draft::head_tree heads(*drafters.heads);
+            if (resolved.scheme == "entmtp") return run_by_bank(resolved, target, heads, criterion, request);
+            return run_scheme(speculate(heads, target, plan(), criterion), request);
+        }
+        detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
+    };
+    return std::visit(compose, tree_criterion_of(resolved.accept));
+}
+
+}  // namespace augur::program

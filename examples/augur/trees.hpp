@@ -1,0 +1,28 @@
+#pragma once
+// Schemes that draft trees.
+
+#include <string>
+
+#include "scheme.hpp"
+
+namespace augur::program {
+
+/// Whether a resolved scheme drafts trees.
+inline bool drafts_trees(const scheme_options& chosen) {
+    return chosen.tree || chosen.tree_of_bank || chosen.scheme == "entmtp";
+}
+
+/// Whether a criterion of this name judges nothing but trees here.
+bool judges_trees_only(const std::string& accept);
+
+/// Throws where the trees that were asked for, or their criterion, do not go with the other settings.
+void check_trees(const scheme_options& chosen);
+
+/// Throws where the criterion cannot keep its promise with these settings, or is unknown.
+void check_tree_criterion(const std::string& accept, const transform::settings& sampling);
+
+/// As run, for these.
+run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
+                     const run_request& request);
+
+}  // namespace augur::program
