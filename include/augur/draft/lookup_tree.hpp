@@ -104,7 +104,7 @@ class lookup_tree {
 
  private:
     /// Follows the occurrences at `places` through the tree, and adds what is not there.
-    static void add(state_type& state, proposal<point_mass>& proposed, const trie_limits& room) {
+    static void add(auto& state, proposal<point_mass>& proposed, const trie_limits& room) {
         auto& voters = state.voters;
         voters.clear();
         for (const std::size_t place : state.places) {
@@ -126,7 +126,7 @@ class lookup_tree {
     }
 
     /// The first of those that agree with the most; of equal numbers the shallower's.
-    static const voter& elected(const std::vector<voter>& voters) {
+    static const voter& elected(const auto& voters) {
         const voter* best = nullptr;
         std::ptrdiff_t most = 0;
         for (const voter& each : voters) {

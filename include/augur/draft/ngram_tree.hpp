@@ -97,7 +97,7 @@ class ngram_tree {
  private:
     /// Those of a node, at the end of whose path the text is: `beneath` says its number, depth and cost, and how many candidates there
     /// have been. Returns how many they are.
-    std::size_t add_children(state_type& state, const candidate& beneath) const {
+    std::size_t add_children(auto& state, const candidate& beneath) const {
         auto& siblings = state.siblings;
         siblings.clear();
         const std::size_t shortest = std::max(least_, table_.orders().shortest);
@@ -114,7 +114,7 @@ class ngram_tree {
         return siblings.size();
     }
 
-    static void append_path(state_type& state, const proposal<point_mass>& proposed, std::int32_t node) {
+    static void append_path(auto& state, const proposal<point_mass>& proposed, std::int32_t node) {
         const auto known = static_cast<std::ptrdiff_t>(state.text.size());
         for (; node != after_prefix; node = proposed.parent(static_cast<std::size_t>(node))) {
             state.text.insert(state.text.begin() + known, proposed.tokens()[static_cast<std::size_t>(node)]);

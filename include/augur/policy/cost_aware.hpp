@@ -34,16 +34,17 @@ struct cost_aware_options {
 /// Effect on the distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under exact and
 /// coupled the text does not. Cost: O(max_length^2) per round, no randomness.
 /// Source: Leviathan et al. 2023, section 3.5 (the expected improvement), with measured instead of assumed figures.
-class cost_aware {
+template <std::size_t Sources>
+class basic_cost_aware {
  public:
     static constexpr signals uses = signals::match_length | signals::draft_entropy;
     static constexpr bool asked_once = true;
     /// Drafters that are distinguished; later ones share the last's figures.
-    static constexpr std::size_t most_sources = 4;
+    static constexpr std::size_t most_sources = Sources;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 32;
 
-    explicit cost_aware(cost_aware_options options = {})
+    explicit basic_cost_aware(cost_aware_options options = {})
         : options_(checked(std::move(options))),
           passes_(options_.max_length + 1, options_.memory, options_.verify_seconds) {
         for (source& each : sources_) {
@@ -93,7 +94,7 @@ class cost_aware {
     /// Passes of plain decoding that it may still lose.
     double allowance() const { return allowance_; }
 
-    friend std::ostream& operator<<(std::ostream& out, const cost_aware& p) {
+    friend std::ostream& operator<<(std::ostream& out, const basic_cost_aware& p) {
         out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
             << ", .probe_after=" << p.options_.probe_after << ", .budget=" << p.options_.budget
             << ", .verify_seconds={";
@@ -254,5 +255,8 @@ class cost_aware {
     double tokens_ = 0;                   ///< of late, fading
     double passes_spent_ = 0;             ///< on them, in passes of plain decoding
 };
+
+/// For up to four drafters in one (draft/fallback.hpp).
+using cost_aware = basic_cost_aware<4>;
 
 }  // namespace augur::policy

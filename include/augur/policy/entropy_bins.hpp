@@ -72,6 +72,22 @@ inline void write_bins(std::ostream& out, std::span<const double> edges_nats, st
     out << '}';
 }
 
+/// Refuses what makes no bins: edges that do not rise or are not finite, and more or fewer lengths than one more of them.
+inline void check_bins(std::span<const double> edges_nats, std::span<const std::size_t> lengths) {
+    using augur::detail::fail;
+    const std::size_t edges = edges_nats.size();
+    if (lengths.size() != edges + 1) {
+        fail("entropy bins: ", edges, " edges make ", edges + 1, " bins, but there are ", lengths.size(), " lengths");
+    }
+    for (std::size_t i = 0; i < edges; ++i) {
+        if (!std::isfinite(edges_nats[i])) fail("entropy bins: edge ", i, " is ", edges_nats[i], "; it must be finite");
+        if (i > 0 && !(edges_nats[i - 1] < edges_nats[i])) {
+            fail("entropy bins: edges must rise, but edge ", i - 1, " is ", edges_nats[i - 1], " and edge ", i, " is ",
+                 edges_nats[i]);
+        }
+    }
+}
+
 /// Has a way of its own to measure, or none.
 template <entropy_form>
 struct measured_in {};
@@ -134,18 +150,7 @@ class basic_entropy_bins : public measured_in<Form> {
     }
 
     void check() const {
-        if (lengths_.size() != edges_.size() + 1) {
-            detail::fail("entropy bins: ", edges_.size(), " edges make ", edges_.size() + 1, " bins, but there are ",
-                         lengths_.size(), " lengths");
-        }
-        for (std::size_t i = 0; i < edges_.size(); ++i) {
-            if (!std::isfinite(edges_[i]))
-                detail::fail("entropy bins: edge ", i, " is ", edges_[i], "; it must be finite");
-            if (i > 0 && !(edges_[i - 1] < edges_[i])) {
-                detail::fail("entropy bins: edges must rise, but edge ", i - 1, " is ", edges_[i - 1], " and edge ", i,
-                             " is ", edges_[i]);
-            }
-        }
+        check_bins(edges_, lengths_);
         check_unit("acceptance_alpha", options_.acceptance_alpha);
         check_unit("acceptance_init", options_.acceptance_init);
     }
@@ -167,9 +172,9 @@ using target_entropy_bins = basic_entropy_bins<entropy_of::target>;
 
 /// EAAD's policy as published: its bins, at most 4 tokens, its averages, and the entropy with the offset inside the logarithm.
 /// Its rule of acceptance is accept::exact, at temperature 0; above that the published rule changes the distribution.
-inline auto eaad_as_published() {
-    return basic_entropy_bins<entropy_of::draft, entropy_form::offset>(
-        {0.5, 1.5, 2.5}, {4, 3, 2, 1}, {.max_k = 4, .acceptance_alpha = 0.1, .acceptance_init = 0.5});
+template <class Bins = basic_entropy_bins<entropy_of::draft, entropy_form::offset>>
+Bins eaad_as_published() {
+    return {{0.5, 1.5, 2.5}, {4, 3, 2, 1}, {.max_k = 4, .acceptance_alpha = 0.1, .acceptance_init = 0.5}};
 }
 
 }  // namespace augur::policy

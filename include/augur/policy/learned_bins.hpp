@@ -35,18 +35,20 @@ struct learned_bins_options {
 /// Effect on the distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under exact and
 /// coupled the text does not. Cost: O(cells * (longest + lengths^2)) per round, no randomness, nothing allocated.
 /// Source: EAAD, "Future directions" (learned entropy thresholds); Ayer et al. 1955 (pooling); Dinkelbach 1967 (pace).
-class learned_bins {
+template <std::size_t Cells>
+class basic_learned_bins {
  public:
     static constexpr signals needs = signals::draft_entropy;
     static constexpr bool asked_once = true;
     /// Entropies that are distinguished: cell c is from (c / 4)^2 nats to ((c + 1) / 4)^2, the last open.
-    static constexpr std::size_t cells = 16;
+    static constexpr std::size_t cells = Cells;
 
     /// Begins with EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.
-    learned_bins() : learned_bins({0.5, 1.5, 2.5}, {4, 3, 2, 1}) {}
+    basic_learned_bins() : basic_learned_bins({0.5, 1.5, 2.5}, {4, 3, 2, 1}) {}
 
     /// Where the edges begin, rising, and the lengths, falling: one more than edges.
-    learned_bins(std::vector<double> edges_nats, std::vector<std::size_t> lengths, learned_bins_options options = {})
+    basic_learned_bins(std::vector<double> edges_nats, std::vector<std::size_t> lengths,
+                       learned_bins_options options = {})
         : edges_(std::move(edges_nats)),
           lengths_(std::move(lengths)),
           options_(checked(edges_, lengths_, std::move(options))),
@@ -85,7 +87,7 @@ class learned_bins {
         return positions_[position].rates[cell_of(entropy_nats)];
     }
 
-    friend std::ostream& operator<<(std::ostream& out, const learned_bins& p) {
+    friend std::ostream& operator<<(std::ostream& out, const basic_learned_bins& p) {
         write_bins(out << "learned_bins", p.edges_, p.lengths_);
         return out << ", .memory=" << p.options_.memory << ", .rate=" << p.options_.rate
                    << ", .probe_every=" << p.options_.probe_every << '}';
@@ -113,7 +115,7 @@ class learned_bins {
     static learned_bins_options checked(const std::vector<double>& edges_nats, const std::vector<std::size_t>& lengths,
                                         learned_bins_options options) {
         using augur::detail::fail;
-        const entropy_bins as_published(edges_nats, lengths);  // refuses what makes no bins
+        check_bins(edges_nats, lengths);
         for (std::size_t i = 1; i < lengths.size(); ++i) {
             if (lengths[i] < lengths[i - 1]) continue;
             fail("learned_bins: lengths must fall, but length ", i - 1, " is ", lengths[i - 1], " and length ", i,
@@ -278,5 +280,7 @@ class learned_bins {
     augur::detail::faded_average round_tokens_;
     std::size_t rounds_ = 0;
 };
+
+using learned_bins = basic_learned_bins<16>;
 
 }  // namespace augur::policy

@@ -57,7 +57,9 @@ struct measured_tree {
 };
 
 /// Trees by nodes, the fewest first; no node is plain decoding. Immutable, and copies share it: switching is another place.
-class bank {
+/// `Tree` is topology: a template, so that only programs with banks pay for compiling one.
+template <class Tree>
+class basic_bank {
  public:
     static constexpr std::size_t most_trees = 256;
 
@@ -67,8 +69,8 @@ class bank {
     };
 
     /// Refuses no trees, trees out of order or twice the same, and figures that are no numbers.
-    explicit bank(std::vector<measured_tree> trees) : entries_(entries_of(std::move(trees))) {}
-    bank(std::initializer_list<topology> shapes) : bank(unmeasured(shapes)) {}
+    explicit basic_bank(std::vector<measured_tree> trees) : entries_(entries_of(std::move(trees))) {}
+    basic_bank(std::initializer_list<Tree> shapes) : basic_bank(unmeasured(shapes)) {}
 
     std::size_t size() const { return entries_->size(); }
     const entry& operator[](std::size_t place) const { return (*entries_)[place]; }
@@ -87,17 +89,17 @@ class bank {
         return most;
     }
     /// The trees at these places, in their order.
-    bank only(const std::vector<std::size_t>& places) const {
+    basic_bank only(const std::vector<std::size_t>& places) const {
         std::vector<measured_tree> chosen;
         for (const std::size_t place : places) {
             if (place >= size()) detail::fail("the bank has ", size(), " trees, and no number ", place);
             chosen.push_back((*entries_)[place]);
         }
-        return bank(std::move(chosen));
+        return basic_bank(std::move(chosen));
     }
 
  private:
-    static std::vector<measured_tree> unmeasured(std::initializer_list<topology> shapes) {
+    static std::vector<measured_tree> unmeasured(std::initializer_list<Tree> shapes) {
         std::vector<measured_tree> made;
         for (const topology& each : shapes) made.push_back({.shape = each});
         return made;
@@ -137,5 +139,7 @@ class bank {
 
     std::shared_ptr<const std::vector<entry>> entries_;
 };
+
+using bank = basic_bank<topology>;
 
 }  // namespace augur::tree

@@ -13,7 +13,8 @@ namespace augur::tree {
 
 /// Without the dominated: a tree stays where it has more tokens a second than every other one of as many nodes or fewer. From few
 /// nodes to many, and so from slow to fast.
-inline bank throughput_frontier(std::vector<measured_tree> trees) {
+template <class Trees = std::vector<measured_tree>>
+bank throughput_frontier(Trees trees) {
     std::stable_sort(trees.begin(), trees.end(), [](const measured_tree& a, const measured_tree& b) {
         if (a.shape.size() != b.shape.size()) return a.shape.size() < b.shape.size();
         return a.tokens_per_second > b.tokens_per_second;
@@ -58,7 +59,8 @@ struct swept_threshold {
 
 /// The quantiles 1 / (count + 1), 2 / (count + 1), ... of what a feature was, each once, in ascending order. Values that are no
 /// numbers are left out.
-inline std::vector<double> thresholds_from(std::vector<double> values, std::size_t count) {
+template <class Values = std::vector<double>>
+std::vector<double> thresholds_from(Values values, std::size_t count) {
     std::erase_if(values, [](double value) { return value != value; });
     std::sort(values.begin(), values.end());
     std::vector<double> chosen;

@@ -23,7 +23,8 @@ struct augmentations {
 };
 
 /// Of the tree of these nodes, none deeper than `depth`: beneath the prefix and each node the child after those that are there.
-inline augmentations augment(const std::vector<path>& nodes, std::size_t depth) {
+template <class Nodes = std::vector<path>>
+augmentations augment(const Nodes& nodes, std::size_t depth) {
     augmentations made;
     const auto next_child = [&](path parent) {
         const std::size_t level = parent.size() + 1;
