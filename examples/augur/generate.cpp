@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/policy/cost_aware.hpp>
+#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <filesystem>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "output_file.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
+#include "trees.hpp"
 
 namespace augur::program {
 namespace {
@@ -103,12 +105,12 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
     const auto tree = [&s](const std::string& path) {
-        s.tree_of_bank = path == "auto";
-        if (!s.tree_of_bank) s.tree = read_tree(path);
+        s.automatic_tree = path == "auto";
+        if (!s.automatic_tree) s.tree = read_tree(path);
     };
     add_text(command, "--tree", tree,
              "lookup, sd, medusa, hydra, eagle: the tree that is drafted every round, a JSON array of paths of child "
-             "ranks; hydra: auto with --bank is its fastest",
+             "ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra) its fastest",
              "FILE");
     add_text(
         command, "--bank", [&s](const std::string& path) { s.bank_path = path; },
@@ -235,8 +237,9 @@ class generator {
         }
         if (chosen.calibration) calibrate();
         if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(*target_, drafters_, drafters_of_));
-        if (drafts_what_pays(scheme_)) {
-            const std::size_t most = policy::cost_aware_options{}.max_length;
+        if (drafts_what_pays(scheme_) || drafts_trees_that_pay(scheme_)) {
+            const std::size_t most = drafts_what_pays(scheme_) ? policy::cost_aware_options{}.max_length
+                                                               : policy::tree_cost_aware_options{}.max_nodes;
             verify_seconds_ = tune::verify_curve(*engine_, most + 1);
         }
         load_seconds_ = watch.seconds();

@@ -209,7 +209,7 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
     } catch (const error& problem) {
         detail::fail("--bank: ", problem.what());
     }
-    if (into.tree_of_bank) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
+    if (into.automatic_tree) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {

@@ -36,7 +36,7 @@ struct scheme_options {
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
     std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
     std::string bank_path{};                        ///< entmtp, and hydra with a tree of the bank
-    bool tree_of_bank = false;                      ///< hydra: the bank's fastest
+    bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
 };
 

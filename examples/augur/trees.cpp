@@ -13,6 +13,7 @@
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <string_view>
@@ -42,13 +43,12 @@ any_tree_criterion tree_criterion_of(const std::string& name) {
 void check_bank_options(const scheme_options& chosen) {
     const bool by_bank = chosen.scheme == "entmtp";
     if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
-    if (!by_bank && !chosen.bank_path.empty() && !(chosen.tree_of_bank && chosen.scheme == "hydra")) {
+    if (!by_bank && !chosen.bank_path.empty() && !(chosen.automatic_tree && chosen.scheme == "hydra")) {
         detail::fail("--bank ", chosen.bank_path, " is for entmtp, and for hydra with --tree auto, but the scheme is ",
-                     io::quote(chosen.scheme), chosen.tree_of_bank ? "" : " without --tree auto");
+                     io::quote(chosen.scheme), chosen.automatic_tree ? "" : " without --tree auto");
     }
-    if (chosen.tree_of_bank && (by_bank || chosen.bank_path.empty())) {
-        detail::fail("--tree auto is a bank's fastest tree: it needs --scheme hydra and --bank, but the scheme is ",
-                     io::quote(chosen.scheme), " and --bank ", io::quote(chosen.bank_path));
+    if (chosen.automatic_tree && by_bank) {
+        detail::fail("--tree auto is one tree of a bank, or what pays; --scheme entmtp switches between a bank's");
     }
     if (chosen.bank_path.empty()) return;
     if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --bank says what is drafted");
@@ -85,18 +85,16 @@ void check_trees(const scheme_options& chosen) {
             "--scheme sd, but the scheme is ",
             io::quote(chosen.scheme));
     }
-    if (!chosen.tree) return;
+    if (!chosen.tree && !chosen.automatic_tree) return;
     constexpr std::array<std::string_view, 5> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle"};
     if (std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
         detail::fail("--tree is for lookup, sd, medusa, hydra and eagle, but the scheme is ", io::quote(chosen.scheme));
     }
-    if (chosen.length) {
-        detail::fail("--length is ", *chosen.length, ", but --tree has ", chosen.tree->size(), " nodes of depth ",
-                     chosen.tree->depth(), "; give one of them");
-    }
-    if (chosen.accept == "block") {
-        detail::fail("--accept block judges chains, but --tree has ", chosen.tree->size(), " nodes that are no chain");
-    }
+    const std::string nodes = chosen.tree
+                                  ? detail::message(chosen.tree->size(), " nodes of depth ", chosen.tree->depth())
+                                  : std::string("as many nodes as pay");
+    if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --tree has ", nodes, "; give one of them");
+    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --tree has ", nodes);
 }
 
 void check_tree_criterion(const std::string& accept, const transform::settings& sampling) {
@@ -106,21 +104,26 @@ void check_tree_criterion(const std::string& accept, const transform::settings& 
 run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request) {
     const auto compose = [&](const auto& criterion) {
-        const auto plan = [&] { return policy::tree_static(resolved.tree.value()); };
-        if (resolved.scheme == "sd") {
-            return run_scheme(speculate(draft::model_tree(*drafters.draft), target, plan(), criterion), request);
-        }
+        const auto planned = [&](auto&& drafter) {
+            if (drafts_trees_that_pay(resolved)) {
+                const policy::tree_cost_aware as_measured({.verify_seconds = request.verify_seconds});
+                return run_scheme(speculate(drafter, target, as_measured, criterion), request);
+            }
+            return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),
+                              request);
+        };
+        if (resolved.scheme == "sd") return planned(draft::model_tree(*drafters.draft));
         if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(criterion)>, accept::multipath_block>) {
             if (resolved.scheme == "lookup") {
                 const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
-                return run_scheme(speculate(lookup, target, plan(), criterion), request);
+                return planned(lookup);
             }
             if (resolved.scheme == "eagle") {
-                return run_scheme(speculate(draft::eagle_tree(*drafters.eagle), target, plan(), criterion), request);
+                return planned(draft::eagle_tree(*drafters.eagle));
             }
             const draft::head_tree heads(*drafters.heads);
             if (resolved.scheme == "entmtp") return run_by_bank(resolved, target, heads, criterion, request);
-            return run_scheme(speculate(heads, target, plan(), criterion), request);
+            return planned(heads);
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };

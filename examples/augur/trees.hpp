@@ -9,7 +9,12 @@ namespace augur::program {
 
 /// Whether a resolved scheme drafts trees.
 inline bool drafts_trees(const scheme_options& chosen) {
-    return chosen.tree || chosen.tree_of_bank || chosen.scheme == "entmtp";
+    return chosen.tree || chosen.automatic_tree || chosen.scheme == "entmtp";
+}
+
+/// Whether they are those that pay.
+inline bool drafts_trees_that_pay(const scheme_options& chosen) {
+    return chosen.automatic_tree && chosen.bank_path.empty();
 }
 
 /// Whether a criterion of this name judges nothing but trees here.

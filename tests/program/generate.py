@@ -317,6 +317,10 @@ class Members(ProgramTest):
                 self.assertEqual(plain, made["ids"], scheme)
                 rounds = [json.loads(line) for line in trace.read_text().splitlines()]
                 self.assertTrue(any(each.get("parents", []).count(-1) > 1 for each in rounds), scheme)
+        for scheme, members in schemes.items():
+            made = self.generated(*greedy, "--scheme", scheme, *members, "--tree", "auto", "--trace", trace, family=self.family)
+            self.assertEqual(self.generated(*greedy, "--scheme", "plain")["ids"], made["ids"], scheme)
+            self.assertIn("tree_cost_aware", json.dumps(made["settings"]), scheme)
         promises = {"rejection_sampling": "same distribution", "traversal": "same distribution", "typical": "min(0.09, 0.3"}
         for accept, promise in [*promises.items(), ("multipath_block", "same distribution")]:
             for scheme in ["sd"] if accept == "multipath_block" else schemes:

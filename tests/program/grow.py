@@ -113,7 +113,7 @@ class Grow(ProgramTest):
         damaged.write_text(self.bank.read_text().replace('"task": "all"', '"task": "any"'))
         self.refuses([str(damaged), "damaged", "checksum"], *using, "--heads", HEADS, "--bank", damaged)
         self.refuses(["--bank", "'hydra'", "--tree auto"], *using[:-1], "hydra", "--heads", HEADS, "--bank", self.bank)
-        self.refuses(["--tree auto", "--bank"], *using[:-1], "hydra", "--heads", HEADS, "--tree", "auto")
+        self.refuses(["--tree auto", "entmtp"], *using[:-1], "entmtp", "--heads", HEADS, "--bank", self.bank, "--tree", "auto")
 
     def other_heads(self):
         path = FOLDER / "other_hydra.gguf"

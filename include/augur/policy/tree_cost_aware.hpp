@@ -1,0 +1,226 @@
+#pragma once
+// A tree by measured cost and acceptance: a node for each row that is expected to bring more than it costs.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/pass_seconds.hpp"
+#include "augur/policy/concept.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::policy {
+
+struct tree_cost_aware_options {
+    std::size_t max_nodes = 32;  ///< 1 to 256
+    std::size_t max_depth = 8;   ///< at least 1
+    double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
+    double budget = 0.01;        ///< share of the time that trying again may cost, in [0, 1)
+    /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
+    std::vector<double> verify_seconds{};
+};
+
+/// Learns, by depth and rank among its siblings, how often a node is accepted where its parent is, and how long passes take. After
+/// each round it grows the next tree from nothing, always by the node that is accepted most often (the product along its path), and
+/// takes of the trees that this makes, plain decoding among them, the one with the most tokens a second. A chain is such a tree. A tree
+/// is only as large as savings can pay for if none of it were accepted; they grow with every gain and by a small share of the time. So
+/// what it loses against plain decoding is bounded, and where it has stopped drafting it tries again now and then.
+/// Effect on the distribution: none. Trees depend on the clock, so the rounds of two runs may differ; under exact and coupled the text
+/// does not. Cost: O(max_nodes * (max_nodes + Ranks)) per round, no randomness; a new tree is allocated where it differs from the last.
+/// Source: cost-aware trees (arXiv 2604.09731): a node is added only while it brings more than its row costs. Here prefixes are
+/// compared as a whole, because T(n) has steps.
+template <std::size_t Ranks>
+class basic_tree_cost_aware {
+ public:
+    /// Children of a node that are distinguished, and the most that it gets.
+    static constexpr std::size_t ranks = Ranks;
+    /// Rounds after which plain decoding is measured again.
+    static constexpr std::size_t plain_after = 64;
+
+    explicit basic_tree_cost_aware(tree_cost_aware_options options = {})
+        : options_(checked(std::move(options))),
+          passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
+          accepted_(options_.max_depth) {
+        choose();
+    }
+
+    const augur::topology& topology(const observation&) const { return plan_; }
+
+    void watch(const auto& view) {
+        const outcome happened = view.result();
+        learn_path(view.proposed.size(), parents_of(view.proposed), view.decided);
+        learn_seconds(happened);
+        if (happened.drafted == 0) plain_at_ = rounds_;
+        ++rounds_;
+        choose();
+    }
+
+    /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
+    double acceptance(std::size_t depth, std::size_t rank) const {
+        double expected = 0.5;
+        for (std::size_t d = 0; d <= depth; ++d) expected = accepted_[d][0].rate(expected);
+        double left = 1;
+        for (std::size_t r = 1; r <= rank; ++r) {
+            left = std::max(0.0, left - expected);
+            expected = accepted_[depth][r].rate(std::min(expected * younger, left / 2));
+        }
+        return expected;
+    }
+    /// Passes of plain decoding that it may still lose.
+    double allowance() const { return allowance_; }
+
+    friend std::ostream& operator<<(std::ostream& out, const basic_tree_cost_aware& p) {
+        return out << "tree_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
+                   << ", .memory=" << p.options_.memory << ", .budget=" << p.options_.budget << '}';
+    }
+
+ private:
+    static constexpr double first_allowance = 3, most_allowance = 16;  ///< passes of plain decoding
+    static constexpr double younger = 0.4;                             ///< of the sibling before, until told otherwise
+    static constexpr double doubt = 2;                                 ///< nodes that an expectation counts as
+
+    struct counted {
+        double accepted = 0;
+        double offered = 0;
+
+        double rate(double expected) const { return (accepted + doubt * expected) / (offered + doubt); }
+    };
+    /// A node that could be next.
+    struct candidate {
+        double value = 0, above = 1;  ///< that it is accepted, and that its parent is
+        std::int32_t parent = after_prefix;
+        std::size_t depth = 0, rank = 0;
+    };
+
+    static tree_cost_aware_options checked(tree_cost_aware_options options) {
+        using augur::detail::fail;
+        if (options.max_nodes == 0 || options.max_nodes > augur::topology::most_nodes) {
+            fail("tree_cost_aware: max_nodes is ", options.max_nodes, "; it must be from 1 to ",
+                 augur::topology::most_nodes);
+        }
+        if (options.max_depth == 0) fail("tree_cost_aware: max_depth is 0; then it could never draft");
+        if (!(options.memory > 0 && options.memory < 1)) {
+            fail("tree_cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
+        }
+        if (!(options.budget >= 0 && options.budget < 1)) {
+            fail("tree_cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+        for (const double seconds : options.verify_seconds) {
+            if (seconds > 0 && std::isfinite(seconds)) continue;
+            fail("tree_cost_aware: verify_seconds holds ", seconds, "; it must be positive and finite");
+        }
+        return options;
+    }
+
+    /// The siblings along the accepted path, and those that were all rejected at its end. What was not offered lately is forgotten, so
+    /// that it is tried again.
+    void learn_path(std::size_t nodes, std::span<const std::int32_t> parents, const verdict& decided) {
+        for (auto& of_depth : accepted_) {
+            for (counted& of : of_depth) of = {of.accepted * options_.memory, of.offered * options_.memory};
+        }
+        std::int32_t parent = after_prefix;
+        for (std::size_t depth = 0; depth <= decided.accepted && depth < options_.max_depth; ++depth) {
+            const std::size_t taken = depth < decided.accepted ? decided.node(depth) : nodes;
+            std::size_t child = parents::next_child(parents, nodes, parent, 0);
+            for (std::size_t rank = 0; rank < Ranks && child < nodes; ++rank) {
+                counted& of = accepted_[depth][rank];
+                of.offered += 1;
+                if (child == taken) of.accepted += 1;
+                child = parents::next_child(parents, nodes, parent, child + 1);
+            }
+            if (taken == nodes) return;
+            parent = static_cast<std::int32_t>(taken);
+        }
+    }
+
+    void learn_seconds(const outcome& happened) {
+        const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
+        double seconds = passes_.learn(rows, happened.verify_seconds);
+        if (happened.drafted > 0) {
+            const auto made = static_cast<double>(happened.drafted);
+            node_seconds_.weight *= options_.memory;
+            seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean) * made;
+        }
+        if (!passes_.known()) return;
+        const double plain = static_cast<double>(happened.accepted + 1) * passes_(1);
+        allowance_ += (plain - seconds + options_.budget * seconds) / passes_(1);
+        allowance_ = std::min(allowance_, most_allowance);
+    }
+
+    double seconds_of(std::size_t nodes) const {
+        return passes_(nodes + 1) + node_seconds_.mean * static_cast<double>(nodes);
+    }
+
+    /// The next tree.
+    void choose() {
+        parents_.clear();
+        if (passes_.known() && rounds_ - plain_at_ < plain_after) grow();
+        if (!std::equal(parents_.begin(), parents_.end(), plan_.parents().begin(), plan_.parents().end())) {
+            plan_ = augur::topology(parents_);
+        }
+    }
+
+    /// parents_: the best of the trees that the most valuable nodes make, as far as it can be paid for.
+    void grow() {
+        double tokens = 1, best = 1 / passes_(1);
+        std::size_t kept = 0;
+        candidates_.assign(1, {.value = acceptance(0, 0)});
+        while (parents_.size() < options_.max_nodes && !candidates_.empty()) {
+            const auto next =
+                std::max_element(candidates_.begin(), candidates_.end(),
+                                 [](const candidate& a, const candidate& b) { return a.value < b.value; });
+            const candidate chosen = *next;
+            candidates_.erase(next);
+            if (seconds_of(parents_.size() + 1) > (1 + std::max(0.0, allowance_)) * passes_(1)) break;
+            const auto node = static_cast<std::int32_t>(parents_.size());
+            parents_.push_back(chosen.parent);
+            tokens += chosen.value;
+            const double rate = tokens / seconds_of(parents_.size());
+            if (rate > best) {
+                best = rate;
+                kept = parents_.size();
+            }
+            if (chosen.rank + 1 < Ranks) {
+                candidate sibling = chosen;
+                sibling.value = chosen.above * acceptance(chosen.depth, ++sibling.rank);
+                candidates_.push_back(sibling);
+            }
+            if (chosen.depth + 1 < options_.max_depth) {
+                const std::size_t below = chosen.depth + 1;
+                candidates_.push_back({chosen.value * acceptance(below, 0), chosen.value, node, below, 0});
+            }
+        }
+        // Where nothing seems to pay, a node is tried as soon as that can be lost.
+        if (kept > 0) {
+            try_after_ = first_try;
+        } else if (!parents_.empty() && rounds_ - tried_at_ >= try_after_) {
+            kept = 1;
+            tried_at_ = rounds_;
+            try_after_ = std::min(2 * try_after_, most_try);
+        }
+        parents_.resize(kept);
+    }
+
+    static constexpr std::size_t first_try = 4, most_try = 64;  ///< rounds
+
+    tree_cost_aware_options options_;
+    augur::detail::pass_seconds passes_;
+    augur::detail::faded_average node_seconds_;         ///< of drafting
+    std::vector<std::array<counted, Ranks>> accepted_;  ///< by depth and rank
+    std::vector<candidate> candidates_;                 // storage
+    std::vector<std::int32_t> parents_;                 // storage
+    augur::topology plan_;
+    double allowance_ = first_allowance;
+    std::size_t rounds_ = 0, plain_at_ = 0, tried_at_ = 0, try_after_ = first_try;
+};
+
+using tree_cost_aware = basic_tree_cost_aware<8>;
+
+}  // namespace augur::policy

@@ -1,0 +1,183 @@
+#include "augur/policy/tree_cost_aware.hpp"
+
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/policy_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <sstream>
+
+using namespace augur;
+using policy::tree_cost_aware;
+
+static_assert(SpeculationPolicy<tree_cost_aware> && DecidesTopology<tree_cost_aware>);
+static_assert(needs_of<tree_cost_aware> == signals::none);
+
+BOOST_AUTO_TEST_SUITE(policy_tree_cost_aware)
+
+/// What watchers need of a round that was made up.
+struct made_up_round {
+    proposal<point_mass> proposed{};
+    verdict decided{};
+    double draft_seconds = 0, verify_seconds = 0;
+
+    outcome result() const { return {{}, decided.drafted, decided.accepted, draft_seconds, verify_seconds}; }
+};
+
+/// How a text goes: the rank of the child that the target takes at a depth, which may be none of the tree's; and what a pass over so many
+/// rows costs.
+struct world {
+    std::function<std::size_t(std::size_t depth)> taken;
+    std::function<double(std::size_t rows)> seconds;
+    double draft_seconds = 0.01;
+
+    made_up_round round(const topology& plan) const {
+        made_up_round made;
+        for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
+        made.decided.drafted = plan.size();
+        std::int32_t parent = after_prefix;
+        for (std::size_t depth = 0;; ++depth) {
+            const std::size_t rank = taken(depth);
+            std::size_t child = parents::next_child(plan.parents(), plan.size(), parent, 0);
+            for (std::size_t i = 0; i < rank && child < plan.size(); ++i) {
+                child = parents::next_child(plan.parents(), plan.size(), parent, child + 1);
+            }
+            if (plan.size() == 0 || child == plan.size()) break;
+            made.decided.path.push_back(child);
+            parent = static_cast<std::int32_t>(child);
+        }
+        made.decided.accepted = made.decided.path.size();
+        made.verify_seconds = seconds(plan.size() + 1);
+        made.draft_seconds = draft_seconds * static_cast<double>(plan.size());
+        return made;
+    }
+};
+
+struct total {
+    double tokens = 0, seconds = 0;
+    std::size_t drafted = 0;
+};
+
+total live(tree_cost_aware& policy, const world& in, std::size_t rounds) {
+    total sum;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        const auto made = in.round(policy.topology({}));
+        sum.tokens += static_cast<double>(made.decided.accepted + 1);
+        sum.seconds += made.draft_seconds + made.verify_seconds;
+        sum.drafted += made.decided.drafted > 0 ? 1 : 0;
+        policy.watch(made);
+    }
+    return sum;
+}
+
+struct branches_seen {
+    std::size_t branched = 0;
+    void watch(const auto& view) { branched += view.proposed.is_chain() ? 0 : 1; }
+};
+
+double flat(std::size_t rows) {
+    return 1 + 0.02 * static_cast<double>(rows);
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_that_is_always_right_becomes_a_deep_chain) {
+    tree_cost_aware policy({.max_nodes = 16, .max_depth = 8});
+    live(policy, {[](std::size_t) { return std::size_t{0}; }, flat}, 150);
+    const topology& plan = policy.topology({});
+    BOOST_TEST(plan.depth() == 8u);
+    BOOST_TEST(plan.size() <= 9u);
+    BOOST_TEST(policy.acceptance(0, 0) > 0.9);
+    BOOST_TEST(policy.acceptance(0, 1) < 0.1);
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_that_is_right_among_several_becomes_a_wide_tree) {
+    std::mt19937 random(1);
+    tree_cost_aware policy({.max_nodes = 16, .max_depth = 4});
+    live(policy, {[&](std::size_t depth) { return depth == 0 ? random() % 4 : 99; }, flat}, 400);
+    const topology& plan = policy.topology({});
+    std::size_t first = 0;
+    for (const std::int32_t parent : plan.parents()) first += parent == after_prefix ? 1 : 0;
+    BOOST_TEST(first >= 3u);
+    BOOST_TEST(plan.depth() <= 2u);
+    for (std::size_t rank = 0; rank < 4; ++rank) BOOST_TEST(std::abs(policy.acceptance(0, rank) - 0.25) < 0.15);
+}
+
+/// Rows that cost nothing up to eight, and a whole pass beyond: the tree ends at the step.
+BOOST_AUTO_TEST_CASE(a_step_of_the_cost_ends_the_tree) {
+    std::mt19937 random(2);
+    tree_cost_aware policy({.max_nodes = 32, .max_depth = 6});
+    const auto step = [](std::size_t rows) { return rows <= 8 ? 1.0 : 2.0; };
+    live(policy, {[&](std::size_t) { return random() % 10 < 6 ? 0 : random() % 3; }, step, 1e-4}, 300);
+    BOOST_TEST(policy.topology({}).size() >=
+               5u);  // what lies between two measured costs is taken for the line between them
+    BOOST_TEST(policy.topology({}).size() <= 7u);
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
+    for (const double a_row : {0.02, 0.2, 1.0}) {
+        tree_cost_aware policy;
+        const world in{[](std::size_t) { return std::size_t{99}; },
+                       [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); }};
+        const total spent = live(policy, in, 512);
+        BOOST_TEST(spent.seconds <= 1.02 * 512, "at " << a_row << ": " << spent.seconds);
+        BOOST_TEST(spent.drafted > 3u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_becomes_predictable_is_drafted_for_again) {
+    std::size_t rank = 99;
+    tree_cost_aware policy;
+    const world in{[&](std::size_t) { return rank; }, flat};
+    live(policy, in, 400);
+    const total before = live(policy, in, 50);
+    rank = 0;
+    live(policy, in, 200);
+    const total after = live(policy, in, 50);
+    BOOST_TEST(before.tokens == 50);
+    BOOST_TEST(after.tokens > 4 * 50);
+}
+
+BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {
+    BOOST_TEST(tree_cost_aware().topology({}).size() == 0u);
+    BOOST_TEST(tree_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).topology({}).size() > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
+    const auto target = testing::hashed_model(12, 1);
+    const auto draft = testing::noisy_model(target, 0.4);
+    tree_cost_aware policy({.max_nodes = 6, .max_depth = 3, .verify_seconds = {1, 1, 1, 1, 1, 1, 1}});
+    const auto scheme = speculate(draft::model_tree(draft), target, policy, accept::coupled{});
+    decode::options options;
+    options.stop.max_tokens = 80;
+    branches_seen seen;
+    const std::vector<token> prompt{1, 2};
+    const auto made = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+               boost::test_tools::per_element());
+    BOOST_TEST(seen.branched > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
+    const auto r = testing::policy_laws(tree_cost_aware({.verify_seconds = {1, 1.1, 1.2}}));
+    BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
+    const auto names = [](const char* value) {
+        return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
+    };
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 0}), error, names("max_nodes is 0"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 257}), error, names("257"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_depth = 0}), error, names("max_depth is 0"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.memory = 1}), error, names("memory is 1"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.budget = 1}), error, names("budget is 1"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.verify_seconds = {1, 0}}), error, names("holds 0"));
+    std::ostringstream out;
+    out << tree_cost_aware();
+    BOOST_TEST(out.str() == "tree_cost_aware{.max_nodes=32, .max_depth=8, .memory=0.98, .budget=0.01}");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
