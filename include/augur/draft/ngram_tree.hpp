@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,7 +32,8 @@ class ngram_tree {
         token id = no_token;
 
         friend bool operator<(const candidate& a, const candidate& b) {
-            return std::tie(a.cost, a.depth, a.made) < std::tie(b.cost, b.depth, b.made);
+            if (a.cost != b.cost) return a.cost < b.cost;
+            return a.depth != b.depth ? a.depth < b.depth : a.made < b.made;
         }
     };
     struct state_type {

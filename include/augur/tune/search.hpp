@@ -92,7 +92,8 @@ struct rung {
 };
 
 /// The rungs of a search, the last on all problems. Throws where there is nothing to search, or the options leave nothing.
-inline std::vector<rung> rungs_of(std::size_t candidates, std::size_t problems, const halving_options& options) {
+template <class Options = halving_options>
+std::vector<rung> rungs_of(std::size_t candidates, std::size_t problems, const Options& options) {
     if (candidates == 0 || problems == 0) {
         augur::detail::fail("a search has at least 1 setting and 1 problem, but there are ", candidates, " and ",
                             problems);
