@@ -1,12 +1,14 @@
-// How much longer are the blocks that accept::block keeps than those of accept::rejection_sampling: tokens per pass of the
-// target, for a draft that is another form of the same file, or for mock models.
+// How much longer are the blocks that accept::block keeps than those of accept::rejection_sampling: tokens per pass of
+// the target, for a draft that is another form of the same file, or for mock models.
 //
-//   bench_accepted_length --model FILE --prompts FILE.jsonl --weights bf16 --draft-weights q4_0 [--draft-layers 0-9,12-29]
+//   bench_accepted_length --model FILE --prompts FILE.jsonl --weights bf16 --draft-weights q4_0
+//                         [--draft-layers 0-9,12-29]
 //   bench_accepted_length --mocks
 //
-// Real pairs: both criteria decode every prompt with every seed. A figure is the mean over the prompts, plus or minus its
-// standard error; differences are taken prompt by prompt. What both are expected to keep of the same drafts, over the coins,
-// is added up where the rounds of `block` start: the same question with less noise. Mocks: exact, by enumeration.
+// Real pairs: both criteria decode every prompt with every seed. A figure is the mean over the prompts, plus or minus
+// its standard error; differences are taken prompt by prompt. What both are expected to keep of the same drafts, over
+// the coins, is added up where the rounds of `block` start: the same question with less noise. Mocks: exact, by
+// enumeration.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -2,8 +2,9 @@
 //
 //   bench_beta --target FILE --by FILE [--by FILE] --prompts FILE.jsonl [--thresholds 0.1,0.2] [--json OUT]
 //
-// The texts are the target's, one for each prompt, at a temperature; rows are compared at the same. --by names smaller models from
-// cheapest to best, members of the target's family or models of its vocabulary; each is compared with all that come after it.
+// The texts are the target's, one for each prompt, at a temperature; rows are compared at the same. --by names smaller
+// models from cheapest to best, members of the target's family or models of its vocabulary; each is compared with all
+// that come after it.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>

@@ -1,4 +1,5 @@
-// How many paths testing::enumerate takes in a second of processor time, on vocabularies of four tokens: `bench_enumerate`.
+// How many paths testing::enumerate takes in a second of processor time, on vocabularies of four tokens:
+// `bench_enumerate`.
 
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/walk.hpp>

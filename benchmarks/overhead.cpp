@@ -2,8 +2,8 @@
 //
 //   bench_overhead MODEL PROMPT_FILE [THREADS] [TOKENS]
 //
-// One line of JSON per scheme. Every call to extend is timed by a wrapper around the model; what remains of the decoding
-// is the overhead. Microseconds per round.
+// One line of JSON per scheme. Every call to extend is timed by a wrapper around the model; what remains of the
+// decoding is the overhead. Microseconds per round.
 
 #include <augur/augur.hpp>
 #include <augur/detail/stopwatch.hpp>

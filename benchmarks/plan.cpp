@@ -1,9 +1,11 @@
-// Plans with models that are not here: cascades of mocks at the speeds and divergences of real ones, on a virtual clock.
+// Plans with models that are not here: cascades of mocks at the speeds and divergences of real ones, on a virtual
+// clock.
 //
 //   bench_plan [--tokens 4000] [--draft-speed 250] [--qualifier-speed 120] [--target-speed 60] ...
 //
-// The draft's rows are the qualifier's with noise, the qualifier's the target's with noise. Speeds are passes a second. Prints how
-// far apart the rows are, what SD, FSD, PSD_A and three forms of PSD_F yield at the given thresholds and lengths, and how that depends on them.
+// The draft's rows are the qualifier's with noise, the qualifier's the target's with noise. Speeds are passes a second.
+// Prints how far apart the rows are, what SD, FSD, PSD_A and three forms of PSD_F yield at the given thresholds and
+// lengths, and how that depends on them.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>

@@ -1,10 +1,12 @@
-// What EAAD's bins see of a draft whose head has the rows of some tokens only: entropy and acceptance by bin, beside the same
-// draft with a head for all tokens.
+// What EAAD's bins see of a draft whose head has the rows of some tokens only: entropy and acceptance by bin, beside
+// the same draft with a head for all tokens.
 //
-//   bench_pruned_head --model FILE --draft FILE --prompts FILE.jsonl [--weights keep] [--chat] [--limit N] [--max-tokens 96]
+//   bench_pruned_head --model FILE --draft FILE --prompts FILE.jsonl [--weights keep] [--chat] [--limit N]
+//                     [--max-tokens 96]
 //
-// Plain greedy texts of the target. At each of their tokens both drafts are asked for a row; the states below are the same, so
-// that the rows of the kept tokens are, too. "Stood" is that the pruned draft's most probable token is the text's.
+// Plain greedy texts of the target. At each of their tokens both drafts are asked for a row; the states below are the
+// same, so that the rows of the kept tokens are, too. "Stood" is that the pruned draft's most probable token is the
+// text's.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

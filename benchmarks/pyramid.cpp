@@ -1,18 +1,20 @@
-// PyramidSD: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts or problems at a temperature.
+// PyramidSD: its two ablations (thresholds, lengths) and its gradient of entropy, on prompts or problems at a
+// temperature.
 //
 //   bench_pyramid --target FILE --draft FILE --qualifier FILE (--prompts FILE.jsonl | --problems FILE.jsonl) --json OUT
 //                 [--seeds 3] [--each 1] [--limit N] [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25]
 //                 [--draft-length 3] [--qualifier-length 8] [--shapes 8b,3b,1b]
 //
-// The draft and the qualifier are members of the target's family, or models with its tokens. Problems have answers: the share
-// that is right is a column then. With --shapes target, qualifier and draft cost what such models cost, and write what they
-// write without (docs/llama/widened.md).
-// FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms: as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the
-// same rule, against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling).
-// All settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
-// tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written; divergence is the
-// total variation per token between what a token was drawn from and the target's row (tune/divergence_meter.hpp); as published that
-// is not known, for rows go up that tokens were not drawn from.
+// The draft and the qualifier are members of the target's family, or models with its tokens. Problems have answers: the
+// share that is right is a column then. With --shapes target, qualifier and draft cost what such models cost, and write
+// what they write without (docs/llama/widened.md).
+// FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms:
+// as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the same rule,
+// against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling). All
+// settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
+// tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written;
+// divergence is the total variation per token between what a token was drawn from and the target's row
+// (tune/divergence_meter.hpp); as published that is not known, for rows go up that tokens were not drawn from.
 
 #include <CLI/CLI.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>

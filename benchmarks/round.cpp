@@ -2,8 +2,9 @@
 //
 //   bench_round [ROUNDS]
 //
-// One line of JSON per scheme and vocabulary: nanoseconds per round, the median of 9 runs, and allocations per round once
-// storage has grown. It uses nothing that an earlier commit lacks: build it there, too, and run both in turns (benchmarks/ab.py).
+// One line of JSON per scheme and vocabulary: nanoseconds per round, the median of 9 runs, and allocations per round
+// once storage has grown. It uses nothing that an earlier commit lacks: build it there, too, and run both in turns
+// (benchmarks/ab.py).
 
 #include <algorithm>
 #include <atomic>

@@ -1,9 +1,10 @@
-// What is done with a row of logits once it is there, in microseconds a row, and what rounds cost beside the forward pass.
+// What is done with a row of logits once it is there, in microseconds a row, and what rounds cost beside the forward
+// pass.
 //
 //   bench_rows [VOCABULARY]
 //
-// Rows are made up: normal noise, and twenty tokens that stand out by a falling amount, as in text; 2 to 3 nats of entropy.
-// One thread. Medians over many rows; the model of whole rounds gives rows that it has already.
+// Rows are made up: normal noise, and twenty tokens that stand out by a falling amount, as in text; 2 to 3 nats of
+// entropy. One thread. Medians over many rows; the model of whole rounds gives rows that it has already.
 
 #include <algorithm>
 #include <augur/augur.hpp>

@@ -4,9 +4,10 @@
 //
 // Prompts are JSON lines {"id", "task", "prompt"}. Each prompt is decoded A B A B (plain, composed; --repeat times), so
 // that a machine's other work slows both alike; a figure is the median over its runs, a class's the median over its
-// prompts. Prefill is not counted. Exit code 1 if any text differs from plain decoding's. "Bound" is tune::speedup_bound of the
-// plain text's rows, as they are sampled from, at the passes' measured times: what no draft by certain tokens, as lookup's
-// are, exceeds on average. At temperature 0 those rows are certain and only the passes bound.
+// prompts. Prefill is not counted. Exit code 1 if any text differs from plain decoding's. "Bound" is
+// tune::speedup_bound of the plain text's rows, as they are sampled from, at the passes' measured times: what no draft
+// by certain tokens, as lookup's are, exceeds on average. At temperature 0 those rows are certain and only the passes
+// bound.
 
 #include <unistd.h>
 

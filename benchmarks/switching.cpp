@@ -1,13 +1,15 @@
 // Entropy adaptive decoding by pairs of models: how often the large one writes, and what the text is worth.
 //
 //   bench_switching --large FILE --small FILE [--small FILE ...] (--problems FILE.jsonl | --prompts FILE.jsonl)
-//                   [--temperatures 0,0.7] [--seeds 1] [--thresholds 99,1,0.5,...] [--window 5] [--dwell 10] [--json FILE]
+//                   [--temperatures 0,0.7] [--seeds 1] [--thresholds 99,1,0.5,...] [--window 5] [--dwell 10]
+//                   [--json FILE]
 //
-// A small model is a Llama of the same tokens, or the member draft, exit or qualifier of the large one's family. Problems are JSON lines
-// {"prompt", "answer"} (examples/train/arithmetic_problems.py makes some), whose answer is the last word of what is written; prompts
-// {"task", "prompt"}. Whatever is asked is decoded at every setting before the next one, so that a machine's other work slows all
-// alike. Perplexity is the large model's, of what was written, without temperature. Threshold 0 begins with the large model, and so
-// is the large model; 99 bits are never reached. At temperature 0 there is one seed.
+// A small model is a Llama of the same tokens, or the member draft, exit or qualifier of the large one's family.
+// Problems are JSON lines {"prompt", "answer"} (examples/train/arithmetic_problems.py makes some), whose answer is the
+// last word of what is written; prompts {"task", "prompt"}. Whatever is asked is decoded at every setting before the
+// next one, so that a machine's other work slows all alike. Perplexity is the large model's, of what was written,
+// without temperature. Threshold 0 begins with the large model, and so is the large model; 99 bits are never reached.
+// At temperature 0 there is one seed.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>

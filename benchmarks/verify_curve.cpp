@@ -2,10 +2,10 @@
 //
 //   bench_verify_curve MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]
 //
-// as in  bench_verify_curve model.gguf bf16 2 256 avx2  (`augur bench verify` does the same with the best instructions there are).
-// Prints the median and the least of many passes, in milliseconds, logits for all n rows, and medians' ratio to T(1).
-// Row counts take turns, so that a machine's other work slows all of them alike. Beside each chain the same number of tokens
-// as a binary tree, and what that costs over the chain.
+// as in  bench_verify_curve model.gguf bf16 2 256 avx2  (`augur bench verify` does the same with the best instructions
+// there are). Prints the median and the least of many passes, in milliseconds, logits for all n rows, and medians'
+// ratio to T(1). Row counts take turns, so that a machine's other work slows all of them alike. Beside each chain the
+// same number of tokens as a binary tree, and what that costs over the chain.
 
 #include <algorithm>
 #include <chrono>

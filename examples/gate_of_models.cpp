@@ -1,11 +1,11 @@
 // A gate over what language models see: the last hidden states of a draft, a qualifier and their target.
 //
-// The three read the same texts. Which map leads from the states of one to those of the next is fitted on half of the texts;
-// on the others the gate asks, position by position, whether a model sees what the one below saw. Beside it: how the
-// target's own layers come to agree with its last one, the deeper the more.
+// The three read the same texts. Which map leads from the states of one to those of the next is fitted on half of the
+// texts; on the others the gate asks, position by position, whether a model sees what the one below saw. Beside it: how
+// the target's own layers come to agree with its last one, the deeper the more.
 //
-// Needs SmolLM2-135M-Instruct.Q4_1.gguf (examples/fetch.py) in the folder that AUGUR_MODEL_DIRECTORY names; without it exits with
-// code 77, which tests take for skipped.
+// Needs SmolLM2-135M-Instruct.Q4_1.gguf (examples/fetch.py) in the folder that AUGUR_MODEL_DIRECTORY names; without it
+// exits with code 77, which tests take for skipped.
 
 #include <algorithm>
 #include <augur/encoder/gate.hpp>
@@ -113,7 +113,8 @@ void print(const std::string& name, std::initializer_list<column> columns) {
     std::cout << '\n';
 }
 
-/// Mean distance of aligned states from the next model's, and the shares that are within the thresholds. Returns the mean.
+/// Mean distance of aligned states from the next model's, and the shares that are within the thresholds. Returns the
+/// mean.
 double print_agreement(const std::string& name, const reader& lower, const reader& upper) {
     const auto map = linear::fit(lower.fitted, upper.fitted, ridge);
     const Eigen::Index positions = lower.held_out.rows();

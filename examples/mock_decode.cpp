@@ -1,7 +1,7 @@
 // Watching a scheme round by round, with models that have no weights.
 //
-// Mocks answer from a script, so what a scheme does is known beforehand and can be written down: one line a round, which
-// is also how augur tests itself.
+// Mocks answer from a script, so what a scheme does is known beforehand and can be written down: one line a round,
+// which is also how augur tests itself.
 
 #include <augur/augur.hpp>
 #include <augur/testing/models.hpp>

@@ -1,8 +1,8 @@
 // Your own acceptance criterion, and what it does to the distribution, exactly.
 //
-// A criterion is one struct: what it promises, which drafted tokens it accepts, how it draws what follows a rejection. It is
-// the only thing that may change the output's distribution, so the library can say by how much: `law_of` decodes down every
-// branch of the randomness and returns the law of the text.
+// A criterion is one struct: what it promises, which drafted tokens it accepts, how it draws what follows a rejection.
+// It is the only thing that may change the output's distribution, so the library can say by how much: `law_of` decodes
+// down every branch of the randomness and returns the law of the text.
 
 #include <augur/augur.hpp>
 #include <augur/testing/criterion_laws.hpp>
@@ -11,7 +11,8 @@
 #include <iostream>
 #include <vector>
 
-/// Accepts a drafted token that the target finds at least half as likely as its favourite; otherwise samples the target.
+/// Accepts a drafted token that the target finds at least half as likely as its favourite; otherwise samples the
+/// target.
 struct lenient {
     using guarantee = augur::guarantee::none;
     using drawing = augur::draft::sampled;

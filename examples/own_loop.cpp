@@ -1,7 +1,9 @@
-// Your own event loop: rounds of several texts that wait for an engine which answers when it likes, and may be cancelled.
+// Your own event loop: rounds of several texts that wait for an engine which answers when it likes, and may be
+// cancelled.
 //
-// decode::step runs a round at once. open_round is the same round, stopped wherever it needs a model: it says which pass it
-// waits for, and goes on with the rows. What is cancelled in the middle has not happened, and can be begun again.
+// decode::step runs a round at once. open_round is the same round, stopped wherever it needs a model: it says which
+// pass it waits for, and goes on with the rows. What is cancelled in the middle has not happened, and can be begun
+// again.
 
 #include <augur/augur.hpp>
 #include <augur/testing/models.hpp>

@@ -1,7 +1,9 @@
-// Your own draft trees: a drafter that branches, a criterion that judges siblings, and the proof that both keep the distribution.
+// Your own draft trees: a drafter that branches, a criterion that judges siblings, and the proof that both keep the
+// distribution.
 //
-// A proposal is nodes with parents. The policy plans a tree, the drafter fills it, the target scores all of it in one pass, and one
-// walk goes from the root along accepted nodes. What is left of the target's row after a rejected sibling judges the next one.
+// A proposal is nodes with parents. The policy plans a tree, the drafter fills it, the target scores all of it in one
+// pass, and one walk goes from the root along accepted nodes. What is left of the target's row after a rejected sibling
+// judges the next one.
 
 #include <algorithm>
 #include <augur/augur.hpp>
@@ -18,7 +20,8 @@ struct same_tree {
     const augur::topology& topology(const augur::observation&) const { return shape; }
 };
 
-/// Fills the tree that is planned with a model's tokens, siblings drawn without replacement. Siblings lie together in the plan.
+/// Fills the tree that is planned with a model's tokens, siblings drawn without replacement. Siblings lie together in
+/// the plan.
 template <augur::Model M>
 class tree_drafter {
  public:
@@ -56,7 +59,8 @@ class tree_drafter {
     const M* model_;
 };
 
-/// Accepts x with probability min(1, left(x) / draft(x)), where `left` is the target's row less what siblings before x took of it.
+/// Accepts x with probability min(1, left(x) / draft(x)), where `left` is the target's row less what siblings before x
+/// took of it.
 struct tree_sampling {
     using guarantee = augur::guarantee::same_distribution;
     using drawing = augur::draft::sampled;

@@ -6,7 +6,8 @@
 #include <augur/testing/criterion_laws.hpp>
 #include <iostream>
 
-/// Accepts x with probability min(1, target(x) / draft(x)), and otherwise draws from what the draft proposed too rarely.
+/// Accepts x with probability min(1, target(x) / draft(x)), and otherwise draws from what the draft proposed too
+/// rarely.
 struct careful {
     using guarantee = augur::guarantee::same_distribution;
     using drawing = augur::draft::sampled;

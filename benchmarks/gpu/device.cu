@@ -4,11 +4,11 @@
 //   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
 //                [--repeat 9] [--seed 1] [--json FILE]
 //
-// Weights are bfloat16; bench_device_q8_0 and bench_device_q4_0 are the same program with integers (AUGUR_BENCHMARK_FORMAT).
-// The draft is the model's first K layers (one in sixteen unless it is said) under its head; the scale of the other
-// layers is searched for the acceptance. Passes over different rows, and decodings of either kind, take turns; so do prompts
-// of 512 and 2048 tokens through the skinny kernel and through cuBLASLt, its weights written out for each pass or kept.
-// Exit code 77 where there is no GPU, 1 if a text differs from plain decoding's.
+// Weights are bfloat16; bench_device_q8_0 and bench_device_q4_0 are the same program with integers
+// (AUGUR_BENCHMARK_FORMAT). The draft is the model's first K layers (one in sixteen unless it is said) under its head;
+// the scale of the other layers is searched for the acceptance. Passes over different rows, and decodings of either
+// kind, take turns; so do prompts of 512 and 2048 tokens through the skinny kernel and through cuBLASLt, its weights
+// written out for each pass or kept. Exit code 77 where there is no GPU, 1 if a text differs from plain decoding's.
 
 #include <cuda_runtime.h>
 

@@ -1,11 +1,12 @@
-// What it costs to decode on a GPU beside the passes: acceptance of a round by each criterion, and whole decodings launched as one
-// graph, as a graph per round and round by round from the host, plain and ahead, which write the same text.
+// What it costs to decode on a GPU beside the passes: acceptance of a round by each criterion, and whole decodings
+// launched as one graph, as a graph per round and round by round from the host, plain and ahead, which write the same
+// text.
 //
 //   bench_loop [--shape 8b] [--layers N] [--exit K] [--context 4096] [--length 5] [--depth-scale 0.1] [--tokens 256]
 //              [--vocabulary 128256] [--rows 8] [--repeat 9] [--seed 1] [--json FILE]
 //
-// Weights are random (llama/device/synthetic.hpp); the draft is the model's first K layers, one in sixteen unless it is said, and the
-// depth scale of the others says how often it is right. The kinds take turns; medians are shown.
+// Weights are random (llama/device/synthetic.hpp); the draft is the model's first K layers, one in sixteen unless it is
+// said, and the depth scale of the others says how often it is right. The kinds take turns; medians are shown.
 // Exit code 77 where there is no GPU, 1 if texts differ.
 
 #include <cuda_runtime.h>
@@ -161,9 +162,9 @@ class decodings {
     std::vector<decoding> run() {
         const policy::fixed_length ahead{settings_.length};
         decode::device::speculation_loop plain_loop(*target_there_, *target_there_, policy::fixed_length{0},
-                                                     accept::exact{}, options_.sampling, 0);
+                                                    accept::exact{}, options_.sampling, 0);
         decode::device::speculation_loop loop(*target_there_, *draft_there_, ahead, accept::exact{}, options_.sampling,
-                                               settings_.length);
+                                              settings_.length);
         std::vector<decoding> made{{"plain, from the host"}, {"plain, a graph per token"}, {"plain, one graph"},
                                    {"ahead, from the host"}, {"ahead, a graph per round"}, {"ahead, one graph"}};
         std::vector<std::vector<double>> rates(made.size()), launching(made.size());

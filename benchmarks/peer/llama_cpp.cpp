@@ -1,5 +1,5 @@
-// llama.cpp's side of a comparison: `peer_llama_cpp MODEL THREADS` answers the questions of serve.hpp. benchmarks/run.py builds it
-// with the llama.cpp that it fetched; it is no part of augur's own build.
+// llama.cpp's side of a comparison: `peer_llama_cpp MODEL THREADS` answers the questions of serve.hpp.
+// benchmarks/run.py builds it with the llama.cpp that it fetched; it is no part of augur's own build.
 
 #include <algorithm>
 #include <cstdlib>

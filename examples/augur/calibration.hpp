@@ -16,8 +16,8 @@ namespace augur::program {
 /// The settings of a scheme that can be tuned, by their names in calibration files.
 nlohmann::ordered_json tunable_settings(const scheme_options& chosen);
 
-/// The same with these settings, but for those that are `given`. Throws, opening with `origin`, where one is unknown, of another kind
-/// or beyond the limits of flags.
+/// The same with these settings, but for those that are `given`. Throws, opening with `origin`, where one is unknown,
+/// of another kind or beyond the limits of flags.
 scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json& settings, const std::string& origin,
                              const std::set<std::string>& given = {});
 

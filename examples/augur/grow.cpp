@@ -132,22 +132,15 @@ class grower {
 
  private:
     void read_prompts() {
-        require(words_, chosen_.model.path, "grow");
-        std::istringstream file(io::read_text(chosen_.prompts, most::text_bytes));
-        std::size_t number = 0;
-        for (std::string line; std::getline(file, line);) {
-            ++number;
-            if (line.empty()) continue;
-            const std::string origin = detail::message(chosen_.prompts, ", line ", number);
-            const json parsed = io::parse_json<json>(line, origin, most::line);
-            const io::json_reader<json> entry(parsed, origin);
-            prompt_options prompt;
-            prompt.text = entry.required<std::string>("prompt");
-            prompt.chat = chosen_.chat;
-            const auto task = entry.value_or<std::string>("task", "all");
-            if (chosen_.task != "all" && task != chosen_.task) continue;
-            prompts_.push_back(encode_prompt(prompt, words_, chosen_.model.path));
-            checked_prompt(prompts_.back(), target_.vocabulary_size(), target_.context_length());
+        for (prompt_entry& each :
+             program::read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "grow")) {
+            if (chosen_.task != "all" && each.task != chosen_.task) continue;
+            try {
+                checked_prompt(each.ids, target_.vocabulary_size(), target_.context_length());
+            } catch (const error& problem) {
+                detail::fail(chosen_.prompts, ", line ", each.line, ": ", problem.what());
+            }
+            prompts_.push_back(std::move(each.ids));
         }
         if (prompts_.empty()) detail::fail(chosen_.prompts, " holds no prompts of task ", io::quote(chosen_.task));
         parts_ = std::min(chosen_.parts, prompts_.size());

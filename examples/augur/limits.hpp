@@ -1,5 +1,6 @@
 #pragma once
-// The largest values that settings may have, whether a flag or a file says them. The least are for those to say who use them.
+// The largest values that settings may have, whether a flag or a file says them. The least are for those to say who use
+// them.
 
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/json.hpp>

@@ -63,7 +63,8 @@ run_result run_turns(const scheme_options& resolved, const engine& target, const
     return made;
 }
 
-/// Runs a scheme whose last link has this criterion, and measures how far from the target its text is drawn, if that is asked for.
+/// Runs a scheme whose last link has this criterion, and measures how far from the target its text is drawn, if that is
+/// asked for.
 run_result run_measured(const auto& scheme, const engine& target, const run_request& request, const auto& last) {
     if (!request.measures_divergence) return run_scheme(scheme, request);
     tune::divergence_meter meter(last, request.options.sampling, target.vocabulary_size());

@@ -88,8 +88,8 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
     return io::read_ngrams(file, target.vocabulary_size());
 }
 
-/// Any Llama may draft that has the target's tokens. Throws, naming the first that differs, where it has others; models of another
-/// size are the scheme's to refuse.
+/// Any Llama may draft that has the target's tokens. Throws, naming the first that differs, where it has others; models
+/// of another size are the scheme's to refuse.
 void check_tokens(const std::optional<llama::host_model>& loaded, const std::string& path,
                   const llama::host_model& target, const std::string& target_path) {
     if (!loaded || loaded->vocabulary_size() != target.vocabulary_size()) return;
@@ -112,7 +112,8 @@ void load_member(members& into, const std::string& kind, const std::string& path
     }
 }
 
-/// Whether a family's file was made for the target and is loaded now. One that cannot be read is nobody's business but its owner's.
+/// Whether a family's file was made for the target and is loaded now. One that cannot be read is nobody's business but
+/// its owner's.
 bool load_if_for(members& into, const std::string& kind, const fs::path& path, const llama::host_model& target,
                  const llama::load_options& options) {
     std::error_code unknown;

@@ -24,22 +24,24 @@ struct members {
     std::size_t memory_bytes() const;
 };
 
-/// Files by what they are used as: draft (which an exit is, too, and a qualifier where the scheme has no other use for it),
-/// qualifier, eagle, medusa, hydra or ngram.
+/// Files by what they are used as: draft (which an exit is, too, and a qualifier where the scheme has no other use for
+/// it), qualifier, eagle, medusa, hydra or ngram.
 using member_files = std::map<std::string, std::string>;
 
-/// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or two are the same.
+/// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or
+/// two are the same.
 member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                            const std::string& scheme);
 
 /// Whom trees of the loaded heads are grown for.
 io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files);
 
-/// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target; one of these that
-/// cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY, separated by colons, or, if that is not set,
-/// inside the library's own. `shapes`: that drafts are widened to which are no members; members have the target's. Where there is
-/// none of the first kind, it throws if that is `required`, else nothing is loaded; it throws where there is no qualifier, and where a
-/// model that drafts has other tokens than the target, whose file is `target_path`. Returns the files.
+/// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target;
+/// one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY,
+/// separated by colons, or, if that is not set, inside the library's own. `shapes`: that drafts are widened to which
+/// are no members; members have the target's. Where there is none of the first kind, it throws if that is `required`,
+/// else nothing is loaded; it throws where there is no qualifier, and where a model that drafts has other tokens than
+/// the target, whose file is `target_path`. Returns the files.
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
                           const llama::host_model& target, const std::string& target_path,
                           const llama::load_options& options, const std::vector<llama::shape>& shapes = {});

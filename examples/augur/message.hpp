@@ -9,8 +9,8 @@
 
 namespace augur::program {
 
-/// On one line and at most about `most` bytes long: line feeds are spaces, other control characters (C0, C1, delete) and bytes that
-/// are not UTF-8 are \xNN.
+/// On one line and at most about `most` bytes long: line feeds are spaces, other control characters (C0, C1, delete)
+/// and bytes that are not UTF-8 are \xNN.
 std::string one_line(std::string_view text, std::size_t most = 4096);
 
 /// "augur: KIND: ..." as one line on standard error; kinds are error, warning and note.

@@ -3,6 +3,7 @@
 
 #include <augur/io/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,5 +38,16 @@ std::optional<std::string> read_prompt(const prompt_options& options);
 /// The prompt's tokens: special tokens are added as the model asks, and parsed where they are written in the text.
 std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
                                  const std::string& path);
+
+struct prompt_entry {
+    std::size_t line;
+    std::string task;
+    std::vector<token> ids;
+};
+
+/// Of JSON lines with "prompt" and perhaps "task" ("all"). Throws, with the file and the line, what cannot be encoded;
+/// where there are none; and without a tokenizer, saying that `command` needs it.
+std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
+                                       const std::string& model_path, bool chat, const std::string& command);
 
 }  // namespace augur::program

@@ -44,8 +44,8 @@ void add_prompt_options(CLI::App& command, prompt_options& into);
 /// Options for what this version lacks: accepted, so that the refusal can say more than "unknown option".
 void add_reserved_options(CLI::App& command, const std::vector<std::string>& names);
 
-/// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none, one that the
-/// type cannot hold, or one above the limit.
+/// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none, one
+/// that the type cannot hold, or one above the limit.
 template <class Number>
 Number parse_number(std::string_view option, std::string_view text, Number limit = most::any<Number>) {
     Number value{};

@@ -96,7 +96,8 @@ output_file::output_file(fs::path path) : path_(std::move(path)), target_(follow
     if (!part_.empty()) remember(part_);
 }
 
-/// Never a file that is there already, whoever else writes in this folder. With the permissions of what it will replace.
+/// Never a file that is there already, whoever else writes in this folder. With the permissions of what it will
+/// replace.
 void output_file::create_beside() {
     struct stat replaced {};
     const bool replaces = ::stat(target_.c_str(), &replaced) == 0;

@@ -9,9 +9,10 @@
 
 namespace augur::program {
 
-/// Writes to a new file beside FILE, which commit() renames to FILE once it is on the disk; without commit() nothing is left, not
-/// even where a signal ends the program (SIGKILL leaves .augur-PROCESS-N.part). A link is followed. What exists and is
-/// no regular file (a pipe, a device) is written directly. Throws, with the system's reason, for whatever cannot be done.
+/// Writes to a new file beside FILE, which commit() renames to FILE once it is on the disk; without commit() nothing is
+/// left, not even where a signal ends the program (SIGKILL leaves .augur-PROCESS-N.part). A link is followed. What
+/// exists and is no regular file (a pipe, a device) is written directly. Throws, with the system's reason, for whatever
+/// cannot be done.
 class output_file {
  public:
     explicit output_file(std::filesystem::path path);
@@ -36,8 +37,9 @@ class output_file {
 void check_output(const std::string& flag, const std::filesystem::path& path,
                   const std::vector<std::filesystem::path>& inputs);
 
-/// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed, so that no file is opened under these numbers; reading
-/// and writing fail as they would where they are closed. A file that grows beyond a limit is an error from now on, no signal.
+/// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed, so that no file is opened under these
+/// numbers; reading and writing fail as they would where they are closed. A file that grows beyond a limit is an error
+/// from now on, no signal.
 void open_standard_streams();
 
 /// Throws where standard output is closed, so that nothing is computed to be lost.

@@ -40,13 +40,14 @@ struct scheme_options {
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
 };
 
-/// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws where a name
-/// is unknown or not available, or the scheme cannot be composed with these settings and this many draft models. `named`: the
-/// files that the user names.
+/// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws
+/// where a name is unknown or not available, or the scheme cannot be composed with these settings and this many draft
+/// models. `named`: the files that the user names.
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named);
 
-/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published, ead.
+/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published,
+/// ead.
 bool is_lossy(const std::string& scheme);
 
 /// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
@@ -61,7 +62,8 @@ void load_bank(scheme_options& into, const io::bank_identity& here);
 /// Whether the scheme drafts as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
-/// The members of a family that a scheme drafts with, in order; after an ngram the others are used only where there are some.
+/// The members of a family that a scheme drafts with, in order; after an ngram the others are used only where there are
+/// some.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
 /// One finished round, whatever the scheme.
@@ -110,8 +112,8 @@ struct run_result {
     }
 };
 
-/// Decodes by a resolved scheme, for which the members that it uses are loaded. Throws augur::error, also where the model's
-/// logits were invalid.
+/// Decodes by a resolved scheme, for which the members that it uses are loaded. Throws augur::error, also where the
+/// model's logits were invalid.
 run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request);
 

@@ -144,8 +144,9 @@ std::string text_output::painted(origin from, std::string_view text) {
     return colour.empty() ? safe : std::string(colour).append(safe).append(undo);
 }
 
-/// The rate, on the line below the text: room for it is made by going down and up again, then the cursor is saved, the line
-/// written, the cursor restored. Not where the text has just filled a line, for there terminals disagree on the cursor.
+/// The rate, on the line below the text: room for it is made by going down and up again, then the cursor is saved, the
+/// line written, the cursor restored. Not where the text has just filled a line, for there terminals disagree on the
+/// cursor.
 std::string text_output::status() {
     const double time = now();
     if (!started_) started_ = time;

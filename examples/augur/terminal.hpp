@@ -12,7 +12,8 @@
 
 namespace augur::program {
 
-/// What a stream may be sent. A dumb terminal (TERM=dumb, or none said) shows text alone; NO_COLOR keeps the live lines, without colour.
+/// What a stream may be sent. A dumb terminal (TERM=dumb, or none said) shows text alone; NO_COLOR keeps the live
+/// lines, without colour.
 struct stream_look {
     bool terminal = false;
     bool live = false;
@@ -48,7 +49,8 @@ class interruption {
     static void check();  ///< throws interrupted if it was pressed
 };
 
-/// Prints text that a file or a model made: on a terminal control characters (C0 and C1) other than line feed and tab show as '?'.
+/// Prints text that a file or a model made: on a terminal control characters (C0 and C1) other than line feed and tab
+/// show as '?'.
 void print_text(std::string_view text);
 
 /// Writes tokens to standard output as they come: on a terminal coloured by origin, below a legend and above a line

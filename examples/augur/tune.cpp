@@ -40,12 +40,6 @@ struct tune_options {
     tune::halving_options halving;
 };
 
-struct prompt_entry {
-    std::size_t line;
-    std::string task;
-    std::vector<token> ids;
-};
-
 struct shard_of {
     std::size_t index = 0, count = 1;
 
@@ -137,7 +131,7 @@ class tuner {
         : chosen_(chosen),
           shard_(checked_shard(chosen)),
           words_(load_tokenizer(chosen.model.path)),
-          prompts_(read_prompts()),
+          prompts_(read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "tune")),
           target_(load_model(chosen.model.path, chosen.model)) {
         const bool by_three = std::any_of(chosen.schemes.begin(), chosen.schemes.end(),
                                           [](const std::string& scheme) { return scheme.starts_with("psd"); });
@@ -174,31 +168,6 @@ class tuner {
     }
 
  private:
-    std::vector<prompt_entry> read_prompts() const {
-        require(words_, chosen_.model.path, "tune");
-        std::istringstream file(io::read_text(chosen_.prompts, most::text_bytes));
-        std::vector<prompt_entry> prompts;
-        std::size_t number = 0;
-        for (std::string line; std::getline(file, line);) {
-            ++number;
-            if (line.empty()) continue;
-            const std::string origin = detail::message(chosen_.prompts, ", line ", number);
-            const json parsed = io::parse_json<json>(line, origin, most::line);
-            const io::json_reader<json> entry(parsed, origin);
-            prompt_options prompt;
-            prompt.text = entry.required<std::string>("prompt");
-            prompt.chat = chosen_.chat;
-            const auto task = entry.value_or<std::string>("task", "all");
-            try {
-                prompts.push_back({number, task, encode_prompt(prompt, words_, chosen_.model.path)});
-            } catch (const error& problem) {
-                detail::fail(origin, ": ", problem.what());
-            }
-        }
-        if (prompts.empty()) detail::fail(chosen_.prompts, " holds no prompts");
-        return prompts;
-    }
-
     /// Every prompt can be continued by every model that writes, or is left out if that was asked for.
     void check_prompts() {
         std::size_t context = target_.context_length();

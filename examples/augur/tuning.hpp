@@ -26,16 +26,16 @@ std::vector<T> shuffled(std::vector<T> all, std::uint64_t seed) {
     return all;
 }
 
-/// The settings of a scheme that are tried: all, or a random `most` of them, the same for the same seed; what it starts with is
-/// the first.
+/// The settings of a scheme that are tried: all, or a random `most` of them, the same for the same seed; what it starts
+/// with is the first.
 std::vector<nlohmann::ordered_json> candidates_of(const std::string& scheme, std::size_t most, std::uint64_t seed);
 
-/// Measurements that outlive the process. Every process writes a file of its own in a folder and reads all that are there, those named
-/// *.jsonl; each line is complete JSON, written through to the disk before the next run begins.
+/// Measurements that outlive the process. Every process writes a file of its own in a folder and reads all that are
+/// there, those named *.jsonl; each line is complete JSON, written through to the disk before the next run begins.
 class journal {
  public:
-    /// Throws where another process writes this file, and where the folder holds measurements about something else, figures that cannot
-    /// be, or a *.jsonl that is no journal, unless it is `prompts`. Such a file is not changed.
+    /// Throws where another process writes this file, and where the folder holds measurements about something else,
+    /// figures that cannot be, or a *.jsonl that is no journal, unless it is `prompts`. Such a file is not changed.
     journal(const std::filesystem::path& folder, const std::string& name, const nlohmann::ordered_json& about,
             const std::filesystem::path& prompts);
 

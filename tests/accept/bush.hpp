@@ -11,7 +11,8 @@
 
 namespace augur::testing {
 
-/// Children of the prefix, and of one another, in the order of their parents: from the rows of a model, drawn as `Drawing` says.
+/// Children of the prefix, and of one another, in the order of their parents: from the rows of a model, drawn as
+/// `Drawing` says.
 template <class Drawing>
 struct bush {
     using claim_type = typename Drawing::claim_type;

@@ -11,8 +11,8 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(accept_concept)
 
-/// The smallest criterion that keeps a distribution: a drafted token is accepted as often as the target would draw it, and what
-/// is left of the target then is all but that token.
+/// The smallest criterion that keeps a distribution: a drafted token is accepted as often as the target would draw it,
+/// and what is left of the target then is all but that token.
 struct matching {
     using guarantee = augur::guarantee::same_distribution;
 

@@ -1,4 +1,5 @@
-// Every criterion under every combination of transforms, vocabularies of 2 to 6 tokens, drafts of 0 to 4, texts of 2 to 4.
+// Every criterion under every combination of transforms, vocabularies of 2 to 6 tokens, drafts of 0 to 4, texts of 2 to
+// 4.
 
 #include <array>
 #include <augur/accept/block.hpp>
@@ -70,7 +71,8 @@ decode::options options_of(std::size_t combination, const sizes& of) {
 
 /// All 384 combinations with all 75 triples would take hours. So every combination meets three triples, 31 apart, which
 /// differ in vocabulary, length and output, and the triples move on with the combination: every triple meets 15 or more
-/// combinations. The largest, of up to a million paths, meet them with top-k on. The first test below says what that covers.
+/// combinations. The largest, of up to a million paths, meet them with top-k on. The first test below says what that
+/// covers.
 constexpr std::size_t met = 3;
 
 bool is_large(const sizes& of) {

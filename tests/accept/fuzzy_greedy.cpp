@@ -72,8 +72,8 @@ std::vector<token> after_prompt(const std::vector<token>& text) {
     return {text.begin() + static_cast<std::ptrdiff_t>(prompt.size()), text.end()};
 }
 
-/// The text by the definition: rounds of `drafted` tokens of the draft, or as many as leave room for the target's, each of which
-/// stands or ends the round.
+/// The text by the definition: rounds of `drafted` tokens of the draft, or as many as leave room for the target's, each
+/// of which stands or ends the round.
 std::vector<token> by_definition(const testing::function_model& draft, const testing::function_model& target,
                                  double threshold, std::size_t drafted, const decode::options& chosen) {
     std::vector<token> text = prompt;

@@ -89,7 +89,8 @@ double distance(const distribution& target, const std::vector<double>& law) {
     return literal::divergence<D>(literal::normalised(p), literal::normalised({law.begin(), law.end()}));
 }
 
-/// The bound, on rows with zeros, for drafts that are drawn and for point masses. `Criterion` is a template of a divergence.
+/// The bound, on rows with zeros, for drafts that are drawn and for point masses. `Criterion` is a template of a
+/// divergence.
 template <template <class> class Criterion>
 void check_bound() {
     std::mt19937 random(1);
@@ -193,7 +194,8 @@ void check_lossless(const Criterion& criterion) {
     }
 }
 
-/// The law of `drafted` tokens of one model, then of the other's, up to `length`: what comes of keeping every drafted token.
+/// The law of `drafted` tokens of one model, then of the other's, up to `length`: what comes of keeping every drafted
+/// token.
 inline testing::law law_in_turn(const testing::function_model& drafter, const testing::function_model& target,
                                 std::size_t drafted, std::size_t length) {
     return testing::enumerate([&](testing::enumerating_chooser chooser) {

@@ -1,4 +1,5 @@
-// How often any rule could accept one of several candidates, by linear programming, and how near to that the library's rules come.
+// How often any rule could accept one of several candidates, by linear programming, and how near to that the library's
+// rules come.
 
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
@@ -103,7 +104,8 @@ candidates drawn(const std::vector<double>& draft, std::size_t draws, bool repla
     return made;
 }
 
-/// Of all couplings of the candidates with a token of the target, the largest probability that the token is one of them.
+/// Of all couplings of the candidates with a token of the target, the largest probability that the token is one of
+/// them.
 double optimum(const std::vector<double>& target, const candidates& offered) {
     std::vector<std::vector<double>> a;
     std::vector<double> b;
@@ -215,7 +217,8 @@ BOOST_AUTO_TEST_CASE(no_rule_exceeds_the_optimum_of_independent_candidates_and_t
     BOOST_TEST(two.best.least > 0.88);
     BOOST_TEST(three.best.mean > 0.975);
     BOOST_TEST(three.best.least > 0.83);
-    // Neither of the two is the better one always: traversal has the higher floor, multipath_block the tighter fit for two.
+    // Neither of the two is the better one always: traversal has the higher floor, multipath_block the tighter fit for
+    // two.
     BOOST_TEST(two.traversal.mean > 0.96);
     BOOST_TEST(two.multipath.mean > two.traversal.mean);
     BOOST_TEST(three.traversal.mean > 0.95);

@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(accepts_at_least_as_much_as_rejection_sampling_and_on_paths
     BOOST_TEST(sure == 3u);
 }
 
-/// Its first child is worth 1/2. Where it falls, only token 1 is left of the target, which is what the second child has to be.
+/// Its first child is worth 1/2. Where it falls, only token 1 is left of the target, which is what the second child has
+/// to be.
 BOOST_AUTO_TEST_CASE(what_a_child_leaves_is_what_its_sibling_is_judged_by) {
     const auto target = testing::markov_model({{1, 2}, {1, 2}}), draft = testing::markov_model({{2, 1}, {2, 1}});
     tree_round round{target, draft, {-1, -1}};

@@ -102,7 +102,8 @@ struct random_tree {
     }
 };
 
-/// As Medusa's evaluate_posterior does: every path, the accepted length by a cumulative product, the longest, the most likely.
+/// As Medusa's evaluate_posterior does: every path, the accepted length by a cumulative product, the longest, the most
+/// likely.
 std::vector<std::size_t> evaluate_posterior(const random_tree& tree, double temperature) {
     std::vector<std::size_t> best;
     double likelihood = 0;
@@ -209,7 +210,8 @@ BOOST_AUTO_TEST_CASE(every_token_keeps_the_bound) {
     BOOST_TEST(close > 1000u);
 }
 
-/// Both tokens are likely enough, so that the text is whatever was drafted; and what follows is the most probable token.
+/// Both tokens are likely enough, so that the text is whatever was drafted; and what follows is the most probable
+/// token.
 BOOST_AUTO_TEST_CASE(it_is_not_lossless) {
     const auto target = testing::markov_model({{3, 1}, {3, 1}}), draft = testing::markov_model({{1, 3}, {1, 3}});
     decode::options chosen;

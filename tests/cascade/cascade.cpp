@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(greedy_links_inside_hand_up_what_is_certain) {
     refused(speculate(draft::fallback(draft::no_draft{}, speculate(a, b, two, accept::exact{})), c, two, sampled));
 }
 
-/// Two tokens in the first round, and a third where the row after them is uncertain; then one more if there was a third.
+/// Two tokens in the first round, and a third where the row after them is uncertain; then one more if there was a
+/// third.
 struct by_what_was_drafted {
     static constexpr signals needs = signals::draft_entropy;
     std::size_t length(const observation& seen) const {
@@ -161,7 +162,8 @@ struct claims_fresh_noise {
 };
 
 BOOST_AUTO_TEST_CASE(why_shared_noise_goes_up_as_a_point_mass) {
-    // The length of a later round depends on what was drafted before, hence on the noise of a position that is raced again.
+    // The length of a later round depends on what was drafted before, hence on the noise of a position that is raced
+    // again.
     double most = 0;
     for (std::size_t seed = 1; seed < 9; ++seed) {
         const auto x = testing::hashed_model(2, seed, 2), y = testing::hashed_model(2, seed + 20, 2),
@@ -300,7 +302,8 @@ BOOST_AUTO_TEST_CASE(no_number_is_used_twice) {
     BOOST_TEST(chooser.names() > 2000u);
 }
 
-/// Wants none of the first one's tokens once it has seen its row: who is asked first has drawn inside before it is told that none of its tokens are wanted.
+/// Wants none of the first one's tokens once it has seen its row: who is asked first has drawn inside before it is told
+/// that none of its tokens are wanted.
 struct second_alone {
     static constexpr signals uses = signals::draft_entropy;
     std::size_t length(const observation& seen) const {

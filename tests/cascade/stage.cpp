@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_is_certain_may_begin) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_model_excludes_is_claimed_as_it_is_drawn) {
-    // Within the threshold, but the verifier excludes what the drafter may draw: a part of each token is the verifier's.
+    // Within the threshold, but the verifier excludes what the drafter may draw: a part of each token is the
+    // verifier's.
     const accept::fuzzy<measure::total_variation> rule{0.9};
     const auto target = distribution::weighted({3, 1, 0});
     const auto drawn = distribution::weighted({1, 1, 2});

@@ -1,5 +1,5 @@
-// A model that says nothing about its rows is within numerics: a forgotten line makes no promise. The advice names both ways on.
-// expected-error {{lossless within numerics.*ask for generate<lossless_within_numerics>}}
+// A model that says nothing about its rows is within numerics: a forgotten line makes no promise. The advice names both
+// ways on. expected-error {{lossless within numerics.*ask for generate<lossless_within_numerics>}}
 // expected-error {{bitwise_rows = true}}
 // expected-error {{silent}}
 #include "augur/accept/coupled.hpp"

@@ -1,5 +1,5 @@
-// A policy decides a length or a topology: with both nobody could tell which is meant, and a topology by value would not stay.
-// expected-error {{has both length\(observation\) and topology\(observation\)}}
+// A policy decides a length or a topology: with both nobody could tell which is meant, and a topology by value would
+// not stay. expected-error {{has both length\(observation\) and topology\(observation\)}}
 // expected-error {{a member topology that cannot be called as const augur::topology&}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"

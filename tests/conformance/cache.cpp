@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(invariant_19_the_length_after_a_rewind_is_known_for_every_a
                 decode::session session(scheme, std::vector<token>{0, 1}, {.temperature = {0}}, {.max_tokens = 7},
                                         random::philox_chooser(0));
                 BOOST_TEST(decode::step(scheme, session).decided.accepted == accepted);
-                // The token that ends the block has been through neither model, the last drafted one not through the draft.
+                // The token that ends the block has been through neither model, the last drafted one not through the
+                // draft.
                 BOOST_TEST(target.length(session.target.sequence()) == 2 + accepted);
                 BOOST_TEST(drafting.length(session.drafter_state.sequence()) == 2 + std::min(accepted, drafted - 1));
             };

@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(invariant_05_the_row_drawn_from_is_the_row_that_is_judged) 
     });
 }
 
-/// Draws everything from ten equal strata, as an inverse transform does from one uniform number. The number belongs to the
-/// position and round, and, unless `shared`, to what it is for.
+/// Draws everything from ten equal strata, as an inverse transform does from one uniform number. The number belongs to
+/// the position and round, and, unless `shared`, to what it is for.
 struct stratified {
     testing::enumerating_chooser inner;
     bool shared;
@@ -240,7 +240,8 @@ struct block_with_token_coins : accept::block {
     }
 };
 
-/// Expected accepted tokens of the first round: sum over paths of draft(path) * w(path), w = min(1, w * target / draft).
+/// Expected accepted tokens of the first round: sum over paths of draft(path) * w(path), w = min(1, w * target /
+/// draft).
 double accepted_by_the_formula(std::vector<token> before, double drawn, double worth, std::size_t left) {
     if (left == 0) return 0;
     const auto wanted = row_of(target, before, {}), guessed = row_of(drafting, before, {});
@@ -425,7 +426,8 @@ struct refuses : random::philox_chooser {
     bool flip(double, draw_key) const { return false; }
 };
 
-// A residual without mass was NaN after normalisation and ended the text; other ids than the model's end token did so too.
+// A residual without mass was NaN after normalisation and ended the text; other ids than the model's end token did so
+// too.
 BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
     const auto row = distribution::weighted({0, 3, 1, 0});
     proposal<distribution> proposed;

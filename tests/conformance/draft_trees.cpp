@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(invariant_11_siblings_share_one_draw) {
         return static_cast<token>(draws.choose(target, purpose::correction));
     };
     const auto plain = of_one_token([&](auto& chooser) { return drawn(chooser, 0); });
-    // Token 0 is the first sibling and token 1 the second; each path draws for itself, and the first that agrees is taken.
+    // Token 0 is the first sibling and token 1 the second; each path draws for itself, and the first that agrees is
+    // taken.
     const auto wrong = of_one_token([&](auto& chooser) {
         const token first = drawn(chooser, 0), second = drawn(chooser, 1);
         return first == 0 ? first : second == 1 ? second : first;

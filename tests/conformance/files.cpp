@@ -1,4 +1,5 @@
-// What model files and other untrusted input have broken: docs/conformance.md, 46 to 55. In depth: tests/io, tests/llama.
+// What model files and other untrusted input have broken: docs/conformance.md, 46 to 55. In depth: tests/io,
+// tests/llama.
 
 #include "io/files.hpp"
 

@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(invariant_58_states_belong_to_tokens_however_a_prompt_is_cu
     BOOST_TEST((seen == one_by_one));
 }
 
-// Texts parted by how many rows were verified at once: widths of 3 and 4 agreed, and those of 5, 6 and 8, but not both groups.
+// Texts parted by how many rows were verified at once: widths of 3 and 4 agreed, and those of 5, 6 and 8, but not both
+// groups.
 BOOST_AUTO_TEST_CASE(invariant_61_every_width_format_and_instruction_set_writes_one_text) {
     using enum io::tensor_type;
     for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1}) {

@@ -12,23 +12,26 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "conformance.md"
 NUMBERS = range(1, 64)
 FIELDS = {"number", "section", "wrong", "links", "invariant", "test", "state", "reason"}
 SKIPPED = 77
+COLUMNS = 120
 
 INTRODUCTION = """# Conformance: what this field has got wrong, and the test that would see it
 
-Bugs that systems for speculative decoding have shipped, collected from their issue threads (some are fixed since), and the
-invariant here that each of them breaks. A test runs over every criterion, drafter and policy that it can apply to, on mock
-models by exact enumeration and on small Llamas bit for bit; where it is cheap, the wrong variant is written out, and the same
-check must catch it. {active} are tested, {pending} wait for the part of the library that they are about, and `ctest` shows these as
-skipped, with the reason.
+{summary}
 
 Made from `tests/conformance/invariants.json` by `tests/conformance/page.py`; the tests are `tests/conformance/*.cpp`.
 """
+SUMMARY = """Bugs that systems for speculative decoding have shipped, collected from their issue threads (some are fixed
+since), and the invariant here that each of them breaks. A test runs over every criterion, drafter and policy that it can
+apply to, on mock models by exact enumeration and on small Llamas bit for bit; where it is cheap, the wrong variant is
+written out, and the same check must catch it. {active} are tested, {pending} wait for the part of the library that they
+are about, and `ctest` shows these as skipped, with the reason."""
 
 
 def load():
@@ -57,7 +60,8 @@ def row(entry):
 
 def page(entries):
     states = collections.Counter(entry["state"] for entry in entries)
-    text = INTRODUCTION.format(active=states["active"], pending=states["pending"])
+    summary = " ".join(SUMMARY.split()).format(active=states["active"], pending=states["pending"])
+    text = INTRODUCTION.format(summary=textwrap.fill(summary, COLUMNS))
     section = None
     for entry in entries:
         if entry["section"] != section:

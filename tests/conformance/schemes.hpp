@@ -112,8 +112,8 @@ void each_drawing_criterion(const Visit& visit) {
     }
 }
 
-/// What a criterion decides about a chain whose rows are at hand: the token that follows where it judges it at once, else the one in
-/// place of the first.
+/// What a criterion decides about a chain whose rows are at hand: the token that follows where it judges it at once,
+/// else the one in place of the first.
 token judged_by(const auto& criterion, const std::vector<distribution>& rows, const proposal<distribution>& proposed,
                 const auto& draws) {
     using type = std::remove_cvref_t<decltype(criterion)>;

@@ -44,7 +44,8 @@ std::vector<float> row_after(const emulated_llama& model, std::vector<token> mor
     return testing::copied(model.extend(s, more, 1));
 }
 
-/// Judges a random tree at temperature 0: what is accepted are the target's choices, one after the other, as far as they are drafted.
+/// Judges a random tree at temperature 0: what is accepted are the target's choices, one after the other, as far as
+/// they are drafted.
 template <class Criterion>
 std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
     testing::choices from(seed);

@@ -22,8 +22,8 @@ BOOST_AUTO_TEST_SUITE(decode_switching)
 
 namespace {
 
-/// A model whose row after n tokens spreads all mass evenly over 2^bits(n) tokens, the first being `marked`: so many bits of
-/// entropy, and greedily it writes `marked`.
+/// A model whose row after n tokens spreads all mass evenly over 2^bits(n) tokens, the first being `marked`: so many
+/// bits of entropy, and greedily it writes `marked`.
 testing::function_model even_model(token marked, std::function<int(std::size_t)> bits) {
     return {16, 256, [marked, bits](std::span<const token> before, std::span<float> row) {
                 std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
@@ -97,8 +97,8 @@ struct algorithm_1 {
 
 }  // namespace
 
-/// Worked out by hand. Rows have 4 bits at positions 4 to 7, 0 elsewhere; window 2, dwell 3, threshold 1 bit. Positions are
-/// those of the token that is written, the prompt being 0 and 1.
+/// Worked out by hand. Rows have 4 bits at positions 4 to 7, 0 elsewhere; window 2, dwell 3, threshold 1 bit. Positions
+/// are those of the token that is written, the prompt being 0 and 1.
 BOOST_AUTO_TEST_CASE(a_golden_trace) {
     // position   2   3   4   5   6   7   8   9  10  11  12  13
     // entropy    0   0   4   4   4   4   0   0   0   0   0   0
@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(algorithm_1_to_the_letter) {
     BOOST_TEST(switched > 30u);  // or the cases show nothing
 }
 
-/// Lines 8 and 11 to 13: the entropy is of the row as it is, the token of the tempered one. Rows whose own entropy lies on one side
-/// of the threshold and that of what is drawn from on the other show which is compared.
+/// Lines 8 and 11 to 13: the entropy is of the row as it is, the token of the tempered one. Rows whose own entropy lies
+/// on one side of the threshold and that of what is drawn from on the other show which is compared.
 BOOST_AUTO_TEST_CASE(the_entropy_is_of_the_row_before_temperature) {
     const auto row = std::vector<float>{2, 0, 0, 0};
     const testing::function_model small(4, 64,
@@ -350,8 +350,8 @@ BOOST_AUTO_TEST_CASE(the_parameter_ratio_of_table_1) {
 
 namespace {
 
-/// A row of table 1, in percent; usage and ratio as printed. `off`: how far the printed ratio lies from the formula that is
-/// printed below the table, where rounding does not explain it.
+/// A row of table 1, in percent; usage and ratio as printed. `off`: how far the printed ratio lies from the formula
+/// that is printed below the table, where rounding does not explain it.
 struct table_row {
     double threshold, usage, ratio;
     double off = 0;
@@ -408,8 +408,8 @@ const std::vector<table_pair> table_1{{"Llama 3.2 3B vs 1B",
 
 }  // namespace
 
-/// All 32 rows. Usage and ratio are printed to 0.1, so that rounding explains 0.05 of the ratio, and of the usage's 0.05 what
-/// the formula makes of it. It explains 25 rows; the others are off by what is said there.
+/// All 32 rows. Usage and ratio are printed to 0.1, so that rounding explains 0.05 of the ratio, and of the usage's
+/// 0.05 what the formula makes of it. It explains 25 rows; the others are off by what is said there.
 BOOST_AUTO_TEST_CASE(every_ratio_of_table_1) {
     std::size_t explained = 0, others = 0;
     for (const table_pair& pair : table_1) {

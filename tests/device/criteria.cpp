@@ -124,7 +124,8 @@ void check_judgement(const Criterion& criterion, const round& played, const sett
     seen.corrected += !all && !expected.invalid_row();
 }
 
-/// Rounds of every kind, judged in both memories, with the claim that the criterion's way of drafting makes and with certainty.
+/// Rounds of every kind, judged in both memories, with the claim that the criterion's way of drafting makes and with
+/// certainty.
 template <class Criterion>
 void check_parity(const Criterion& criterion, bool greedy, bool tree = false) {
     std::mt19937 random(greedy ? 1 : 2);

@@ -227,7 +227,8 @@ BOOST_FIXTURE_TEST_CASE(a_tree_is_decided_on_by_the_first_row_and_stays, fixture
     BOOST_TEST(plan_of(other) == (std::vector<std::int32_t>{-1, 0}), boost::test_tools::per_element());
 }
 
-/// Every child of every node draws under a name of its own, wherever the prefix stands; a chain's under that of draws().
+/// Every child of every node draws under a name of its own, wherever the prefix stands; a chain's under that of
+/// draws().
 BOOST_FIXTURE_TEST_CASE(draws_of_a_tree_have_names_of_their_own, fixture) {
     const policy::fixed_length two{2};
     testing::named_once once(chooser);

@@ -33,8 +33,8 @@ struct models {
     hidden_state_mock target;
     fused_mock layer;
 
-    /// What is drafted greedily after `text`, computed without any cache: every token runs the layer anew, over the target's
-    /// states up to the root, then over the layer's own.
+    /// What is drafted greedily after `text`, computed without any cache: every token runs the layer anew, over the
+    /// target's states up to the root, then over the layer's own.
     std::vector<token> drafted(std::vector<token> text, std::size_t count) const {
         auto sequence = target.make_sequence();
         const auto known = target.extend(sequence, std::span(text).first(text.size() - 1));

@@ -40,7 +40,8 @@ struct models {
     fused_mock paths;
     fused_tree_mock trees;
 
-    /// The layer's row after a text and a path beyond it, without any cache: over the target's states up to the root, then its own.
+    /// The layer's row after a text and a path beyond it, without any cache: over the target's states up to the root,
+    /// then its own.
     std::vector<float> row(std::vector<token> text, const std::vector<token>& path) const {
         auto sequence = target.make_sequence();
         const auto known = target.extend(sequence, std::span(text).first(text.size() - 1));

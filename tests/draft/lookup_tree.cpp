@@ -46,8 +46,8 @@ std::string drafted(const draft::lookup_tree& lookup, const ids& tokens, const a
 const policy::fixed_length eight{8};
 
 BOOST_AUTO_TEST_CASE(continuations_are_one_tree_by_votes_then_depth_then_recency) {
-    // After 1 2: 3 5, then 3 6, then 4 7. Two vote for 3; of the others, with one vote each, 4 is the shallowest; and 4 7 is later than
-    // 3 6, which is later than 3 5.
+    // After 1 2: 3 5, then 3 6, then 4 7. Two vote for 3; of the others, with one vote each, 4 is the shallowest; and 4
+    // 7 is later than 3 6, which is later than 3 5.
     const ids text{1, 2, 3, 5, 1, 2, 3, 6, 1, 2, 4, 7, 1, 2};
     BOOST_TEST(drafted(draft::lookup_tree(2, 2, {4, 2}), text, eight) == "{3, 4, 7, 6} with parents {-1, -1, 1, 0}");
     BOOST_TEST(drafted(draft::lookup_tree(2, 2, {3, 2}), text, eight) == "{3, 4, 7} with parents {-1, -1, 1}");

@@ -26,7 +26,8 @@ void ask(const io::gguf_view& file, std::string_view key) {
     }
 }
 
-/// Parses the bytes as a GGUF file, asks for what models are asked for, and reads every tensor. Errors: augur::error only.
+/// Parses the bytes as a GGUF file, asks for what models are asked for, and reads every tensor. Errors: augur::error
+/// only.
 inline void read_gguf(std::span<const std::byte> bytes) {
     const io::gguf_view file(bytes, "fuzz");
     for (const auto* key : {"general.architecture", "general.alignment", "a", "b", "llama.block_count"}) {

@@ -33,8 +33,8 @@ inline void read_safetensors(std::span<const std::byte> bytes) {
     for (const auto& tensor : table.unread()) require_refusal(table, tensor);
 }
 
-/// The same for a file made of the bytes: the first is the size of the data, the others are the header. So a mutation of
-/// the header does not end at its length.
+/// The same for a file made of the bytes: the first is the size of the data, the others are the header. So a mutation
+/// of the header does not end at its length.
 inline void read_safetensors_header(std::span<const std::byte> bytes) {
     const std::size_t data = bytes.empty() ? 0 : std::to_integer<std::size_t>(bytes[0]);
     const auto header = bytes.subspan(std::min<std::size_t>(bytes.size(), 1));

@@ -199,6 +199,22 @@ class Text(House):
                 offenders += [f"{name(page)} names {c}" for c in case.findall(text) if c not in known]
         self.assertNothing(offenders)
 
+    def test_prose_has_lines_of_at_most_120_columns(self):
+        """Comments that are lines of their own, and pages beside their tables, code and addresses."""
+        offenders = []
+        for path in tree():
+            if path.suffix in (".hpp", ".cpp", ".inc", ".cu", ".cuh"):
+                lines = [(i, line) for i, line in enumerate(lines_of(path), 1) if line.lstrip().startswith("//")]
+            elif path.suffix == ".md":
+                text = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), path.read_text(encoding="utf-8"),
+                              flags=re.MULTILINE | re.DOTALL)
+                lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if not line.startswith("|")]
+            else:
+                continue
+            offenders += [f"{name(path)}:{i} has {len(line)} columns" for i, line in lines
+                          if len(line) > 120 and len(line.split()) > 3]
+        self.assertNothing(offenders)
+
     def test_nothing_is_put_off(self):
         marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))

@@ -38,8 +38,8 @@ constexpr io::gguf_type gguf_type_for() {
         return std::is_signed_v<T> ? gguf_type::i64 : gguf_type::u64;
 }
 
-/// A GGUF file in the making. `set` and `tensor` write what a sound file has; the public members and the `raw_` functions
-/// make any of it untrue.
+/// A GGUF file in the making. `set` and `tensor` write what a sound file has; the public members and the `raw_`
+/// functions make any of it untrue.
 ///
 ///     gguf_writer model;
 ///     model.set("general.architecture", "llama").set("llama.block_count", std::uint32_t{2});

@@ -1,5 +1,5 @@
-// A pass of the bundled Llama allocates nothing once its buffers have their sizes: not for rows, threads, trees, parts of layers or
-// batches, not to rewind.
+// A pass of the bundled Llama allocates nothing once its buffers have their sizes: not for rows, threads, trees, parts
+// of layers or batches, not to rewind.
 
 #include <allocations.hpp>
 #include <array>

@@ -1,4 +1,5 @@
-// Passes of the bundled Llama on the CPU: batches, trees and parts of layers, beyond the laws of tests/llama/model_laws.cpp.
+// Passes of the bundled Llama on the CPU: batches, trees and parts of layers, beyond the laws of
+// tests/llama/model_laws.cpp.
 
 #include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>

@@ -7,7 +7,8 @@
 #include "augur/llama/host_model.hpp"
 #include "llama/small_llama.hpp"
 
-// Against models that others computed: stories260K with numpy, rotary scaling with transformers (tests/data/llama/*.py).
+// Against models that others computed: stories260K with numpy, rotary scaling with transformers
+// (tests/data/llama/*.py).
 BOOST_AUTO_TEST_SUITE(llama_references)
 
 using namespace augur;

@@ -1,4 +1,5 @@
-// Two threads, each with sequences of its own, on one model: what one reads, the other does not write. Also built with ThreadSanitizer.
+// Two threads, each with sequences of its own, on one model: what one reads, the other does not write. Also built with
+// ThreadSanitizer.
 
 #include <augur/model/run.hpp>
 #include <augur/testing/models.hpp>

@@ -1,6 +1,6 @@
 #pragma once
-// The smallest model of each concept: what an engine has to offer, and nothing else. Each keeps its laws. Every row counts
-// tokens: the token that follows n tokens is n modulo the vocabulary.
+// The smallest model of each concept: what an engine has to offer, and nothing else. Each keeps its laws. Every row
+// counts tokens: the token that follows n tokens is n modulo the vocabulary.
 
 #include <algorithm>
 #include <augur/model/check_passes.hpp>

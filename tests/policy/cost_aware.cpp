@@ -25,8 +25,8 @@ static_assert(LearnsFromOutcomes<policy::cost_aware>);
 static_assert(needs_of<policy::cost_aware> == signals::none);
 static_assert(signals_of<policy::cost_aware> == (signals::match_length | signals::draft_entropy));
 
-/// A world in which a pass over n rows takes 1 + slope (n - 1) or as `pass` says, and tokens stand with fixed odds. With
-/// `draft` > 0 a token of draft takes that long, and its row's entropy is shown.
+/// A world in which a pass over n rows takes 1 + slope (n - 1) or as `pass` says, and tokens stand with fixed odds.
+/// With `draft` > 0 a token of draft takes that long, and its row's entropy is shown.
 struct world {
     double slope;
     double odds;
@@ -120,7 +120,8 @@ BOOST_AUTO_TEST_CASE(free_rows_that_stand_are_drafted_to_the_full) {
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_the_promised_time_is_lost) {
-    // Four passes at first, a hundredth of the time; and a pass, by which the last draft may cost more than was estimated.
+    // Four passes at first, a hundredth of the time; and a pass, by which the last draft may cost more than was
+    // estimated.
     for (const double slope : {0.0, 0.02, 0.1, 0.25, 1.0, -1.0}) {
         for (const double draft : {0.0, 0.07}) {
             for (const double first : {0.0, 0.2, 0.5, 0.9}) {
@@ -279,7 +280,8 @@ BOOST_AUTO_TEST_CASE(the_seconds_of_a_drafted_token_count_for_each) {
 }
 
 BOOST_AUTO_TEST_CASE(time_is_worth_what_it_yields_elsewhere) {
-    // Half of the rounds get four tokens for little; then a row that stands once in four is not worth a fifth of a pass.
+    // Half of the rounds get four tokens for little; then a row that stands once in four is not worth a fifth of a
+    // pass.
     const auto length_of_weak = [](std::size_t strong_rounds) {
         policy::cost_aware policy({.max_length = 4, .probe_after = 1000, .verify_seconds = {1, 1.2, 1.2, 1.2, 1.2}});
         for (std::size_t i = 0; i < 200; ++i) policy.learn(told(1, 1, i % 4 == 0 ? 1 : 0, 1.2));

@@ -28,8 +28,8 @@ struct made_up_round {
     outcome result() const { return {{}, decided.drafted, decided.accepted, draft_seconds, verify_seconds}; }
 };
 
-/// How a text goes: the rank of the child that the target takes at a depth, which may be none of the tree's; and what a pass over so many
-/// rows costs.
+/// How a text goes: the rank of the child that the target takes at a depth, which may be none of the tree's; and what a
+/// pass over so many rows costs.
 struct world {
     std::function<std::size_t(std::size_t depth)> taken;
     std::function<double(std::size_t rows)> seconds;

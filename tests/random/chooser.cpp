@@ -322,8 +322,8 @@ BOOST_AUTO_TEST_CASE(a_race_does_not_see_the_scale_of_its_weights) {
 }
 
 BOOST_AUTO_TEST_CASE(close_weights_agree_as_often_as_shared_exponential_clocks_promise) {
-    // Of two distributions at total variation d, raced on the same clocks, both have the same winner with probability at
-    // least (1-d)/(1+d) (Bavarian et al. 2016, "The optimality of correlated sampling").
+    // Of two distributions at total variation d, raced on the same clocks, both have the same winner with probability
+    // at least (1-d)/(1+d) (Bavarian et al. 2016, "The optimality of correlated sampling").
     std::mt19937 random(9);
     for (const float distance : {0.0f, 0.01f, 0.1f, 0.5f, 2.0f}) {
         const auto weights = random_weights(random, 20);

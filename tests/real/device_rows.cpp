@@ -12,7 +12,8 @@
 #include "augur/llama/device/device_model.hpp"
 #include "augur/llama/host_model.hpp"
 
-// SmolLM2-135M-Instruct on a device whose kernels are emulated on the CPU, beside the host in the same numbers and in float32.
+// SmolLM2-135M-Instruct on a device whose kernels are emulated on the CPU, beside the host in the same numbers and in
+// float32.
 BOOST_AUTO_TEST_SUITE(real_device_rows)
 
 using namespace augur;

@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(the_order_of_races_does_not_matter) {
     for (const auto& [won, p] : law) BOOST_TEST(std::abs(p - backwards.at({won.rbegin(), won.rend()})) < exactly);
 }
 
-// An independent computation: the direction of three exponential arrivals is uniform on a triangle, and a race cuts it along
-// lines, so that probabilities are areas.
+// An independent computation: the direction of three exponential arrivals is uniform on a triangle, and a race cuts it
+// along lines, so that probabilities are areas.
 
 using point = std::array<double, 3>;
 

@@ -230,8 +230,8 @@ BOOST_AUTO_TEST_CASE(a_failing_case_is_small) {
     }
 }
 
-/// A rewind that leaves the token behind the rewound end in the cache, where `stale(length before, length after)` says so: what is
-/// appended there is scored as if that one stood there still.
+/// A rewind that leaves the token behind the rewound end in the cache, where `stale(length before, length after)` says
+/// so: what is appended there is scored as if that one stood there still.
 template <class Stale>
 struct stale_rewind : testing::function_model {
     struct sequence_type : testing::mock_sequence {

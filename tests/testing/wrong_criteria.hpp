@@ -29,8 +29,8 @@ struct remembers : augur::accept::rejection_sampling {
     }
 };
 
-/// Accepts when two coins come true, each with the square root of the right probability, and asks for both under one name: in
-/// production they are one number, and a token is accepted with the square root.
+/// Accepts when two coins come true, each with the square root of the right probability, and asks for both under one
+/// name: in production they are one number, and a token is accepted with the square root.
 struct two_coins : augur::accept::rejection_sampling {
     bool accepts(const auto& target, const auto& drafted, auto& draws) const {
         const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);

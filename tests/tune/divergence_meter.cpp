@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_SUITE(tune_divergence_meter)
 
 using cascade::model_link;
 
-/// The meter after one round: a drafted token with its row, committed; the logits are the logarithms of the target's weights.
+/// The meter after one round: a drafted token with its row, committed; the logits are the logarithms of the target's
+/// weights.
 template <class Criterion>
 auto metered(const Criterion& criterion, const std::vector<float>& target, const distribution& draft, token id) {
     tune::divergence_meter meter(criterion, {}, target.size());

@@ -15,7 +15,8 @@ BOOST_AUTO_TEST_SUITE(tune_tree_rollout)
 
 const std::vector<std::vector<token>> prompts = {{2, 1, 4, 0}, {1, 1, 3}, {0, 4, 4}};
 
-/// The same, one augmentation at a time: at every round of the current tree, what a round of the larger tree there would have had.
+/// The same, one augmentation at a time: at every round of the current tree, what a round of the larger tree there
+/// would have had.
 template <class Criterion>
 tree::tally one_by_one(const auto& drafter, const auto& target, const Criterion& criterion,
                        const std::vector<tree::path>& nodes, const tree::augmentations& trees,

@@ -60,8 +60,8 @@ static_assert(associates());
 static_assert(all_guarantees::all([]<class A>() { return same<meet_t<A, A>, A>; }));
 static_assert(exact_guarantees::all([]<class A>() { return same<meet_t<A, none>, none>; }));
 
-// Of two lossless guarantees the weaker stays; a lossless part takes nothing away from another; two that differ and lose
-// something have nothing in common.
+// Of two lossless guarantees the weaker stays; a lossless part takes nothing away from another; two that differ and
+// lose something have nothing in common.
 static_assert(same<meet_t<same_seeded_text, same_distribution>, same_distribution>);
 static_assert(same<meet_t<same_seeded_text, same_greedy_text>, same_greedy_text>);
 static_assert(same<meet_t<same_distribution, same_greedy_text>, same_greedy_text>);

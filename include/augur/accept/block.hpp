@@ -14,17 +14,17 @@ namespace augur::accept {
 
 /// Keeps the longest prefix of the draft that one coin per prefix accepts, longest first, where the coin of a prefix
 /// weighs how much of the target's mass the whole path to it has used up; then draws from what is left over there.
-/// Effect: none, the joint distribution of the block is the target's exactly. Never fewer accepted tokens in expectation
-/// than rejection_sampling, and the most that any rule over whole blocks of one draft can have.
-/// Randomness: at most one coin per drafted token, one draw per round. Cost: O(vocabulary) per drafted token, and every row
-/// is transformed even when an early token falls. Point masses and distributions.
+/// Effect: none, the joint distribution of the block is the target's exactly. Never fewer accepted tokens in
+/// expectation than rejection_sampling, and the most that any rule over whole blocks of one draft can have.
+/// Randomness: at most one coin per drafted token, one draw per round. Cost: O(vocabulary) per drafted token, and every
+/// row is transformed even when an early token falls. Point masses and distributions.
 /// Source: Sun et al. 2024, "Block verification accelerates speculative decoding", algorithm 2 and theorem 1.
 struct block {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
 
-    /// `targets[i]` follows the first i drafted tokens; there is one more of them than drafted tokens, or fewer where a row
-    /// could not be drawn from. `draws(i)` is the randomness of the position after the first i.
+    /// `targets[i]` follows the first i drafted tokens; there is one more of them than drafted tokens, or fewer where a
+    /// row could not be drawn from. `draws(i)` is the randomness of the position after the first i.
     template <ChainProposal Proposal, class Draws>
     verdict judge_block(const auto& targets, const Proposal& proposed, const Draws& draws) const {
         const std::size_t length = std::min(proposed.size(), targets.size());

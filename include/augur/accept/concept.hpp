@@ -42,8 +42,8 @@ concept DrawsToken = requires(const C& criterion, const distribution& target, de
     { criterion.draw(target, draws) } -> std::convertible_to<token>;
 };
 
-/// `judge_block(targets, proposed, draws) const` returns a verdict on a whole chain: targets[i] follows the first i drafted
-/// tokens, draws(i) is the randomness of that position.
+/// `judge_block(targets, proposed, draws) const` returns a verdict on a whole chain: targets[i] follows the first i
+/// drafted tokens, draws(i) is the randomness of that position.
 template <class C, class Claim>
 concept ReturnsVerdict = requires(const C& criterion, std::span<const distribution> targets,
                                   const proposal<Claim>& proposed, detail::any_draws (*draws)(std::size_t)) {
@@ -57,11 +57,12 @@ struct any_tree_rows {
 };
 }  // namespace detail
 
-/// `judge_tree(targets, proposed, draws, path) const` judges a whole tree, or a chain: adds the nodes of the accepted path to `path`,
-/// from the prefix on, and returns the token that follows. targets[0] is the target's row after the prefix, targets[1 + node] the
-/// one after that node and the path to it; one that is empty() cannot be drawn from: then nothing beneath is asked for, and
-/// no_token follows there. draws(parent, sibling) is the randomness where child number `sibling` of `parent` is judged; draws(parent, 0) also that of the token
-/// that follows `parent` in place of all.
+/// `judge_tree(targets, proposed, draws, path) const` judges a whole tree, or a chain: adds the nodes of the accepted
+/// path to `path`, from the prefix on, and returns the token that follows. targets[0] is the target's row after the
+/// prefix, targets[1 + node] the one after that node and the path to it; one that is empty() cannot be drawn from: then
+/// nothing beneath is asked for, and no_token follows there. draws(parent, sibling) is the randomness where child
+/// number `sibling` of `parent` is judged; draws(parent, 0) also that of the token that follows `parent` in place of
+/// all.
 template <class C, class Claim>
 concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& targets,
                                const proposal<Claim>& proposed,
@@ -74,8 +75,8 @@ concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& 
 template <class C, class Claim>
 concept JudgesEach = AcceptsTokens<C, Claim> && !ReturnsVerdict<C, Claim> && !JudgesTrees<C, Claim>;
 
-/// `after_rejection(target, drafted) const`: what is left of the target's row once that token is rejected, for the next sibling and
-/// for `draw`. Of what is left, too, and then of the same type, however many siblings are rejected.
+/// `after_rejection(target, drafted) const`: what is left of the target's row once that token is rejected, for the next
+/// sibling and for `draw`. Of what is left, too, and then of the same type, however many siblings are rejected.
 template <class C, class Claim>
 concept LeavesAfterRejection = requires(const C& criterion, const distribution& target,
                                         const drafted_token<Claim>& drafted, detail::any_draws& draws) {
@@ -86,7 +87,8 @@ concept LeavesAfterRejection = requires(const C& criterion, const distribution& 
         std::remove_cvref_t<decltype(criterion.after_rejection(target, drafted))>>;
 };
 
-/// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one, too.
+/// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one,
+/// too.
 template <class C>
 concept ChecksSettings = requires(const C& criterion, const transform::settings& chosen) {
     { criterion.check(chosen) } -> std::same_as<void>;
@@ -94,17 +96,20 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 
 /// Says which drafted tokens are accepted, and which token follows.
 /// Define: `guarantee`; for the claims that it understands (point_mass, distribution, or both)
-///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token, which is
-///         asked once a round: where nothing was drafted, or all siblings of a position were rejected.
-///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target for the
-///         next sibling and for `draw` (default: the target as it was); both then take what it returns, too, and so does it;
-///         or, in place of accepts, judge_block for whole chains, or judge_tree for whole trees, chains among them;
+///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token,
+///         which is asked once a round: where nothing was drafted, or all siblings of a position were rejected.
+///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target
+///         for the next sibling and for `draw` (default: the target as it was); both then take what it returns, too,
+///         and so does it; or, in place of accepts, judge_block for whole chains, or judge_tree for whole trees, chains
+///         among them;
 ///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
 ///         for links inside a cascade `drawn_from`, with `claim`, or `certain` (cascade/stage.hpp).
-/// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what it claims in
-///         `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and outlive what is left of them.
-/// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block, accept::traversal. Smallest: tests/accept/concept.cpp.
+/// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what
+///         it claims in `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and
+///         outlive what is left of them.
+/// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block, accept::traversal. Smallest:
+/// tests/accept/concept.cpp.
 template <class C, class Claim>
 concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
     (AcceptsTokens<C, Claim> || ReturnsVerdict<C, Claim> || JudgesTrees<C, Claim>);
@@ -161,7 +166,8 @@ template <class C, class Claim>
 inline constexpr bool heard_after_rejection =
     !NamesAfterRejection<C> || !AcceptsTokens<C, Claim> || LeavesAfterRejection<C, Claim>;
 
-/// What a stage claims of the tokens that a criterion accepts: `using claim = ...`, else that they were drawn from a row.
+/// What a stage claims of the tokens that a criterion accepts: `using claim = ...`, else that they were drawn from a
+/// row.
 template <class C>
 struct claim_inside : std::type_identity<distribution> {};
 template <class C>

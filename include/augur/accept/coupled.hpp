@@ -8,11 +8,11 @@
 namespace augur::accept {
 
 /// The target draws its token with the noise that belongs to the position (seed, position), exactly as plain sampling
-/// does, and a drafted token is accepted when it is that one, whichever sibling. A draft model draws with the same noise, so that it tends to
-/// agree: with probability at least (1 - d) / (1 + d) at total variation distance d between the rows.
-/// Effect: none, the text is plain sampling's with the same seed, whatever the drafter; at temperature 0, greedy's.
-/// Randomness: one race per row, keyed by position alone, however many siblings. Cost: O(vocabulary) per row. Accepts somewhat less than
-/// rejection_sampling; choose it when runs must be repeatable or comparable.
+/// does, and a drafted token is accepted when it is that one, whichever sibling. A draft model draws with the same
+/// noise, so that it tends to agree: with probability at least (1 - d) / (1 + d) at total variation distance d between
+/// the rows. Effect: none, the text is plain sampling's with the same seed, whatever the drafter; at temperature 0,
+/// greedy's. Randomness: one race per row, keyed by position alone, however many siblings. Cost: O(vocabulary) per row.
+/// Accepts somewhat less than rejection_sampling; choose it when runs must be repeatable or comparable.
 /// Source: Maddison, Tarlow, Minka 2014 (Gumbel-max); Daliri, Musco, Suresh 2025, "Coupling without communication".
 struct coupled {
     using guarantee = guarantee::same_seeded_text;

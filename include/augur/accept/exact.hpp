@@ -9,8 +9,8 @@
 
 namespace augur::accept {
 
-/// Accepts a token equal to the target's most probable one (ties: the lowest id, on every model); otherwise that one takes
-/// its place. For temperature 0 only: it refuses any other at construction of the decoding.
+/// Accepts a token equal to the target's most probable one (ties: the lowest id, on every model); otherwise that one
+/// takes its place. For temperature 0 only: it refuses any other at construction of the decoding.
 /// Effect: none, the text is plain greedy decoding's. Randomness: none. Cost: one scan per row.
 /// Use `coupled` or `rejection_sampling` above temperature 0. Source: Stern et al. 2018, section 3; EAAD's criterion.
 struct exact {

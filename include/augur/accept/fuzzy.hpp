@@ -9,13 +9,13 @@
 
 namespace augur::accept {
 
-/// Accepts a drafted token when the divergence between the target's row and the draft's is at most the threshold; otherwise, and
-/// where the target excludes the token, draws from the target. A point mass is the row that is 1 on its token.
-/// Effect: each token is from a distribution within the threshold of the target's. At threshold 0 the target's own; at infinity
-/// the draft's, apart from what the target excludes. At temperature 0, where rows are certain, greedy text.
-/// Randomness: one draw per round, none per drafted token. Cost: a pass over both rows per drafted token.
-/// rejection_then_fuzzy gives the same text's law with fewer rejections; this is the rule as published.
-/// Source: Holsman et al. 2025, "Fuzzy speculative decoding"; Byun et al. 2025, PyramidSD, section 3.
+/// Accepts a drafted token when the divergence between the target's row and the draft's is at most the threshold;
+/// otherwise, and where the target excludes the token, draws from the target. A point mass is the row that is 1 on its
+/// token. Effect: each token is from a distribution within the threshold of the target's. At threshold 0 the target's
+/// own; at infinity the draft's, apart from what the target excludes. At temperature 0, where rows are certain, greedy
+/// text. Randomness: one draw per round, none per drafted token. Cost: a pass over both rows per drafted token.
+/// rejection_then_fuzzy gives the same text's law with fewer rejections; this is the rule as published. Source: Holsman
+/// et al. 2025, "Fuzzy speculative decoding"; Byun et al. 2025, PyramidSD, section 3.
 template <measure::Divergence D>
 class fuzzy {
  public:
@@ -43,8 +43,8 @@ class fuzzy {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the accepted token was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it the
-    /// draft's; and where the target excludes some of that, the target's for that part.
+    /// The row that the accepted token was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it
+    /// the draft's; and where the target excludes some of that, the target's for that part.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
                                    distribution& mixed) const {
         const distribution& draft = *drafted.row;

@@ -10,13 +10,14 @@
 
 namespace augur::accept {
 
-/// Accepts the draft's most probable token when it is the target's, too, or when the divergence between their rows is at most the
-/// threshold and the target does not exclude it; otherwise gives the target's most probable token. Nothing is sampled: the settings'
-/// temperature, above 0, is the one that rows are compared at. A point mass is the row that is 1 on its token.
-/// Effect: each token is the most probable one of a row within the threshold of the target's. At threshold 0 plain greedy text, up
-/// to ties between weights (the lowest id); at infinity the draft's. Randomness: none. Cost: a pass over both rows per drafted token
-/// that is not the target's own.
-/// Source: Holsman et al. 2025, "Fuzzy speculative decoding", applied to greedy decoding, where rows of temperature 0 are points.
+/// Accepts the draft's most probable token when it is the target's, too, or when the divergence between their rows is
+/// at most the threshold and the target does not exclude it; otherwise gives the target's most probable token. Nothing
+/// is sampled: the settings' temperature, above 0, is the one that rows are compared at. A point mass is the row that
+/// is 1 on its token. Effect: each token is the most probable one of a row within the threshold of the target's. At
+/// threshold 0 plain greedy text, up to ties between weights (the lowest id); at infinity the draft's. Randomness:
+/// none. Cost: a pass over both rows per drafted token that is not the target's own.
+/// Source: Holsman et al. 2025, "Fuzzy speculative decoding", applied to greedy decoding, where rows of temperature 0
+/// are points.
 template <measure::Divergence D>
 class fuzzy_greedy {
  public:

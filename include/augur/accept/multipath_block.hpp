@@ -1,5 +1,6 @@
 #pragma once
-// Greedy multi-path block verification: of several independent drafts the one that the target likes best, judged as a block.
+// Greedy multi-path block verification: of several independent drafts the one that the target likes best, judged as a
+// block.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,8 +29,9 @@ struct picked_row {
     double probability(token t) const { return chances[static_cast<std::size_t>(t)]; }
 };
 
-/// The greatest path of a tree in lexicographic order, by target / draft of each token (of equal ones the lower id is greater), with
-/// the law that its tokens have. It is a chain for `block`; where it ends the target's rows end, or the tree does.
+/// The greatest path of a tree in lexicographic order, by target / draft of each token (of equal ones the lower id is
+/// greater), with the law that its tokens have. It is a chain for `block`; where it ends the target's rows end, or the
+/// tree does.
 template <class Targets, ChainProposal Proposal>
 class greatest_path {
  public:
@@ -131,8 +133,8 @@ class greatest_path {
         return found;
     }
 
-    /// That no path beneath `parent` is greater than the path so far with one more token: a polynomial in the probability that one
-    /// draw of that token is not greater. Its coefficients, from the constant on.
+    /// That no path beneath `parent` is greater than the path so far with one more token: a polynomial in the
+    /// probability that one draw of that token is not greater. Its coefficients, from the constant on.
     std::vector<double> none_above_among(std::int32_t parent, std::size_t depth) const {
         std::vector<double> product{1};
         const auto parents = parents_of(proposed_);
@@ -184,15 +186,15 @@ class greatest_path {
     std::vector<std::size_t> nodes_;
 };
 
-/// Picks the path of the tree that is greatest by target / draft, token by token, knows the law that it has as the greatest of so
-/// many independent ones, and judges it by `block` as if that had been its draft.
-/// Effect: none, the joint distribution of the text is the target's exactly, for siblings that are drawn with replacement: the K
-/// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn. Others are refused
-/// when they are met, but for temperature 0, where it is `exact` on any tree. On a chain it is `block`.
-/// Randomness: at most one coin per token of the path, one draw per round. Cost: the rows of one path are transformed; for each of its
-/// tokens a row of doubles, a sort of the draft's row and a product over the tree's nodes. Allocates. Drawn tokens only.
-/// Source: Thomas and Pal 2026, "Greedy multi-path block verification for faster decoding in speculative sampling"
-/// (arXiv 2602.16961); trees that branch after the prefix are ours.
+/// Picks the path of the tree that is greatest by target / draft, token by token, knows the law that it has as the
+/// greatest of so many independent ones, and judges it by `block` as if that had been its draft.
+/// Effect: none, the joint distribution of the text is the target's exactly, for siblings that are drawn with
+/// replacement: the K independent paths of the paper, or any tree of such siblings whose shape does not depend on the
+/// tokens drawn. Others are refused when they are met, but for temperature 0, where it is `exact` on any tree. On a
+/// chain it is `block`. Randomness: at most one coin per token of the path, one draw per round. Cost: the rows of one
+/// path are transformed; for each of its tokens a row of doubles, a sort of the draft's row and a product over the
+/// tree's nodes. Allocates. Drawn tokens only. Source: Thomas and Pal 2026, "Greedy multi-path block verification for
+/// faster decoding in speculative sampling" (arXiv 2602.16961); trees that branch after the prefix are ours.
 struct multipath_block {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled_with_replacement;

@@ -23,7 +23,8 @@ double draft_weight(const drafted_token<Claim>& drafted, std::size_t i) {
     }
 }
 
-/// What two weights become: the target's less the draft's, or nothing. Small, so that a loop can have a copy that nothing changes.
+/// What two weights become: the target's less the draft's, or nothing. Small, so that a loop can have a copy that
+/// nothing changes.
 struct subtraction {
     double target_factor = 1;
     double draft_factor = 1;
@@ -37,9 +38,10 @@ struct subtraction {
 /// Asks for a residual that is the target where rounding leaves nothing over.
 struct or_target {};
 
-/// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. Nothing is stored: two
-/// passes where it is used, over chunks in which the target has weight. In place of the target there can be a residual, of the
-/// sibling before. What it is made of must outlive it. A claim that is no distribution and not certain is normalised.
+/// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. Nothing is
+/// stored: two passes where it is used, over chunks in which the target has weight. In place of the target there can be
+/// a residual, of the sibling before. What it is made of must outlive it. A claim that is no distribution and not
+/// certain is normalised.
 template <class Claim, class Row = distribution>
 class residual_weights {
  public:
@@ -126,8 +128,8 @@ class residual_weights {
     double total_ = 0;
 };
 
-/// What a rejected token leaves of the target's row, or of what siblings before it have left: the residual distribution; what it
-/// is made of, where rounding leaves nothing over.
+/// What a rejected token leaves of the target's row, or of what siblings before it have left: the residual
+/// distribution; what it is made of, where rounding leaves nothing over.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Claim, class Row>
 AUGUR_HOST_DEVICE residual_weights<Claim, Row> residual(const Row& target, const drafted_token<Claim>& drafted) {
@@ -138,14 +140,14 @@ residual_weights<Claim, Row> residual(const residual_weights<Claim, Row>& left, 
     return residual_weights<Claim, Row>(left, drafted, or_target{});
 }
 
-/// Accepts x with probability min(1, target(x) / draft(x)); otherwise draws from the residual distribution. A point mass
-/// is accepted with probability target(x), and the residual is the target without x. Siblings are judged in turn, each against
-/// the residual that the one before has left.
+/// Accepts x with probability min(1, target(x) / draft(x)); otherwise draws from the residual distribution. A point
+/// mass is accepted with probability target(x), and the residual is the target without x. Siblings are judged in turn,
+/// each against the residual that the one before has left.
 /// Effect: none, each token has the target's distribution exactly. Randomness: one coin per drafted token, one draw per
-/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) per rejection; each sibling's residual
-/// is made of all before it, so that k of them cost k^2 passes.
-/// Source: Leviathan et al. 2023, section 2.3 and appendix A.1; Chen et al. 2023, algorithm 2. Siblings: Miao et al. 2024,
-/// SpecInfer, section 4.3; drawn without replacement: Jeon et al. 2024, "Recursive speculative decoding".
+/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) per rejection; each sibling's
+/// residual is made of all before it, so that k of them cost k^2 passes.
+/// Source: Leviathan et al. 2023, section 2.3 and appendix A.1; Chen et al. 2023, algorithm 2. Siblings: Miao et al.
+/// 2024, SpecInfer, section 4.3; drawn without replacement: Jeon et al. 2024, "Recursive speculative decoding".
 struct rejection_sampling {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;

@@ -8,10 +8,10 @@
 
 namespace augur::accept {
 
-/// Judges by rejection_sampling; a token that it rejects is accepted all the same when the divergence between the rows is at most the
-/// threshold and the target does not exclude it.
-/// Effect: that of fuzzy, and the same law where the target excludes nothing that is drafted: within the threshold the draft's
-/// row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
+/// Judges by rejection_sampling; a token that it rejects is accepted all the same when the divergence between the rows
+/// is at most the threshold and the target does not exclude it.
+/// Effect: that of fuzzy, and the same law where the target excludes nothing that is drafted: within the threshold the
+/// draft's row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
 /// Randomness and cost: those of rejection_sampling, and a pass over both rows per rejection.
 /// Accepts at least as often as fuzzy and as rejection_sampling do.
 template <measure::Divergence D>

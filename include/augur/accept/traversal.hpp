@@ -1,5 +1,6 @@
 #pragma once
-// Traversal verification: a draft tree judged from its leaves to its root, which keeps longer paths than level by level.
+// Traversal verification: a draft tree judged from its leaves to its root, which keeps longer paths than level by
+// level.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,14 +15,15 @@
 
 namespace augur::accept {
 
-/// A node is worth min(1, worth of its parent * target(x) / draft(x)), and a path through it is accepted with that probability. The
-/// deepest are judged first: a leaf by a coin of its worth; what a rejected child leaves of its parent, worth and target's row, is
-/// what the next sibling is judged by, and after the last of them the parent itself.
-/// Effect: none, the joint distribution of the text is the target's exactly, for trees whose siblings are drawn with or without
-/// replacement, and for fixed ones. On a chain it is `block`, bit for bit; on siblings without children it is rejection_sampling.
-/// Randomness: at most one coin per drafted token, one draw per round. Cost: rows of nodes whose worth is above 0 are transformed,
-/// down to where one is accepted; O(vocabulary) per rejected token, and k siblings cost k^2 passes. Point masses and distributions.
-/// Source: Weng et al. 2025, "Traversal verification for speculative tree decoding" (arXiv 2505.12398).
+/// A node is worth min(1, worth of its parent * target(x) / draft(x)), and a path through it is accepted with that
+/// probability. The deepest are judged first: a leaf by a coin of its worth; what a rejected child leaves of its
+/// parent, worth and target's row, is what the next sibling is judged by, and after the last of them the parent itself.
+/// Effect: none, the joint distribution of the text is the target's exactly, for trees whose siblings are drawn with or
+/// without replacement, and for fixed ones. On a chain it is `block`, bit for bit; on siblings without children it is
+/// rejection_sampling. Randomness: at most one coin per drafted token, one draw per round. Cost: rows of nodes whose
+/// worth is above 0 are transformed, down to where one is accepted; O(vocabulary) per rejected token, and k siblings
+/// cost k^2 passes. Point masses and distributions. Source: Weng et al. 2025, "Traversal verification for speculative
+/// tree decoding" (arXiv 2505.12398).
 struct traversal {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
@@ -66,7 +68,8 @@ struct traversal {
             return settle(here, worth, target, child_of(here, 0), 0);
         }
 
-        /// The same where `left` is what rejected siblings of `child`, number `sibling` among them, have left of the target.
+        /// The same where `left` is what rejected siblings of `child`, number `sibling` among them, have left of the
+        /// target.
         template <class Left>
         bool settle(const place& here, double worth, const Left& left, std::size_t child, std::size_t sibling) {
             if (child == proposed.size()) return stands(here, worth) && follow(here, left);

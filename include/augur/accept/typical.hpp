@@ -17,8 +17,8 @@
 
 namespace augur::accept {
 
-/// The token that follows the accepted ones: the target's most probable one, as in Medusa and Hydra; or drawn from those that the rule
-/// would accept there, as in Medusa's slower mode.
+/// The token that follows the accepted ones: the target's most probable one, as in Medusa and Hydra; or drawn from
+/// those that the rule would accept there, as in Medusa's slower mode.
 enum class typical_next { most_probable, drawn };
 
 struct typical_options {
@@ -27,12 +27,13 @@ struct typical_options {
     typical_next next = typical_next::most_probable;
 };
 
-/// Accepts a drafted token whose target probability is above min(epsilon, delta * exp(-entropy_nats)), whatever the draft; of a tree the
-/// longest path of such tokens, of several the most probable, and of these the first, eldest child by eldest child.
-/// Effect: not lossless, though it has been called so. Every token has the probability `promised().bound(entropy_nats)` at least, and
-/// no more is promised; texts are more probable than the target's own. At temperature 0 it is greedy decoding.
-/// Randomness: none, or one draw per round. Cost: the rows after accepted nodes are transformed, two passes over each.
-/// Source: `evaluate_posterior` of Medusa (Cai et al. 2024, section 2.3.1) and Hydra (Ankner et al. 2024).
+/// Accepts a drafted token whose target probability is above min(epsilon, delta * exp(-entropy_nats)), whatever the
+/// draft; of a tree the longest path of such tokens, of several the most probable, and of these the first, eldest child
+/// by eldest child. Effect: not lossless, though it has been called so. Every token has the probability
+/// `promised().bound(entropy_nats)` at least, and no more is promised; texts are more probable than the target's own.
+/// At temperature 0 it is greedy decoding. Randomness: none, or one draw per round. Cost: the rows after accepted nodes
+/// are transformed, two passes over each. Source: `evaluate_posterior` of Medusa (Cai et al. 2024, section 2.3.1) and
+/// Hydra (Ankner et al. 2024).
 class typical {
  public:
     using guarantee = guarantee::minimum_probability;
@@ -67,8 +68,9 @@ class typical {
         return static_cast<token>(draws.choose(likely_tokens(target, least(target)), purpose::correction));
     }
 
-    /// What a token's probability has to be above, after this row. As published, the entropy is the sum of -p log(p + 1e-5): lower than
-    /// it is, by up to 1e-5 nats for each possible token, so that the threshold is above the promised bound.
+    /// What a token's probability has to be above, after this row. As published, the entropy is the sum of -p log(p +
+    /// 1e-5): lower than it is, by up to 1e-5 nats for each possible token, so that the threshold is above the promised
+    /// bound.
     double threshold(const distribution& target) const {
         double entropy_nats = 0;
         for (std::size_t i = 0; i < target.size(); ++i) {

@@ -31,8 +31,8 @@ AUGUR_HOST_DEVICE decltype(auto) left_after(const Criterion& criterion, const Ta
     }
 }
 
-/// Judges one drafted token, the last or only one of its position: no_token where it is accepted, else the token that is drawn
-/// in its place. On the host and in kernels.
+/// Judges one drafted token, the last or only one of its position: no_token where it is accepted, else the token that
+/// is drawn in its place. On the host and in kernels.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Criterion, class Target, class Drafted, class Draws>
 AUGUR_HOST_DEVICE token accept_or_draw(const Criterion& criterion, const Target& target, const Drafted& drafted,
@@ -47,8 +47,8 @@ struct settlement {
     token drawn;
 };
 
-/// Judges the siblings of one position in order, from `node` on, number `sibling` among them: each against what those before it
-/// have left of the target.
+/// Judges the siblings of one position in order, from `node` on, number `sibling` among them: each against what those
+/// before it have left of the target.
 template <class Criterion, class Target, ChainProposal Proposal, class Draws>
 settlement settle(const Criterion& criterion, const Target& target, const Proposal& proposed, std::size_t node,
                   Draws& draws, std::size_t sibling = 0) {
@@ -80,8 +80,8 @@ struct target_rows {
     std::vector<char> made{};  ///< which of them, where they are made when they are asked for
 };
 
-/// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row and the
-/// target's distribution that it follows. This one sees nothing.
+/// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row
+/// and the target's distribution that it follows. This one sees nothing.
 struct nobody {
     bool wants(std::size_t /*row*/) const { return true; }
     void took(std::size_t /*row*/, const auto& /*target*/, token /*taken*/) const {}
@@ -216,12 +216,13 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
     if constexpr (!std::same_as<std::remove_cvref_t<Watcher>, nobody>) show_walk(proposed, targets, out, watcher);
 }
 
-/// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path to it; there
-/// are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those of the path to it
-/// included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its own, but where a whole-chain
-/// criterion meets a tree: a row from which nothing can be drawn ends the walk.
-/// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of all rows
-/// for criteria of whole chains, and for those of whole trees of the rows that they ask for. Allocates nothing for a chain.
+/// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path
+/// to it; there are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those of
+/// the path to it included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its
+/// own, but where a whole-chain criterion meets a tree: a row from which nothing can be drawn ends the walk.
+/// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of
+/// all rows for criteria of whole chains, and for those of whole trees of the rows that they ask for. Allocates nothing
+/// for a chain.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C,
           class Watcher = nobody>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>

@@ -59,15 +59,16 @@ void check_each_once(const Parts&... parts) {
 /// accepts is its draft for the one after it, and so on; the last verifies all. The cheapest is a model or any drafter.
 /// With two models it is speculate.
 /// Guarantee: the last link's, whatever the others do, because each token is judged by the row that it was drawn from.
-/// Models given as lvalues are referred to, rvalues are kept. Throws where two models differ in vocabulary or are one and the same.
+/// Models given as lvalues are referred to, rvalues are kept. Throws where two models differ in vocabulary or are one
+/// and the same.
 template <class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded(Parts&&... parts) {
     detail::check_each_once(parts...);
     return detail::cascade_of<cascade::claims::what_it_drew>(std::forward<Parts>(parts)...);
 }
 
-/// The same with each token judged by the row of the model that proposed it, wherever it was drawn from: PyramidSD as published.
-/// Guarantee: none.
+/// The same with each token judged by the row of the model that proposed it, wherever it was drawn from: PyramidSD as
+/// published. Guarantee: none.
 template <class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded_as_published(Parts&&... parts) {
     detail::check_each_once(parts...);

@@ -13,8 +13,8 @@
 
 namespace augur::cascade {
 
-/// The paper's best on an RTX 4090: lengths 15 and 25, thresholds 0.4 and 0.5. With two models the draft's length and the target's
-/// threshold count.
+/// The paper's best on an RTX 4090: lengths 15 and 25, thresholds 0.4 and 0.5. With two models the draft's length and
+/// the target's threshold count.
 struct pyramid_options {
     std::size_t draft_length = 15;      ///< tokens that the draft proposes at a time, at least 1
     std::size_t qualifier_length = 25;  ///< tokens that the qualifier proposes at a time, at least 1
@@ -75,7 +75,8 @@ auto psd_a(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_
                     std::forward<Target>(target));
 }
 
-/// Fuzzy at both. A token is judged by the row that it was drawn from (cascaded), so that the target's threshold bounds each token.
+/// Fuzzy at both. A token is judged by the row that it was drawn from (cascaded), so that the target's threshold bounds
+/// each token.
 template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
 auto psd_f(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
     const auto [at_qualifier, at_target] = pyramid_parts::fuzzy_links<D>(chosen);
@@ -83,8 +84,9 @@ auto psd_f(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_
                     std::forward<Target>(target));
 }
 
-/// Fuzzy at both, and the target compares its row with the qualifier's, whichever model a token was drawn from. The type promises
-/// nothing; where D is a metric (total_variation, hellinger) both thresholds together bound each token, the target's alone does not.
+/// Fuzzy at both, and the target compares its row with the qualifier's, whichever model a token was drawn from. The
+/// type promises nothing; where D is a metric (total_variation, hellinger) both thresholds together bound each token,
+/// the target's alone does not.
 template <measure::Divergence D = measure::total_variation, class Draft, class Qualifier, class Target>
 auto psd_f_as_published(Draft&& draft, Qualifier&& qualifier, Target&& target, const pyramid_options& chosen = {}) {
     const auto [at_qualifier, at_target] = pyramid_parts::fuzzy_links<D>(chosen);

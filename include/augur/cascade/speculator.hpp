@@ -46,7 +46,8 @@ auto drafter_for(Named&& named) {
 }
 }  // namespace detail
 
-/// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all state.
+/// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all
+/// state.
 template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
 class speculator {
  public:
@@ -118,8 +119,8 @@ class speculator {
 };
 
 /// Composes a scheme. `drafter` is a Drafter; or any Model of the same vocabulary, or a FusedModel or DraftHeads of the
-/// target, which then draft in the way that the criterion asks for; or a scheme (draft/named.hpp). Lvalues are referred to,
-/// rvalues are kept.
+/// target, which then draft in the way that the criterion asks for; or a scheme (draft/named.hpp). Lvalues are referred
+/// to, rvalues are kept.
 template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
 requires Model<std::remove_cvref_t<Target>>
 auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {

@@ -28,8 +28,8 @@
 namespace augur {
 
 /// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
-/// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage. Where the tokens are
-/// picked from that row and not drawn, `using claim = mode_of_row` says so.
+/// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
+/// Where the tokens are picked from that row and not drawn, `using claim = mode_of_row` says so.
 template <class C, class Claim>
 concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
     requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
@@ -37,8 +37,8 @@ concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
     { criterion.drawn_from(target, drafted, storage) } -> std::same_as<const distribution&>;
 };
 
-/// A criterion that leaves nothing open once the noise is known: `static constexpr bool certain = true`. Inside a cascade its
-/// tokens go up as point masses, which is right whatever the noise was used for before.
+/// A criterion that leaves nothing open once the noise is known: `static constexpr bool certain = true`. Inside a
+/// cascade its tokens go up as point masses, which is right whatever the noise was used for before.
 template <class C>
 concept LeavesNothingOpen = requires {
     requires static_cast<bool>(C::certain);
@@ -67,8 +67,8 @@ const distribution& row_of(const Criterion& criterion, const distribution& targe
     }
 }
 
-/// A link's criterion, but that a row which is not the target's is drawn from as it is, by rejection sampling: what is claimed is
-/// no rounding of what the criterion does.
+/// A link's criterion, but that a row which is not the target's is drawn from as it is, by rejection sampling: what is
+/// claimed is no rounding of what the criterion does.
 template <class Criterion, class Claim>
 struct judged_by_its_row {
     using guarantee = typename Criterion::guarantee;
@@ -97,11 +97,11 @@ struct judged_by_its_row {
     token draw(const distribution& target, auto& draws) const { return criterion.draw(target, draws); }
 };
 
-/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the accepted tokens are as many
-/// as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that one token less
-/// is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no model is idle.
-/// Effect on the distribution: that of the stage above. Randomness: its own, by position, level and round (nested_chooser).
-/// Cost: the rounds inside; a row is kept for every token.
+/// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the accepted tokens are
+/// as many as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that
+/// one token less is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no
+/// model is idle. Effect on the distribution: that of the stage above. Randomness: its own, by position, level and
+/// round (nested_chooser). Cost: the rounds inside; a row is kept for every token.
 /// Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from is ours.
 template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion, claims Claims = claims::what_it_drew>
 class stage {

@@ -40,9 +40,10 @@ void admit(Session& s, committed_token& t, const token_sink& sink = {}) {
     if (sink && !sink(t) && s.finished == finish_reason::running) s.finished = finish_reason::cancelled;
 }
 
-/// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by what is
-/// kept, the target keeps the path of a tree, the target and the drafter are rewound to the prefix, and the statistics count what was kept. Afterwards every cache
-/// holds a prefix of the committed tokens and nothing else. Returns the tokens that were kept, in the storage of `last`.
+/// Commits what a verdict allows. Stop conditions (and the sink) cut the block, token by token; the prefix grows by
+/// what is kept, the target keeps the path of a tree, the target and the drafter are rewound to the prefix, and the
+/// statistics count what was kept. Afterwards every cache holds a prefix of the committed tokens and nothing else.
+/// Returns the tokens that were kept, in the storage of `last`.
 template <class Scheme, class Session>
 std::vector<committed_token> apply(const Scheme& scheme, Session& s, const ChainProposal auto& proposed,
                                    const verdict& decided, const token_sink& sink = {},

@@ -53,8 +53,8 @@ struct stop_conditions {
     std::size_t max_tokens = 128;
     std::vector<token> stop_tokens{};         ///< of the vocabulary
     std::vector<std::string> stop_strings{};  ///< need text_of
-    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw. Without it there are
-    /// tokens only: no stop strings, no text.
+    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw. Without it
+    /// there are tokens only: no stop strings, no text.
     std::function<std::string(token)> text_of{};
 };
 

@@ -27,9 +27,9 @@ class text_stream {
         }
     }
 
-    /// Appends the bytes of one token. True when a stop string is now complete: the text then ends before it, and nothing
-    /// more may be pushed. Of several the one that was complete first counts, as if bytes had come one by one; of those
-    /// that end together, the longest.
+    /// Appends the bytes of one token. True when a stop string is now complete: the text then ends before it, and
+    /// nothing more may be pushed. Of several the one that was complete first counts, as if bytes had come one by one;
+    /// of those that end together, the longest.
     bool push(std::string_view bytes) {
         pending_ += bytes;
         const std::size_t before = text_.size();

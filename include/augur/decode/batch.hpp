@@ -15,9 +15,10 @@
 
 namespace augur::decode {
 
-/// Rounds of sessions of one scheme, side by side. Sessions join and leave between turns; each is what it would be alone, whoever its
-/// batch mates are, where its models promise bitwise rows. Scheme, options and sessions must outlive it, or be removed.
-/// Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one after the other.
+/// Rounds of sessions of one scheme, side by side. Sessions join and leave between turns; each is what it would be
+/// alone, whoever its batch mates are, where its models promise bitwise rows. Scheme, options and sessions must outlive
+/// it, or be removed. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one
+/// after the other.
 template <class Scheme, Chooser C = random::philox_chooser>
 class batch {
  public:
@@ -27,7 +28,8 @@ class batch {
     batch(const batch&) = delete;
     batch& operator=(const batch&) = delete;
 
-    /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no part.
+    /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no
+    /// part.
     void add(session_type& s) {
         for (const auto& each : members_) {
             if (each->s != &s) continue;
@@ -44,8 +46,9 @@ class batch {
     /// Called after every round, with its session, whose `last` says what it did.
     void on_round(std::function<void(const session_type&)> told) { told_ = std::move(told); }
 
-    /// A turn: begins rounds where none is open, does what all of them wait for, and lets them go on. False when every session has
-    /// ended. What is thrown in a session's round is thrown when all others have gone on; that session is then not in the batch.
+    /// A turn: begins rounds where none is open, does what all of them wait for, and lets them go on. False when every
+    /// session has ended. What is thrown in a session's round is thrown when all others have gone on; that session is
+    /// then not in the batch.
     bool advance() {
         first_thrown_ = nullptr;
         for_each([&](member& each) {

@@ -90,9 +90,10 @@ void finish_session(auto& made, auto& s) {
 
 }  // namespace detail
 
-/// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round (types/round_view.hpp).
-/// `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises less does not compile.
-/// Throws augur::error for a prompt or settings that cannot be decoded with, before anything is computed.
+/// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round
+/// (types/round_view.hpp). `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises
+/// less does not compile. Throws augur::error for a prompt or settings that cannot be decoded with, before anything is
+/// computed.
 template <class Demanded = lossless, class Scheme, Chooser C, class... Watchers>
 auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen,
                    Watchers&&... watchers) {
@@ -113,10 +114,11 @@ auto generate(const Scheme& scheme, std::span<const token> prompt, const options
     return generate_with<Demanded>(random::philox_chooser(chosen.seed), scheme, prompt, chosen, watchers...);
 }
 
-/// Decodes all of them at once: passes of the same model are run together (BatchModel), round by round, and a text that ends makes
-/// room for none: the others go on. Text i has the seed `chosen.seed` + i; it is, bit for bit, what generate gives for its prompt
-/// and seed, where the models promise bitwise rows. `chosen.on_token` would not know whose token it sees, and must be empty.
-/// Throws what generate throws, before anything is decoded; and what a model throws in a pass of one text.
+/// Decodes all of them at once: passes of the same model are run together (BatchModel), round by round, and a text that
+/// ends makes room for none: the others go on. Text i has the seed `chosen.seed` + i; it is, bit for bit, what generate
+/// gives for its prompt and seed, where the models promise bitwise rows. `chosen.on_token` would not know whose token
+/// it sees, and must be empty. Throws what generate throws, before anything is decoded; and what a model throws in a
+/// pass of one text.
 template <class Demanded = lossless, class Scheme>
 auto generate_together(const Scheme& scheme, std::span<const std::span<const token>> prompts,
                        const options& chosen = {}) {

@@ -105,8 +105,8 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     (watchers.watch(view), ...);
 }
 
-/// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it needs a model.
-/// Run it by step, batch or open_round.
+/// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
+/// needs a model. Run it by step, batch or open_round.
 template <class Scheme, Chooser C, class... Watchers>
 flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
@@ -158,9 +158,10 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     finish_step(scheme, s, chosen, context.seen(), rows, watch, watchers...);
 }
 
-/// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own. Destroyed
-/// before it is done, or ended by an exception, it leaves the session as it was, `last` aside: the round can be repeated, with the
-/// same result. Its address must not change; scheme, session, options and watchers must outlive it.
+/// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own.
+/// Destroyed before it is done, or ended by an exception, it leaves the session as it was, `last` aside: the round can
+/// be repeated, with the same result. Its address must not change; scheme, session, options and watchers must outlive
+/// it.
 template <class Scheme, Chooser C, class... Watchers>
 class open_round {
  public:
@@ -170,7 +171,8 @@ class open_round {
         undo_.needed = run_.wanted() != nullptr;
     }
 
-    /// What it waits for: flow::work::run() does it; model::pass_work<M>::of() says which pass it is. Null when the round is done.
+    /// What it waits for: flow::work::run() does it; model::pass_work<M>::of() says which pass it is. Null when the
+    /// round is done.
     flow::work* wanted() const { return run_.wanted(); }
     bool done() const { return run_.wanted() == nullptr; }
 
@@ -214,12 +216,13 @@ class open_round {
     flow::runner run_;
 };
 
-/// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the target's
-/// row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can be repeated.
-/// Watchers are shown what the round did. Returns the same, which is the session's until its next step. Allocates nothing once
-/// storage has grown to what a round needs, beside text that is asked for.
-/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's.
-/// Where the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
+/// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the
+/// target's row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can
+/// be repeated. Watchers are shown what the round did. Returns the same, which is the session's until its next step.
+/// Allocates nothing once storage has grown to what a round needs, beside text that is asked for.
+/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the
+/// criterion's. Where the target has a device verifier for the criterion, rows stay where they were made, unless they
+/// are asked for.
 template <class Scheme, Chooser C, class... Watchers>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}, Watchers&&... watchers) {
     open_round<Scheme, C, std::remove_reference_t<Watchers>...>(scheme, s, chosen, watchers...).finish();

@@ -163,8 +163,8 @@ void write(Session& s, const auto& rows, const step_options& chosen) {
 
 }  // namespace detail
 
-/// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme. Watchers are shown the writer's
-/// rows. It runs at once: it cannot be opened.
+/// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme. Watchers are
+/// shown the writer's rows. It runs at once: it cannot be opened.
 template <cascade::SwitchingPolicy Policy, class... Held, Chooser C, class... Watchers>
 const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
                  session<cascade::switching_scheme<Policy, Held...>, C>& s, const step_options& chosen = {},

@@ -1,6 +1,6 @@
 #pragma once
-// exp for softmax: a polynomial that compilers vectorise, so that every element gets the same bits wherever it stands in
-// its row and however the loop around it was compiled.
+// exp for softmax: a polynomial that compilers vectorise, so that every element gets the same bits wherever it stands
+// in its row and however the loop around it was compiled.
 
 #include <bit>
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace augur::detail {
 
 /// exp(x) for x <= 0, relative error below 2e-7; 0 below -87 and for -infinity. The argument must not be NaN.
-/// Cody-Waite reduction x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 (Cephes expf). What is below -87 is
-/// masked, not chosen: a choice would be a branch around everything before it, and loops with branches stay scalar.
+/// Cody-Waite reduction x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 (Cephes expf). What is below -87
+/// is masked, not chosen: a choice would be a branch around everything before it, and loops with branches stay scalar.
 AUGUR_HOST_DEVICE inline float exp_nonpositive(float x) {
     const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to the nearest integer
     const float n = shifted - 12582912.0f;

@@ -6,7 +6,8 @@
 
 namespace augur::detail {
 
-/// IEEE binary16 to binary32, exact; NaNs become quiet, as the hardware conversion makes them. No branch survives in a loop.
+/// IEEE binary16 to binary32, exact; NaNs become quiet, as the hardware conversion makes them. No branch survives in a
+/// loop.
 constexpr float half_to_float(std::uint16_t half) {
     const auto magnitude = std::uint32_t{half} & 0x7fffu;
     const auto subnormal = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);

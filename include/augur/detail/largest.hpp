@@ -9,8 +9,8 @@
 
 namespace augur::detail {
 
-/// Their places, the largest first, of equals the first; none of -infinity or NaN. O(size + count * numbers that get among the
-/// largest so far).
+/// Their places, the largest first, of equals the first; none of -infinity or NaN. O(size + count * numbers that get
+/// among the largest so far).
 inline void largest_of(std::span<const float> all, std::size_t count, std::vector<std::int32_t>& places) {
     places.clear();
     const auto value = [&](std::int32_t place) { return all[static_cast<std::size_t>(place)]; };

@@ -22,10 +22,10 @@ struct faded_average {
     }
 };
 
-/// Estimated seconds of a pass over 1 to `most_rows` rows. For each number of rows an average that fades: whatever was not
-/// measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten. Beyond what was
-/// measured a further row costs half of what the rows before did, or a tenth of the first, so that it is tried.
-/// A pass over more rows takes no less than one over fewer. Cost: O(most_rows^2) per measurement.
+/// Estimated seconds of a pass over 1 to `most_rows` rows. For each number of rows an average that fades: whatever was
+/// not measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten.
+/// Beyond what was measured a further row costs half of what the rows before did, or a tenth of the first, so that it
+/// is tried. A pass over more rows takes no less than one over fewer. Cost: O(most_rows^2) per measurement.
 class pass_seconds {
  public:
     /// `curve`: seconds by rows, from one row on, that were measured before; may be empty.

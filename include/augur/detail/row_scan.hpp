@@ -62,8 +62,8 @@ AUGUR_HOST_DEVICE inline row_scan scan_row(std::span<const float> row) {
     return seen;
 }
 
-/// How logits become weights: e^((logit - shift) * factor - top), the largest weight being 1. Without a temperature shift is
-/// 0 and factor 1, which change no bit.
+/// How logits become weights: e^((logit - shift) * factor - top), the largest weight being 1. Without a temperature
+/// shift is 0 and factor 1, which change no bit.
 struct sharpening {
     float shift = 0;
     float factor = 1;

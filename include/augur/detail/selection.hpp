@@ -25,8 +25,8 @@ struct weighted_token {
     }
 };
 
-/// Brings the most probable of `tokens` to the end, the most probable last, until they hold so many units of mass; returns how
-/// many that takes, 0 where all of them do not hold it.
+/// Brings the most probable of `tokens` to the end, the most probable last, until they hold so many units of mass;
+/// returns how many that takes, 0 where all of them do not hold it.
 inline std::size_t rank_until(std::span<weighted_token> tokens, std::uint64_t mass) {
     const auto later = [](const weighted_token& a, const weighted_token& b) { return b < a; };
     std::make_heap(tokens.begin(), tokens.end(), later);
@@ -72,8 +72,8 @@ class selection {
         }
     }
 
-    /// Keeps the k largest and ties with the k-th; 1 <= k < size. The k-th largest of the chunks' largest is exceeded by no
-    /// more than belongs to k chunks, so that few logits are looked at twice.
+    /// Keeps the k largest and ties with the k-th; 1 <= k < size. The k-th largest of the chunks' largest is exceeded
+    /// by no more than belongs to k chunks, so that few logits are looked at twice.
     void keep_largest(std::size_t k, const sharpening& by) {
         ordered_ = heads_;
         if (k > ordered_.size()) ordered_.assign(logits_.begin(), logits_.end());
@@ -93,8 +93,8 @@ class selection {
             by.weigh(chunk(begin), weights);
             total += mass_of(weights, chunk(begin).size());
         }
-        // Most of the mass is in few tokens, mostly. Tokens below the second floor hold less than is left out; the last floor is
-        // for what rounding makes of that.
+        // Most of the mass is in few tokens, mostly. Tokens below the second floor hold less than is left out; the last
+        // floor is for what rounding makes of that.
         const double second = (1 - share) * 0x1p-44 * static_cast<double>(total) / static_cast<double>(logits_.size());
         for (const float floor : {0x1.0p-10f, static_cast<float>(second), 0.0f}) {
             keep_weights_from(floor);
@@ -128,7 +128,8 @@ class selection {
         return *at;
     }
 
-    /// Positive weights that are not below the floor. The exponential keeps the order of logits up to its rounding only.
+    /// Positive weights that are not below the floor. The exponential keeps the order of logits up to its rounding
+    /// only.
     void keep_weights_from(float floor) {
         kept.clear();
         for (std::size_t begin = 0; begin < logits_.size(); begin += chunk_size) {

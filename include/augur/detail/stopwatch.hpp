@@ -6,8 +6,8 @@
 
 namespace augur::detail {
 
-/// Wall-clock seconds since it was made, or since the last lap. One that does not run says a millisecond, and never looks at
-/// the clock.
+/// Wall-clock seconds since it was made, or since the last lap. One that does not run says a millisecond, and never
+/// looks at the clock.
 class stopwatch {
  public:
     explicit stopwatch(bool runs = true) : runs_(runs), start_(runs ? clock::now() : clock::time_point()) {}

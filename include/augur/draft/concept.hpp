@@ -29,16 +29,16 @@ concept MakesDraftState = std::movable<typename D::state_type> && requires(const
     { drafter.make_state() } -> std::same_as<typename D::state_type>;
 };
 
-/// `void drafter.propose(state, context, out) const` fills a proposal, which is empty and keeps the storage of the last one. Its
-/// type says what is claimed about its tokens: `claim_type`.
+/// `void drafter.propose(state, context, out) const` fills a proposal, which is empty and keeps the storage of the last
+/// one. Its type says what is claimed about its tokens: `claim_type`.
 template <class D>
 concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
                                   proposal<typename D::claim_type>& out) {
     { drafter.propose(state, context, out) } -> std::same_as<void>;
 };
 
-/// The same as a coroutine, `flow::task propose(state, context, out) const`: it stops wherever it co_awaits a model's rows
-/// (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
+/// The same as a coroutine, `flow::task propose(state, context, out) const`: it stops wherever it co_awaits a model's
+/// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
 template <class D>
 concept ProposesInSteps = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
                                    proposal<typename D::claim_type>& out) {
@@ -55,23 +55,24 @@ concept HearsCommits = requires(const D& drafter, typename D::state_type& state,
     { drafter.on_commit(state, committed) } -> std::same_as<void>;
 };
 
-/// `drafter.on_commit(state, prefix, states)`, in place of the former: and these are the target's hidden states at positions of
-/// the prefix (hidden_states, of any rows). Called for the parts of the prompt, then after every commit. Positions come in
-/// order and without a gap, up to the one before the last token's, for which there is no state yet.
+/// `drafter.on_commit(state, prefix, states)`, in place of the former: and these are the target's hidden states at
+/// positions of the prefix (hidden_states, of any rows). Called for the parts of the prompt, then after every commit.
+/// Positions come in order and without a gap, up to the one before the last token's, for which there is no state yet.
 template <class D>
 concept ReadsStates = requires(const D& drafter, typename D::state_type& state, const prefix& committed,
                                const hidden_states<>& states) {
     { drafter.on_commit(state, committed, states) } -> std::same_as<void>;
 };
 
-/// `drafter.prepare(state, prefix) const`: once, with the prompt, after its states have been followed; counts as prefill.
+/// `drafter.prepare(state, prefix) const`: once, with the prompt, after its states have been followed; counts as
+/// prefill.
 template <class D>
 concept Prepares = requires(const D& drafter, typename D::state_type& state, const prefix& prompt) {
     { drafter.prepare(state, prompt) } -> std::same_as<void>;
 };
 
-/// `drafter.abandon(state) const`: the round that it last proposed in does not take place. The state becomes what it was after the
-/// last on_commit, as far as proposals and reports show it. For drafters that learn while they propose.
+/// `drafter.abandon(state) const`: the round that it last proposed in does not take place. The state becomes what it
+/// was after the last on_commit, as far as proposals and reports show it. For drafters that learn while they propose.
 template <class D>
 concept Abandons = requires(const D& drafter, typename D::state_type& state) {
     { drafter.abandon(state) } -> std::same_as<void>;
@@ -95,12 +96,12 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         drawing from it, which policies on the draft's entropy or confidence need;
 ///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
 ///         rests on a match.
-///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains refuse.
-///         A member of one of these names that is written otherwise does not compile.
+///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains
+///         refuse. A member of one of these names that is written otherwise does not compile.
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
-///         a claim `distribution` carries the very row that the token was drawn from, after the transform;
-///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at hand;
-///         after follow, proposals are those of a fresh state, so that no history of rejections shows.
+///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
+///         further token is drafted depends on rows and earlier tokens, never on the value of the token at hand; after
+///         follow, proposals are those of a fresh state, so that no history of rejections shows.
 /// Models: draft::draft_model, draft::prompt_lookup, draft::no_draft. Smallest: tests/draft/concept.cpp.
 template <class D>
 concept Drafter = MakesDraftState<D> && FillsProposal<D> &&(HearsCommits<D> || ReadsStates<D>);

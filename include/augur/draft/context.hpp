@@ -25,8 +25,8 @@ inline constexpr std::size_t most_drafters = 15;
 template <SpeculationPolicy Policy, Chooser C>
 class context {
  public:
-    /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals that the
-    /// drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
+    /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals
+    /// that the drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
             observation seen, std::size_t room, signals shown = signals::none, flow::frames* frames = nullptr)
         : before_(before),
@@ -51,9 +51,9 @@ class context {
     /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
-    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where the policy
-    /// decides lengths: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of them as there are;
-    /// stays until the policy is asked again.
+    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where the
+    /// policy decides lengths: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of
+    /// them as there are; stays until the policy is asked again.
     std::span<const std::int32_t> plan() {
         const topology* const whole = query_.plan(policy_);
         if (whole == nullptr) return {};
@@ -63,22 +63,24 @@ class context {
         return cut_.parents();
     }
 
-    /// Rows of the draft's greedy chain that the policy looks at before it plans a tree: the one after the prefix, the one after its
-    /// best token, and so on. To be shown in this order by wants_more(drafted, row).
+    /// Rows of the draft's greedy chain that the policy looks at before it plans a tree: the one after the prefix, the
+    /// one after its best token, and so on. To be shown in this order by wants_more(drafted, row).
     std::size_t rows_ahead() const { return query_.rows_ahead(policy_); }
 
-    /// Whether another token is wanted after `drafted` of them (in a tree: on its path), as far as can be told without the draft's row.
+    /// Whether another token is wanted after `drafted` of them (in a tree: on its path), as far as can be told without
+    /// the draft's row.
     bool wants_more(std::size_t drafted) const { return drafted < query_.wanted(); }
 
-    /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs and
-    /// asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
+    /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs
+    /// and asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
         const bool looks = policy::length_query<Policy>::looks_at_row(drafted);
         if (looks && (!LooksAhead<Policy> || drafted < rows_ahead())) see(drafted, row);
         return wants_more(drafted);
     }
 
-    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to know.
+    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to
+    /// know.
     void matched(std::size_t length) {
         if constexpr (includes(signals_of<Policy>, signals::match_length)) query_.see_match(policy_, length);
     }
@@ -86,12 +88,12 @@ class context {
     /// The transformed distribution of the token after the prefix, speculative tokens included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
 
-    /// Randomness of the position after the prefix, speculative tokens included. What a drafter drew that then had nothing to say
-    /// does not fix what the next one draws.
+    /// Randomness of the position after the prefix, speculative tokens included. What a drafter drew that then had
+    /// nothing to say does not fix what the next one draws.
     position_draws<C> draws() { return {chooser_, before_.size(), round()}; }
 
-    /// The same of a tree's: for child number `sibling` of the node `parent` (after_prefix: of the prefix), wherever the prefix
-    /// stands.
+    /// The same of a tree's: for child number `sibling` of the node `parent` (after_prefix: of the prefix), wherever
+    /// the prefix stands.
     position_draws<C> draws(const auto& proposed, std::int32_t parent, std::size_t sibling) {
         const auto parents = parents_of(proposed);
         position_draws<C> made(chooser_, committed_ + parents::depth_of(parents, parent), round(),

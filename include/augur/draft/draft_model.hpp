@@ -18,9 +18,9 @@ namespace augur::draft {
 
 /// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says, by
 /// default as the criterion asks. Its rows pass
-/// through the same transform as the target's. Rewound to what is committed after every round; where its context ends it
-/// proposes nothing. Cost: one pass of the model per row looked at: per drafted token, and one more where the policy ends
-/// the draft at a row. The first of a round also runs what was committed since.
+/// through the same transform as the target's. Rewound to what is committed after every round; where its context ends
+/// it proposes nothing. Cost: one pass of the model per row looked at: per drafted token, and one more where the policy
+/// ends the draft at a row. The first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 template <class Source, class Drawing = as_asked>
 class draft_model {

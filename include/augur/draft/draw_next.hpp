@@ -74,8 +74,9 @@ token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<C
     return proposed.tokens().back();
 }
 
-/// The same in a tree: child number `sibling` of the node `parent`, drawn from the row after it without its siblings before, unless
-/// the drawing is one with replacement, and with what is then claimed. The prefix is the path to the parent (at_node).
+/// The same in a tree: child number `sibling` of the node `parent`, drawn from the row after it without its siblings
+/// before, unless the drawing is one with replacement, and with what is then claimed. The prefix is the path to the
+/// parent (at_node).
 template <class Drawing, class Claim>
 token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<Claim>& proposed, distribution& spare,
                 std::int32_t parent, std::size_t sibling) {
@@ -90,8 +91,8 @@ token draw_next(const Drawing& drawing, logit_row row, auto& context, proposal<C
     return proposed.tokens().back();
 }
 
-/// While it lives, the prefix of a context is followed by the tokens on the path to a node, this one included; by none where
-/// the node is after_prefix.
+/// While it lives, the prefix of a context is followed by the tokens on the path to a node, this one included; by none
+/// where the node is after_prefix.
 class at_node {
  public:
     at_node(auto& context, const auto& proposed, std::int32_t node) : path_(context.prefix()) {

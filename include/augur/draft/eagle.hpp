@@ -20,9 +20,10 @@
 namespace augur::draft {
 
 /// Decodes ahead with `Source`, a FusedModel by value, or `M&` by reference. Its input for a token is the token and the
-/// hidden state of the position before: the target's as far as it is known, which is up to the root (the state before the
-/// last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as `Drawing` says, by default as the criterion asks.
-/// After a prompt of one token, and where its context ends, it proposes nothing.
+/// hidden state of the position before: the target's as far as it is known, which is up to the root (the state before
+/// the last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as `Drawing`
+/// says, by default as the criterion asks. After a prompt of one token, and where its context ends, it proposes
+/// nothing.
 /// Cost: one pass of the source per row looked at; the first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 template <class Source, class Drawing = as_asked>

@@ -21,13 +21,13 @@
 
 namespace augur::draft {
 
-/// Drafts trees with `Source`, a FusedModel by value, or `M&` by reference: the tree that the policy plans, where child number r of a
-/// node is the token of the r-th largest logit after its path; or, where the policy decides a length, EAGLE-2's dynamic tree of so
-/// many depths at most. Inputs are those of eagle: the target's states up to the root, the layer's own along each path.
-/// Deterministic: claims point_mass. After a prompt of one token, and where its context ends, it proposes nothing.
-/// Cost: one pass for each depth over its inner nodes and those above, where the source is a FusedTreeModel; else a pass for each
-/// inner node, of as many inputs as its path does not share with the one before. The first of a round also runs what was committed since.
-/// Effect on the distribution: none; that is the criterion's.
+/// Drafts trees with `Source`, a FusedModel by value, or `M&` by reference: the tree that the policy plans, where child
+/// number r of a node is the token of the r-th largest logit after its path; or, where the policy decides a length,
+/// EAGLE-2's dynamic tree of so many depths at most. Inputs are those of eagle: the target's states up to the root, the
+/// layer's own along each path. Deterministic: claims point_mass. After a prompt of one token, and where its context
+/// ends, it proposes nothing. Cost: one pass for each depth over its inner nodes and those above, where the source is a
+/// FusedTreeModel; else a pass for each inner node, of as many inputs as its path does not share with the one before.
+/// The first of a round also runs what was committed since. Effect on the distribution: none; that is the criterion's.
 template <class Source>
 class eagle_tree {
  public:
@@ -144,7 +144,8 @@ class eagle_tree {
         state.inputs.insert(state.inputs.end(), from, from + row_of(1));
     }
 
-    /// Makes the path to the inner node that was added last the state's; returns how many inputs of it the sequence has.
+    /// Makes the path to the inner node that was added last the state's; returns how many inputs of it the sequence
+    /// has.
     std::size_t find_path(state_type& state) const {
         std::swap(state.path, state.last);
         state.path.clear();

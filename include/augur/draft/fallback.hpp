@@ -19,13 +19,13 @@
 namespace augur::draft {
 
 /// Asks its drafters in order; the first proposal that is not empty is the round's. The policy sees which one is asking
-/// (observation::source) and decides for it; where it wants none of its tokens, the next is asked. Which matches are good
-/// enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
-/// The claim is the drafters'. Where some draw from rows, those that claim point masses are given rows that hold one token; a
-/// token that the transform bans ends their draft.
-/// Name what you would name as a drafter (draft/named.hpp): models, layers and heads draft in the way that the criterion asks for.
-/// Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were asked; all of them follow
-/// what is committed. A row for a point mass costs O(vocabulary).
+/// (observation::source) and decides for it; where it wants none of its tokens, the next is asked. Which matches are
+/// good enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
+/// The claim is the drafters'. Where some draw from rows, those that claim point masses are given rows that hold one
+/// token; a token that the transform bans ends their draft.
+/// Name what you would name as a drafter (draft/named.hpp): models, layers and heads draft in the way that the
+/// criterion asks for. Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were
+/// asked; all of them follow what is committed. A row for a point mass costs O(vocabulary).
 template <class... D>
 class fallback {
     static_assert(AllDraft<D...>,

@@ -22,9 +22,10 @@
 
 namespace augur::draft {
 
-/// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k` children each; the
-/// value of a node is the product of the probabilities that the drafter gives the tokens on its path. Of all nodes made so, the
-/// `nodes` with the largest values are drafted; of equals the shallower, then the earlier.
+/// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k`
+/// children each; the value of a node is the product of the probabilities that the drafter gives the tokens on its
+/// path. Of all nodes made so, the `nodes` with the largest values are drafted; of equals the shallower, then the
+/// earlier.
 struct dynamic_tree {
     std::size_t depth = 5;
     std::size_t top_k = 4;
@@ -52,8 +53,8 @@ struct tree_work {
     std::vector<float> values{};   ///< theirs
     std::vector<std::int32_t> best{}, numbers{};
 
-    /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the other, each
-    /// from sibling 0 on. no_token where there are no more.
+    /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the
+    /// other, each from sibling 0 on. no_token where there are no more.
     token ranked_child(logit_row row, auto& context, std::size_t sibling, std::size_t count) {
         if (sibling == 0) context.transform().rank(row, context.prefix(), count, ranked, edited);
         return sibling < ranked.size() ? ranked[sibling] : no_token;
@@ -71,7 +72,8 @@ struct tree_work {
         }
     }
 
-    /// The best `count` of a dynamic tree. A node is worth no more than its parent, which comes before it: that is chosen, too.
+    /// The best `count` of a dynamic tree. A node is worth no more than its parent, which comes before it: that is
+    /// chosen, too.
     void choose_best(std::size_t count, proposal<point_mass>& made) {
         augur::detail::largest_of(values, count, best);
         std::sort(best.begin(), best.end());
@@ -117,7 +119,8 @@ struct inner_nodes {
 /// Of trie_node: none.
 inline constexpr std::int32_t no_node = after_prefix - 1;
 
-/// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes already.
+/// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
+/// already.
 inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, token t, std::size_t most) {
     for (std::size_t node = 0; node < made.size(); ++node) {
         if (made.parent(node) == parent && made.tokens()[node] == t) return static_cast<std::int32_t>(node);
@@ -140,12 +143,12 @@ inline std::size_t planned_children(std::span<const std::int32_t> plan, std::int
     return plan.empty() ? 1 : static_cast<std::size_t>(std::count(plan.begin(), plan.end(), parent));
 }
 
-/// Fills the tree that the policy plans, or a chain where it decides a length, one depth after the other; nodes get their numbers in
-/// this order. `co_await source.rows_after(state, context, tree, nodes, see)` calls see(node, row) for the nodes, which are of one
-/// depth (at first after_prefix), wherever the prefix of the context is the path to the node; and leaves out those for which
-/// its context is too short. `draw(row, node, sibling, count)` adds child number `sibling`, of `count` that are wanted, or says false.
-/// What cannot be drawn is left out with what is beneath it, as is what is beneath a token that repeats its sibling: where the
-/// first is rejected, so is the second.
+/// Fills the tree that the policy plans, or a chain where it decides a length, one depth after the other; nodes get
+/// their numbers in this order. `co_await source.rows_after(state, context, tree, nodes, see)` calls see(node, row) for
+/// the nodes, which are of one depth (at first after_prefix), wherever the prefix of the context is the path to the
+/// node; and leaves out those for which its context is too short. `draw(row, node, sibling, count)` adds child number
+/// `sibling`, of `count` that are wanted, or says false. What cannot be drawn is left out with what is beneath it, as
+/// is what is beneath a token that repeats its sibling: where the first is rejected, so is the second.
 template <class Source, class State, class Claim, class Draw>
 flow::task fill_plan(const Source& source, State& state, auto& context, proposal<Claim>& made, tree_work& work,
                      const Draw& draw) {
@@ -186,10 +189,10 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
     }
 }
 
-/// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the row after the
-/// best node of each. `source` as in fill_plan.
-/// The nodes are a function of rows alone, hence point masses. To choose among tokens that were drawn, by what they are worth, would
-/// change their law.
+/// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the
+/// row after the best node of each. `source` as in fill_plan.
+/// The nodes are a function of rows alone, hence point masses. To choose among tokens that were drawn, by what they are
+/// worth, would change their law.
 template <class Source, class State>
 flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State& state, auto& context,
                          proposal<point_mass>& made, tree_work& work) {

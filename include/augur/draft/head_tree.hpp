@@ -20,8 +20,8 @@
 
 namespace augur {
 
-/// Heads that say whether they look at the tokens drafted before: where `heads.see_tokens()` is false (Medusa), a head's row is
-/// made once for all nodes of its depth.
+/// Heads that say whether they look at the tokens drafted before: where `heads.see_tokens()` is false (Medusa), a
+/// head's row is made once for all nodes of its depth.
 template <class H>
 concept SaysWhatHeadsSee = requires(const H& heads) {
     { heads.see_tokens() } -> std::convertible_to<bool>;
@@ -29,14 +29,14 @@ concept SaysWhatHeadsSee = requires(const H& heads) {
 
 namespace draft {
 
-/// Fills the tree that the policy plans: child number r of a node at depth d is the token with the r-th largest logit of head d,
-/// given the path to the node (Hydra), or whatever the path is (Medusa: the Cartesian product of the heads). A policy that decides
-/// lengths gets a chain. Deterministic: claims point_mass, for criteria that compare tokens (`exact`, `coupled`, and under
-/// rejection sampling as guesses of certainty). Nodes deeper than there are heads are left out, as are children of which a row has
-/// no more tokens to offer.
-/// A policy that looks ahead is shown the rows of the greedy chain first, which the tree then uses.
-/// Cost: one head per inner node of the tree, and per row of the chain that is looked at and is none of these; per depth where heads
-/// do not see tokens; and a look at the row for each inner node.
+/// Fills the tree that the policy plans: child number r of a node at depth d is the token with the r-th largest logit
+/// of head d, given the path to the node (Hydra), or whatever the path is (Medusa: the Cartesian product of the heads).
+/// A policy that decides lengths gets a chain. Deterministic: claims point_mass, for criteria that compare tokens
+/// (`exact`, `coupled`, and under rejection sampling as guesses of certainty). Nodes deeper than there are heads are
+/// left out, as are children of which a row has no more tokens to offer.
+/// A policy that looks ahead is shown the rows of the greedy chain first, which the tree then uses. Cost: one head per
+/// inner node of the tree, and per row of the chain that is looked at and is none of these; per depth where heads do
+/// not see tokens; and a look at the row for each inner node.
 /// Effect on the distribution: none; that is the criterion's.
 template <class Source>
 class head_tree {
@@ -141,8 +141,8 @@ class head_tree {
         return state.used[place] < ranked.size() ? ranked[state.used[place]++] : no_token;
     }
 
-    /// Of the head of this depth after the prefix. Kept for all nodes of the depth where heads see no tokens, and where `on_chain`
-    /// for the node there.
+    /// Of the head of this depth after the prefix. Kept for all nodes of the depth where heads see no tokens, and where
+    /// `on_chain` for the node there.
     logit_row row_of(state_type& state, const prefix& before, std::size_t depth, bool on_chain = false) const {
         const auto after = before.tokens().subspan(state.known);
         std::vector<float>& kept = state.rows[depth];

@@ -18,8 +18,8 @@
 namespace augur {
 
 /// Heads on a target's last hidden state. `heads.row(workspace, state, tokens, head)` is the row of logits of the token
-/// that follows `tokens`, which are head + 1: the one after the state's, and those drafted since. Medusa's heads look at the
-/// state only, Hydra's at the tokens too. The row is valid until the next one is made in the same workspace.
+/// that follows `tokens`, which are head + 1: the one after the state's, and those drafted since. Medusa's heads look
+/// at the state only, Hydra's at the tokens too. The row is valid until the next one is made in the same workspace.
 template <class H>
 concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_type> &&
     requires(const H& heads, typename H::workspace_type& workspace, std::span<const float> state,
@@ -32,9 +32,9 @@ concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_
 
 namespace draft {
 
-/// Drafts a chain with `Source`, heads by value, or `H&` by reference: at most one token per head, from the target's hidden
-/// state before the last committed token. Picks tokens as `Drawing` says, by default as the criterion asks. After a prompt of one token it proposes nothing.
-/// Cost: one head per row looked at. Keeps nothing but that one state.
+/// Drafts a chain with `Source`, heads by value, or `H&` by reference: at most one token per head, from the target's
+/// hidden state before the last committed token. Picks tokens as `Drawing` says, by default as the criterion asks.
+/// After a prompt of one token it proposes nothing. Cost: one head per row looked at. Keeps nothing but that one state.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 template <class Source, class Drawing = as_asked>
 class heads {

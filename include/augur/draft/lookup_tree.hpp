@@ -34,13 +34,14 @@ struct trie_limits {
     friend bool operator==(const trie_limits&, const trie_limits&) = default;
 };
 
-/// Looks for the longest n-gram, between min_n and max_n tokens, that ends the prefix and occurred in it before, as prompt_lookup. The
-/// continuations of its latest occurrences are one tree, in which each occurrence votes for the nodes on its path. The node with the
-/// most votes is added first; of equals the shallower, then the latest's. Where all of them are drafted and nodes are left, those of the
-/// next shorter n-gram follow. What is read past the end of the prefix is the path itself.
+/// Looks for the longest n-gram, between min_n and max_n tokens, that ends the prefix and occurred in it before, as
+/// prompt_lookup. The continuations of its latest occurrences are one tree, in which each occurrence votes for the
+/// nodes on its path. The node with the most votes is added first; of equals the shallower, then the latest's. Where
+/// all of them are drafted and nodes are left, those of the next shorter n-gram follow. What is read past the end of
+/// the prefix is the path itself.
 /// The policy's tree bounds nodes and depth, not the shape. Claims point masses.
-/// Effect on the distribution: none. Randomness: none. Cost: a search for each length that is looked at, and per node a look at
-/// all pairs of votes; no model.
+/// Effect on the distribution: none. Randomness: none. Cost: a search for each length that is looked at, and per node a
+/// look at all pairs of votes; no model.
 class lookup_tree {
  public:
     static constexpr std::size_t votes = 16;

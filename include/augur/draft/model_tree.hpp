@@ -22,16 +22,17 @@
 
 namespace augur::draft {
 
-/// Fills the tree that the policy plans with the tokens of `Source` (a model by value, or `M&` by reference). Children of a node are
-/// picked from the row after its path as `Drawing` says, by default as the criterion asks: the largest logits (argmax, and every
-/// drawing at temperature 0); draws without replacement (sampled), or with it (sampled_with_replacement); the first arrivals of the
-/// noise that belongs to the position (shared_noise). Where the policy decides a length it drafts a chain, that of draft_model, or
-/// with a `dynamic_tree` the tree that the rows suggest, of point masses.
-/// Cost: one pass for each depth over its inner nodes and those above, where the model is a TreeModel; else a pass for each inner
-/// node, of as many tokens as its path does not share with the one before. What was committed of the nodes that it ran stays in
-/// the cache of a TreeModel.
-/// Effect on the distribution: none; that is the criterion's. Nodes for which its context is too short are left out, as is what is
-/// beneath a row from which nothing can be drawn.
+/// Fills the tree that the policy plans with the tokens of `Source` (a model by value, or `M&` by reference). Children
+/// of a node are picked from the row after its path as `Drawing` says, by default as the criterion asks: the largest
+/// logits (argmax, and every drawing at temperature 0); draws without replacement (sampled), or with it
+/// (sampled_with_replacement); the first arrivals of the noise that belongs to the position (shared_noise). Where the
+/// policy decides a length it drafts a chain, that of draft_model, or with a `dynamic_tree` the tree that the rows
+/// suggest, of point masses.
+/// Cost: one pass for each depth over its inner nodes and those above, where the model is a TreeModel; else a pass for
+/// each inner node, of as many tokens as its path does not share with the one before. What was committed of the nodes
+/// that it ran stays in the cache of a TreeModel.
+/// Effect on the distribution: none; that is the criterion's. Nodes for which its context is too short are left out, as
+/// is what is beneath a row from which nothing can be drawn.
 template <class Source, class Drawing = as_asked>
 class model_tree {
  public:

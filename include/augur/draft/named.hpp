@@ -22,8 +22,9 @@ concept BecomesStage = requires(Named&& named) {
 
 namespace draft {
 
-/// A drafter, or one that awaits its drawing: itself; a scheme becomes a stage, a model a draft_model, a layer on the target's
-/// hidden states an eagle, and heads on them heads. Lvalues are referred to, rvalues are kept; drafters are copied.
+/// A drafter, or one that awaits its drawing: itself; a scheme becomes a stage, a model a draft_model, a layer on the
+/// target's hidden states an eagle, and heads on them heads. Lvalues are referred to, rvalues are kept; drafters are
+/// copied.
 template <class Named>
 auto named(Named&& what) {
     using type = std::remove_cvref_t<Named>;

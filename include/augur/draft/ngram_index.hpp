@@ -23,8 +23,8 @@ inline void check_ngram_lengths(const char* who, std::size_t min_n, std::size_t 
     if (max_n > longest_ngram) detail::fail(who, ": max_n ", max_n, " exceeds ", longest_ngram);
 }
 
-/// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and backwards, and
-/// what the text was before leaves no trace.
+/// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and
+/// backwards, and what the text was before leaves no trace.
 /// Cost: O(max_n) per token that is new or gone; a search is expected to take the length found and the places returned,
 /// however long the text is. Comparing texts is linear. Memory: max_n - min_n + 1 entries per token.
 class ngram_index {
@@ -50,8 +50,8 @@ class ngram_index {
         for (token t : text.subspan(shared)) push(t);
     }
 
-    /// The length of the longest n-gram that ends the text and occurred before; 0 if none did. `places` becomes where that went
-    /// on, the latest first, at most `most` of them.
+    /// The length of the longest n-gram that ends the text and occurred before; 0 if none did. `places` becomes where
+    /// that went on, the latest first, at most `most` of them.
     std::size_t find(std::size_t most, std::vector<std::size_t>& places) const {
         std::size_t found = 0;
         std::size_t latest = none;
@@ -78,8 +78,8 @@ class ngram_index {
  private:
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-    // The entry of the n-gram before place p is p * lengths_ + n - min_n_. Entries whose hashes share a slot are chained from
-    // the latest, so that the last one can be taken off again.
+    // The entry of the n-gram before place p is p * lengths_ + n - min_n_. Entries whose hashes share a slot are
+    // chained from the latest, so that the last one can be taken off again.
 
     void push(token t) {
         tokens_.push_back(t);

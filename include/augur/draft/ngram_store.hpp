@@ -13,11 +13,11 @@
 
 namespace augur::draft {
 
-/// Looks up the last tokens in a table, the longest context that it knows first, and proposes what followed there most often;
-/// then the same with the proposal as part of the text. A context of fewer than `least` tokens ends the proposal.
-/// Claims point masses.
-/// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per drafted token at most, whatever the table's
-/// and the text's size; no model.
+/// Looks up the last tokens in a table, the longest context that it knows first, and proposes what followed there most
+/// often; then the same with the proposal as part of the text. A context of fewer than `least` tokens ends the
+/// proposal. Claims point masses.
+/// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per drafted token at most, whatever the
+/// table's and the text's size; no model.
 class ngram_store {
  public:
     struct state_type {

@@ -23,9 +23,9 @@ struct ngram_orders {
     std::size_t vocabulary_size = 0;
 };
 
-/// A read-only hash table from contexts of a few tokens to the token that followed most often. Contexts are kept as 32 bits of
-/// their hash beside their slot, so that one that is unknown may, rarely, be taken for another: harmless for a draft.
-/// Copies share the table. See docs/draft/ngram_table.md for the layout, which files have, too.
+/// A read-only hash table from contexts of a few tokens to the token that followed most often. Contexts are kept as 32
+/// bits of their hash beside their slot, so that one that is unknown may, rarely, be taken for another: harmless for a
+/// draft. Copies share the table. See docs/draft/ngram_table.md for the layout, which files have, too.
 class ngram_table {
  public:
     /// `check` and `next` have a slot each, a power of two of them, at most 70% used; no_token is an empty slot's next.
@@ -35,8 +35,8 @@ class ngram_table {
         check_slots();
     }
 
-    /// What the texts say: for each context that occurs in them at least `least` times, its most frequent continuation; of
-    /// several, the one with the smallest id. Contexts do not reach from one text into another.
+    /// What the texts say: for each context that occurs in them at least `least` times, its most frequent continuation;
+    /// of several, the one with the smallest id. Contexts do not reach from one text into another.
     template <class Texts = std::vector<std::vector<token>>>
     static ngram_table count(const Texts& texts, ngram_orders orders, std::size_t least = 1) {
         check_orders(orders);
@@ -123,7 +123,8 @@ class ngram_table {
         return next.size() - static_cast<std::size_t>(std::count(next.begin(), next.end(), no_token));
     }
 
-    /// Appends the contexts of n tokens, each with its winner. What is sorted are places: n tokens and one that follows.
+    /// Appends the contexts of n tokens, each with its winner. What is sorted are places: n tokens and one that
+    /// follows.
     template <class Texts>
     static void count_contexts(const Texts& texts, std::size_t n, std::size_t least, std::vector<entry>& found) {
         std::vector<std::span<const token>> grams;

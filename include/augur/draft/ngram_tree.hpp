@@ -18,10 +18,10 @@
 
 namespace augur::draft {
 
-/// The children of a node are what a table knows to follow its path: after the longest context first, then after each shorter one of at
-/// least `least` tokens, each token once. A node costs its rank among its siblings and what its parent costs; the tree has
-/// the cheapest nodes, of equals the shallower, then the earlier: first choices first, which are the chain of ngram_store.
-/// The policy's tree bounds nodes and depth, not the shape. Claims point masses.
+/// The children of a node are what a table knows to follow its path: after the longest context first, then after each
+/// shorter one of at least `least` tokens, each token once. A node costs its rank among its siblings and what its
+/// parent costs; the tree has the cheapest nodes, of equals the shallower, then the earlier: first choices first, which
+/// are the chain of ngram_store. The policy's tree bounds nodes and depth, not the shape. Claims point masses.
 /// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per node at most; no model.
 class ngram_tree {
  public:
@@ -95,8 +95,8 @@ class ngram_tree {
     }
 
  private:
-    /// Those of a node, at the end of whose path the text is: `beneath` says its number, depth and cost, and how many candidates there
-    /// have been. Returns how many they are.
+    /// Those of a node, at the end of whose path the text is: `beneath` says its number, depth and cost, and how many
+    /// candidates there have been. Returns how many they are.
     std::size_t add_children(auto& state, const candidate& beneath) const {
         auto& siblings = state.siblings;
         siblings.clear();

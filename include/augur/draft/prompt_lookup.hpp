@@ -13,10 +13,10 @@
 
 namespace augur::draft {
 
-/// Looks for the longest n-gram, between min_n and max_n tokens, that ends the prefix and occurred in it before (prompt or
-/// output). The latest of its occurrences vote on each token of the proposal, those that went on differently drop out, and
-/// ties are the latest's. What is read past the end of the prefix is the proposal itself, so that a loop is continued.
-/// Claims point masses.
+/// Looks for the longest n-gram, between min_n and max_n tokens, that ends the prefix and occurred in it before (prompt
+/// or output). The latest of its occurrences vote on each token of the proposal, those that went on differently drop
+/// out, and ties are the latest's. What is read past the end of the prefix is the proposal itself, so that a loop is
+/// continued. Claims point masses.
 /// Effect on the distribution: none. Randomness: none. Cost: expected O(max_n + tokens drafted), whatever the prefix's
 /// length, but for comparing it with the one before; no model.
 /// Source: Saxena 2023, "Prompt lookup decoding"; Yang et al. 2023, "Inference with reference".

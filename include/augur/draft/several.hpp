@@ -28,8 +28,8 @@ concept SaysHiddenSize = requires(const D& drafter) {
     drafter.hidden_size();
 };
 
-/// A drafter's base: everything but how to propose. All of its drafters are told what is committed. The state of the drafter has theirs
-/// in `drafters`, made by make_states.
+/// A drafter's base: everything but how to propose. All of its drafters are told what is committed. The state of the
+/// drafter has theirs in `drafters`, made by make_states.
 template <class... D>
 class several {
     static constexpr bool follows_states = (ReadsStates<D> || ...);

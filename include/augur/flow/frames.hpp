@@ -1,5 +1,6 @@
 #pragma once
-// Memory for the frames of coroutines: taken from the heap until it has grown to what a round needs, and never given back before.
+// Memory for the frames of coroutines: taken from the heap until it has grown to what a round needs, and never given
+// back before.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace augur::flow {
 
-/// A stack of frames. What was taken last is given back first, as coroutines that await each other do. Must not be moved while a
-/// frame is in it, for frames hold its address; moving leaves it empty.
+/// A stack of frames. What was taken last is given back first, as coroutines that await each other do. Must not be
+/// moved while a frame is in it, for frames hold its address; moving leaves it empty.
 class frames {
  public:
     frames() = default;

@@ -1,5 +1,6 @@
 #pragma once
-// Work that stops wherever it needs a model, and goes on with the answer: a coroutine, with its frame in storage of its own.
+// Work that stops wherever it needs a model, and goes on with the answer: a coroutine, with its frame in storage of its
+// own.
 
 #include <concepts>
 #include <coroutine>
@@ -39,9 +40,9 @@ struct task_argument {
     }
 };
 
-/// A coroutine that returns nothing. It co_awaits work (and other tasks) and is run by flow::runner, or by the task that awaits it.
-/// One of its arguments has to have frames (draft::context, decode::session): its own frame lies there, so that nothing is
-/// allocated once that has grown. Destroying a task destroys what it has begun, innermost first.
+/// A coroutine that returns nothing. It co_awaits work (and other tasks) and is run by flow::runner, or by the task
+/// that awaits it. One of its arguments has to have frames (draft::context, decode::session): its own frame lies there,
+/// so that nothing is allocated once that has grown. Destroying a task destroys what it has begun, innermost first.
 class [[nodiscard]] task {
  public:
     class promise_type;

@@ -11,8 +11,9 @@
 
 namespace augur::flow {
 
-/// Something that somebody else does for a round while the round is stopped: passes of a model, mostly (model/pass_work.hpp). It is
-/// done once: by run(), together with others of its kind by run_together(), or by whoever knows its type and answers it.
+/// Something that somebody else does for a round while the round is stopped: passes of a model, mostly
+/// (model/pass_work.hpp). It is done once: by run(), together with others of its kind by run_together(), or by whoever
+/// knows its type and answers it.
 class work {
  public:
     work(const work&) = delete;
@@ -27,8 +28,8 @@ class work {
         work* const alone = this;
         run_together({&alone, 1});
     }
-    /// Does all of them at once. Where that throws each is done alone, so that none fails for another. Refuses those that do not go
-    /// with each other; nothing is done then.
+    /// Does all of them at once. Where that throws each is done alone, so that none fails for another. Refuses those
+    /// that do not go with each other; nothing is done then.
     static void run_together(std::span<work* const> all);
 
  protected:

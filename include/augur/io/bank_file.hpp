@@ -1,5 +1,6 @@
 #pragma once
-// A bank of draft trees as JSON: what it was grown for, its trees, and what a scheduler switches by. See docs/tree/bank.md.
+// A bank of draft trees as JSON: what it was grown for, its trees, and what a scheduler switches by. See
+// docs/tree/bank.md.
 
 #include <augur/io/fingerprint.hpp>
 #include <augur/io/json.hpp>

@@ -32,8 +32,8 @@ class byte_level_bpe {
         }
     }
 
-    /// Appends the tokens of a text, which must be UTF-8. on_unknown(byte) is called, with a view of one byte, for each that
-    /// has no token in this vocabulary; such a byte merges with nothing.
+    /// Appends the tokens of a text, which must be UTF-8. on_unknown(byte) is called, with a view of one byte, for each
+    /// that has no token in this vocabulary; such a byte merges with nothing.
     template <class OnUnknown>
     void encode(std::string_view text, std::vector<token>& out, OnUnknown&& on_unknown) const {
         symbol_merger merger;

@@ -75,8 +75,8 @@ inline bool leaves_literal(std::string_view text) {
     return std::any_of(ways.begin(), ways.end(), [&](std::string_view way) { return holds(text, way); });
 }
 
-/// The system message that a ChatML template spells out for conversations that bring none; empty if it has none. Cost: linear,
-/// for a message ends where the next turn begins.
+/// The system message that a ChatML template spells out for conversations that bring none; empty if it has none. Cost:
+/// linear, for a message ends where the next turn begins.
 inline std::string find_default_system(std::string_view source) {
     constexpr std::string_view open = "<|im_start|>";
     for (auto at = source.find(open); at != std::string_view::npos; at = source.find(open)) {
@@ -106,8 +106,9 @@ inline std::string_view trim(std::string_view text) {
 /// those of the template, so clean what you do not trust.
 class chat_template {
  public:
-    /// Recognises the layout in the Jinja source; the error for an unknown one quotes how it starts. `bos` and `eos` are
-    /// the texts of those tokens, which some layouts repeat between turns. Errors: an unknown layout; more than 1 MiB.
+    /// Recognises the layout in the Jinja source; the error for an unknown one quotes how it starts. `bos` and `eos`
+    /// are the texts of those tokens, which some layouts repeat between turns. Errors: an unknown layout; more than 1
+    /// MiB.
     explicit chat_template(std::string_view source, std::string_view bos = "<s>", std::string_view eos = "</s>")
         : format_(detail::detect_chat_format(checked(source))), bos_(bos), eos_(eos) {
         if (format_ == chat_format::chatml) default_system_ = detail::find_default_system(source);

@@ -12,9 +12,9 @@
 
 namespace augur::io {
 
-/// Writes one block's block_size(type) floats from its block_bytes(type) bytes, which may have any alignment.
-/// Bit-exact with the gguf Python package (a NaN for a NaN). Each product of a 16-bit scale with its integers fits the 24
-/// bits of a float, so fusing it with the following addition changes nothing.
+/// Writes one block's block_size(type) floats from its block_bytes(type) bytes, which may have any alignment. Bit-exact
+/// with the gguf Python package (a NaN for a NaN). Each product of a 16-bit scale with its integers fits the 24 bits of
+/// a float, so fusing it with the following addition changes nothing.
 template <tensor_type type>
 void dequantize_block(const std::uint8_t* block, float* out);
 

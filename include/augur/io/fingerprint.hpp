@@ -54,8 +54,9 @@ inline void add_ends(fnv_hash& hash, const tensor_view& tensor) {
 
 }  // namespace detail
 
-/// Of names, types, shapes and the ends of the data of all tensors, in the order of the file. The same tensors under other
-/// metadata have the same fingerprint. It tells models apart; it is no defence against somebody who wants them confused.
+/// Of names, types, shapes and the ends of the data of all tensors, in the order of the file. The same tensors under
+/// other metadata have the same fingerprint. It tells models apart; it is no defence against somebody who wants them
+/// confused.
 inline std::string fingerprint(const gguf_view& file) {
     fnv_hash hash;
     for (const tensor_view& tensor : file.tensors()) {

@@ -116,8 +116,8 @@ struct mapping_owner {
 
 }  // namespace detail
 
-/// A GGUF file and its mapping: movable, everything it hands out is valid while it lives. Metadata are read when it is opened;
-/// see mapped_file for what becomes of tensors when somebody shortens the file.
+/// A GGUF file and its mapping: movable, everything it hands out is valid while it lives. Metadata are read when it is
+/// opened; see mapped_file for what becomes of tensors when somebody shortens the file.
 class gguf_file : private detail::mapping_owner, public gguf_view {
  public:
     explicit gguf_file(const std::filesystem::path& path) : mapping_owner(path), gguf_view(*mapping, path) {}

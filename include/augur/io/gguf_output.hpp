@@ -17,8 +17,8 @@
 
 namespace augur::io {
 
-/// Version 3, aligned to 32 bytes. add() the keys and add_tensor() what will follow; then write head(), and for each tensor its
-/// bytes and padding(their number). Errors: an empty key, a tensor whose shape its type cannot have.
+/// Version 3, aligned to 32 bytes. add() the keys and add_tensor() what will follow; then write head(), and for each
+/// tensor its bytes and padding(their number). Errors: an empty key, a tensor whose shape its type cannot have.
 class gguf_output {
  public:
     /// As it was found in another file.

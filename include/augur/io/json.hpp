@@ -109,8 +109,8 @@ class json_builder final : public nlohmann::json_sax<Json> {
     std::size_t values_ = 0;
 };
 
-/// The document in `text`; `origin` names it in messages. Errors: anything that is not JSON, a key twice in one object, whatever
-/// exceeds the limits.
+/// The document in `text`; `origin` names it in messages. Errors: anything that is not JSON, a key twice in one object,
+/// whatever exceeds the limits.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text, std::string_view origin, const json_limits& limits = {}) {
     if (text.size() > limits.bytes) {

@@ -76,8 +76,8 @@ std::string wanted_number(const json_range<T>& range) {
 
 }  // namespace detail
 
-/// The value as a T: bool, a whole or floating number, std::string, or a vector of these. Errors, opening with `who` (file and
-/// key): another type, a number out of range, with what was found.
+/// The value as a T: bool, a whole or floating number, std::string, or a vector of these. Errors, opening with `who`
+/// (file and key): another type, a number out of range, with what was found.
 template <class T, class Json>
 T json_value(const Json& value, std::string_view who, const json_range<T>& range = {}) {
     const auto refuse = [&](std::string_view wanted) {
@@ -104,8 +104,8 @@ T json_value(const Json& value, std::string_view who, const json_range<T>& range
     }
 }
 
-/// One object, read by its keys. `origin` opens the messages: the file's name. Refers to the object, which must outlive it.
-/// A key whose value is null counts as absent.
+/// One object, read by its keys. `origin` opens the messages: the file's name. Refers to the object, which must outlive
+/// it. A key whose value is null counts as absent.
 template <class Json = nlohmann::json>
 class json_reader {
  public:

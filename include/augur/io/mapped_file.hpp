@@ -14,11 +14,11 @@
 
 namespace augur::io {
 
-/// A regular, non-empty file mapped read-only; its bytes stay at the same (page-aligned) address until destruction. Errors: those
-/// of regular_file. Cost: a few system calls, whatever the size.
+/// A regular, non-empty file mapped read-only; its bytes stay at the same (page-aligned) address until destruction.
+/// Errors: those of regular_file. Cost: a few system calls, whatever the size.
 ///
-/// Another process may shorten the file meanwhile. Then touching bytes that are no longer there ends this process with SIGBUS;
-/// read() copies them or throws, and what was kept() is no longer the file's but this process's own.
+/// Another process may shorten the file meanwhile. Then touching bytes that are no longer there ends this process with
+/// SIGBUS; read() copies them or throws, and what was kept() is no longer the file's but this process's own.
 class mapped_file {
  public:
     explicit mapped_file(const std::filesystem::path& path) : file_(path) {
@@ -42,8 +42,8 @@ class mapped_file {
     /// What is kept of a file at most: its description, not its data.
     static constexpr std::size_t most_kept = std::size_t{1} << 27;
 
-    /// Makes the first `end` bytes this process's own, where they are, and some of those behind. Errors: those of read(); more
-    /// than most_kept.
+    /// Makes the first `end` bytes this process's own, where they are, and some of those behind. Errors: those of
+    /// read(); more than most_kept.
     void keep(std::size_t end) {
         if (end > kept_) keep_more(std::min(end, bytes_.size()));
     }

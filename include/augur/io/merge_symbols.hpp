@@ -25,8 +25,8 @@ struct symbol {
     std::uint32_t next = 0;
 };
 
-/// Merges the symbols of a word, which is shorter than 4 GiB, until no offer is left. Keep one for many words: it reuses its memory.
-/// Cost: n symbols make at most 3n offers, each O(log n) in the queue.
+/// Merges the symbols of a word, which is shorter than 4 GiB, until no offer is left. Keep one for many words: it
+/// reuses its memory. Cost: n symbols make at most 3n offers, each O(log n) in the queue.
 class symbol_merger {
  public:
     void clear() { symbols_.clear(); }

@@ -12,8 +12,8 @@
 
 namespace augur::io {
 
-/// Constant-time lookup of merges; earlier ones have the larger priority. A pair listed twice keeps its first place.
-/// An open-addressed table at most half full, because a lookup is the inner step of encoding: it touches one cache line.
+/// Constant-time lookup of merges; earlier ones have the larger priority. A pair listed twice keeps its first place. An
+/// open-addressed table at most half full, because a lookup is the inner step of encoding: it touches one cache line.
 class merge_table {
  public:
     explicit merge_table(const std::vector<merge_rule>& merges)

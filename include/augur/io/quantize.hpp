@@ -93,8 +93,8 @@ void quantize_blocks(std::span<const float> in, std::span<std::byte> out) {
     }
 }
 
-/// Fills `out` with whole blocks. Errors: sizes that do not match; a type that this file has no rounding for; numbers that
-/// are not finite, for types that share a scale. Cost: one pass, nothing allocated.
+/// Fills `out` with whole blocks. Errors: sizes that do not match; a type that this file has no rounding for; numbers
+/// that are not finite, for types that share a scale. Cost: one pass, nothing allocated.
 inline void quantize(tensor_type type, std::span<const float> in, std::span<std::byte> out) {
     if (block_size(type) > 1) {
         for (const float value : in) {

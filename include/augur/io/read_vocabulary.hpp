@@ -77,8 +77,9 @@ void read_sentencepiece(const File& file, vocabulary& words) {
 
 /// Reads and checks what a GGUF file says about its tokenizer; the file is untrusted. `File` answers contains(key),
 /// get<T>(key), get_or<T>(key, fallback) and array<T>(key), as gguf_file and gguf_view do. Throws augur::error for keys
-/// that are missing or of the wrong type (merges may be missing where every token is one letter), a tokenizer model or pre-tokenizer that is not supported (listing those that
-/// are), merges of texts that are no tokens, and everything that check() refuses.
+/// that are missing or of the wrong type (merges may be missing where every token is one letter), a tokenizer model or
+/// pre-tokenizer that is not supported (listing those that are), merges of texts that are no tokens, and everything
+/// that check() refuses.
 template <class File>
 vocabulary read_vocabulary(const File& file) {
     vocabulary words;

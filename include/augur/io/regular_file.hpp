@@ -16,8 +16,8 @@
 
 namespace augur::io {
 
-/// A regular file, open for reading. Neither a pipe nor a device is waited for or read. Errors: the path and the system's
-/// reason, or what it is instead of a regular file.
+/// A regular file, open for reading. Neither a pipe nor a device is waited for or read. Errors: the path and the
+/// system's reason, or what it is instead of a regular file.
 class regular_file {
  public:
     explicit regular_file(const std::filesystem::path& path)
@@ -39,8 +39,8 @@ class regular_file {
     /// In bytes, when it was opened.
     std::uint64_t size() const { return size_; }
 
-    /// Copies what begins at `offset`, up to the end of the file or of `out`; returns how many bytes those are. May be called by
-    /// several threads.
+    /// Copies what begins at `offset`, up to the end of the file or of `out`; returns how many bytes those are. May be
+    /// called by several threads.
     std::size_t read_some(std::uint64_t offset, std::span<std::byte> out) const {
         std::size_t done = 0;
         while (done < out.size()) {
@@ -81,8 +81,8 @@ class regular_file {
     std::uint64_t size_ = 0;
 };
 
-/// The whole text of a file of at most `most_bytes`; a larger one is an error that names both sizes, and is not read. Memory:
-/// the text's.
+/// The whole text of a file of at most `most_bytes`; a larger one is an error that names both sizes, and is not read.
+/// Memory: the text's.
 inline std::string read_text(const std::filesystem::path& path, std::uint64_t most_bytes) {
     const regular_file file(path);
     const auto check = [&](std::uint64_t size, const char* what) {

@@ -31,8 +31,8 @@ struct placed_safetensor {
 };
 
 /// Gives one declared tensor its bytes in the data section. Errors: a dtype that the format does not define; whatever
-/// byte_count refuses; offsets that end before they begin or beyond the data, or that span another number of bytes than the
-/// shape. A scalar (shape []) becomes shape {1}.
+/// byte_count refuses; offsets that end before they begin or beyond the data, or that span another number of bytes than
+/// the shape. A scalar (shape []) becomes shape {1}.
 inline placed_safetensor place_safetensor(safetensors_entry entry, std::span<const std::byte> data,
                                           std::string_view origin) {
     const auto who = augur::detail::message(origin, ": tensor ", quote(entry.name));
@@ -79,8 +79,8 @@ struct safetensors_contents {
 };
 
 /// The tensors of one file's bytes. The rules are those of the format's reference implementation: a header of at most
-/// 100 MB, and tensors of any of its dtypes that cover the data exactly, without holes or overlap. Duplicate names overlap
-/// or are found by tensor_table. Cost: one pass over the header, n log n tensors.
+/// 100 MB, and tensors of any of its dtypes that cover the data exactly, without holes or overlap. Duplicate names
+/// overlap or are found by tensor_table. Cost: one pass over the header, n log n tensors.
 inline safetensors_contents parse_safetensors(byte_reader in) {
     constexpr std::uint64_t longest_header = 100'000'000;
     const std::string_view origin = in.origin();
@@ -116,10 +116,10 @@ inline bool holds_safetensors(const std::filesystem::path& path) {
 }
 
 /// A single .safetensors file, with the config.json beside it if there is one; or a folder with config.json and either
-/// model.safetensors or model.safetensors.index.json and the shards it names. Movable; what it hands out is valid while it
-/// lives. Errors: those of parse_safetensors and parse_json; a missing file; an index without a weight_map of file names; a
-/// shard that is not a plain file name in the folder; a tensor that is not in the shard the index names; one tensor name
-/// in two shards. Cost: the headers; tensor data is not touched.
+/// model.safetensors or model.safetensors.index.json and the shards it names. Movable; what it hands out is valid while
+/// it lives. Errors: those of parse_safetensors and parse_json; a missing file; an index without a weight_map of file
+/// names; a shard that is not a plain file name in the folder; a tensor that is not in the shard the index names; one
+/// tensor name in two shards. Cost: the headers; tensor data is not touched.
 class safetensors_folder {
  public:
     explicit safetensors_folder(const std::filesystem::path& path) {

@@ -49,8 +49,8 @@ constexpr std::optional<safetensors_dtype> find_safetensors_dtype(std::string_vi
     return std::nullopt;
 }
 
-/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): those of
-/// element_count_of; a size of 2^64 bits or more, or one that is not whole bytes.
+/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): those
+/// of element_count_of; a size of 2^64 bits or more, or one that is not whole bytes.
 inline std::uint64_t byte_count(std::string_view tensor, const safetensors_dtype& dtype,
                                 std::span<const std::uint64_t> shape) {
     const auto bits = checked_multiply(element_count_of(tensor, shape), dtype.bits);

@@ -49,8 +49,8 @@ class sentencepiece_bpe {
     }
 
     /// Appends the tokens of a text, which must be UTF-8, after a space if `with_prefix`. What has neither a token nor
-    /// byte tokens becomes one unknown token for each run of such code points; where the vocabulary has no unknown token
-    /// either, on_unknown(code point) is called for each.
+    /// byte tokens becomes one unknown token for each run of such code points; where the vocabulary has no unknown
+    /// token either, on_unknown(code point) is called for each.
     template <class OnUnknown>
     void encode(std::string_view text, bool with_prefix, std::vector<token>& out, OnUnknown&& on_unknown) const {
         const std::string marked = (with_prefix ? std::string(space_mark) : "") + replace_all(text, " ", space_mark);

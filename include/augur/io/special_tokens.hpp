@@ -15,9 +15,9 @@
 
 namespace augur::io {
 
-/// The tokens that are found in text as they are written: user-defined ones always, control and unknown ones on request.
-/// Where several begin at the same byte the longest is taken, and search goes on behind it. Immutable: threads may
-/// share it. Cost: linear in the text, whatever the tokens; memory for each place where one could begin.
+/// The tokens that are found in text as they are written: user-defined ones always, control and unknown ones on
+/// request. Where several begin at the same byte the longest is taken, and search goes on behind it. Immutable: threads
+/// may share it. Cost: linear in the text, whatever the tokens; memory for each place where one could begin.
 class special_tokens {
  public:
     /// `words` must have passed check(). Errors: special tokens of more than 4 MiB together.

@@ -75,7 +75,8 @@ inline std::string shape_text(std::span<const std::uint64_t> shape) {
     return out + (shape.size() > 8 ? "... (" + std::to_string(shape.size()) + " dimensions)}" : "}");
 }
 
-/// The product of the dimensions. Errors, opening with `tensor` (who it is): no dimension or one of 0, 2^63 elements or more.
+/// The product of the dimensions. Errors, opening with `tensor` (who it is): no dimension or one of 0, 2^63 elements or
+/// more.
 inline std::uint64_t element_count_of(std::string_view tensor, std::span<const std::uint64_t> shape) {
     if (shape.empty()) augur::detail::fail(tensor, " has no dimensions");
     for (const auto dimension : shape) {
@@ -86,8 +87,8 @@ inline std::uint64_t element_count_of(std::string_view tensor, std::span<const s
     return *count;
 }
 
-/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): those of
-/// element_count_of, rows that are not whole blocks, bytes beyond 64 bits.
+/// The bytes a tensor of this shape (outermost dimension first) takes. Errors, opening with `tensor` (who it is): those
+/// of element_count_of, rows that are not whole blocks, bytes beyond 64 bits.
 inline std::uint64_t byte_count(std::string_view tensor, tensor_type type, std::span<const std::uint64_t> shape) {
     const auto [name, elements, bytes] = layout_of(type);
     const auto count = element_count_of(tensor, shape);
@@ -110,8 +111,8 @@ struct tensor_view {
     std::span<const std::byte> bytes;
     const mapped_file* file = nullptr;  ///< that the bytes are of; null: memory
 
-    /// Copies some of the bytes, those from `offset` on. Errors: a file that has become shorter; touching the bytes themselves
-    /// would end the process then.
+    /// Copies some of the bytes, those from `offset` on. Errors: a file that has become shorter; touching the bytes
+    /// themselves would end the process then.
     void read(std::uint64_t offset, std::span<std::byte> out) const {
         const auto* from = bytes.data() + offset;
         if (file) return file->read(from, out);

@@ -10,7 +10,8 @@
 
 namespace augur::io {
 
-/// Reads rows of a tensor, which must outlive it. Cost: one read for neighbouring rows of 256 KiB together, whatever their order.
+/// Reads rows of a tensor, which must outlive it. Cost: one read for neighbouring rows of 256 KiB together, whatever
+/// their order.
 class tensor_rows {
  public:
     explicit tensor_rows(const tensor_view& tensor)

@@ -39,8 +39,9 @@ inline constexpr json_limits tokenizer_limits{.bytes = 1 << 26, .depth = 64, .va
 
 }  // namespace detail
 
-/// Of a GGUF file, ascending; none where it holds no tokenizer. Tokens that it marks as unused (writers fill up with them) and
-/// those without a text are left out. Of the tokenizer nothing else is read, so that it may be one of a kind that is not supported.
+/// Of a GGUF file, ascending; none where it holds no tokenizer. Tokens that it marks as unused (writers fill up with
+/// them) and those without a text are left out. Of the tokenizer nothing else is read, so that it may be one of a kind
+/// that is not supported.
 inline std::vector<token_text> token_texts(const gguf_view& file) {
     std::vector<token_text> found;
     if (!file.contains("tokenizer.ggml.tokens")) return found;
@@ -107,8 +108,8 @@ inline std::string vocabulary_fingerprint(std::span<const token_text> tokens) {
     return hash.text();
 }
 
-/// Throws, naming the first token that differs with both texts, unless two files have the same tokens. Where one says nothing of its
-/// tokens, there is nothing to compare.
+/// Throws, naming the first token that differs with both texts, unless two files have the same tokens. Where one says
+/// nothing of its tokens, there is nothing to compare.
 inline void check_same_tokens(const std::filesystem::path& one, const std::filesystem::path& other) {
     const auto ours = token_texts(one), theirs = token_texts(other);
     if (ours.empty() || theirs.empty()) return;

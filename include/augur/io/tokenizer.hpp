@@ -50,10 +50,11 @@ class tokenizer {
           model_(make_model(words_)),
           end_tokens_(find_end_tokens(words_)) {}
 
-    /// The tokens of a text. Text that is not UTF-8 is an error that names the offset and the byte. A bos token is never
-    /// doubled: with parse_special, a text that starts with it gets no second one; the same holds for eos at the end.
-    /// Bytes that have no token, as control characters in some vocabularies, are left out unless refuse_unknown.
-    /// Texts over 1 GiB are refused. Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece vocabularies.
+    /// The tokens of a text. Text that is not UTF-8 is an error that names the offset and the byte. A bos token is
+    /// never doubled: with parse_special, a text that starts with it gets no second one; the same holds for eos at the
+    /// end. Bytes that have no token, as control characters in some vocabularies, are left out unless refuse_unknown.
+    /// Texts over 1 GiB are refused. Cost: O(n log n) in the longest word for byte-level, in the text for SentencePiece
+    /// vocabularies.
     std::vector<token> encode(std::string_view text, encode_options options = {}) const {
         return encode(text, options, [&](std::string_view bytes) {
             if (!options.refuse_unknown) return;

@@ -227,9 +227,9 @@ inline void read_special(const json_reader<>& root, const json_reader<>& model, 
 }  // namespace detail
 
 /// The vocabulary that tokenizer.json describes, with the bos and eos tokens and the chat template of
-/// tokenizer_config.json (an empty object when there is none). Supported are BPE models, byte-level with the pre-tokenizers
-/// of split_rules.hpp, or SentencePiece-like with byte fallback; the error for anything else names it. NFC normalisation
-/// is not applied. Both documents are untrusted: a key of the wrong type is an error, too.
+/// tokenizer_config.json (an empty object when there is none). Supported are BPE models, byte-level with the
+/// pre-tokenizers of split_rules.hpp, or SentencePiece-like with byte fallback; the error for anything else names it.
+/// NFC normalisation is not applied. Both documents are untrusted: a key of the wrong type is an error, too.
 inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
                                       const nlohmann::json& settings = nlohmann::json::object()) {
     const json_reader root(tokens, "tokenizer.json"), config(settings, "tokenizer_config.json");

@@ -30,7 +30,7 @@ enum class token_kind : std::uint8_t {
 /// How text becomes tokens. The comments give the names in GGUF files.
 enum class tokenizer_kind {
     byte_level_bpe,    ///< "gpt2": words of bytes, merged in the order of a list
-    sentencepiece_bpe  ///< "llama": code points with U+2581 for spaces, merged by score (or list), bytes as a last resort
+    sentencepiece_bpe  ///< "llama": code points, U+2581 for spaces, merged by score (or list), bytes as a last resort
 };
 
 /// Where a SentencePiece text gets a space in front.

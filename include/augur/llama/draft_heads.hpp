@@ -33,10 +33,11 @@ class draft_heads {
         backend::host::float_buffer inputs, out, logits;
     };
 
-    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or Medusa's heads as published, with
-    /// output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors. Throws augur::error, naming the
-    /// file and the values, where it was made for another target (of which published heads tell no more than the sizes), its shapes
-    /// contradict each other, or its layout is another. Of the options, weights, threads and instruction_set count.
+    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or Medusa's heads as
+    /// published, with output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors.
+    /// Throws augur::error, naming the file and the values, where it was made for another target (of which published
+    /// heads tell no more than the sizes), its shapes contradict each other, or its layout is another. Of the options,
+    /// weights, threads and instruction_set count.
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
         if (io::holds_safetensors(path)) return load_published(path, kind, target, options);
@@ -57,8 +58,8 @@ class draft_heads {
         return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(), options);
     }
 
-    /// From parts: `output`, for heads that have none of their own, has the rows of `head_tokens`, ascending, or of all if none are
-    /// named.
+    /// From parts: `output`, for heads that have none of their own, has the rows of `head_tokens`, ascending, or of all
+    /// if none are named.
     draft_heads(std::vector<head_weights> heads, const host_model& target, std::vector<token> head_tokens,
                 backend::host::packed_matrix output, const load_options& options)
         : parts_(
@@ -79,8 +80,8 @@ class draft_heads {
     }
     workspace_type make_workspace() const { return {}; }
 
-    /// The logits of what follows `tokens`, by the head of this number. Throws unless there is such a head, the state has
-    /// hidden_size() numbers, and the tokens are head + 1 of the vocabulary.
+    /// The logits of what follows `tokens`, by the head of this number. Throws unless there is such a head, the state
+    /// has hidden_size() numbers, and the tokens are head + 1 of the vocabulary.
     logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
                   std::size_t head) const {
         check(state, tokens, head);

@@ -17,15 +17,15 @@
 namespace augur::llama {
 
 /// A Llama, of one layer as a rule, whose inputs are embeddings fused with hidden states. Models augur::FusedTreeModel
-/// with bitwise rows. Const and safe to share, as host_model is. Positions count from 0: rotary positions matter by their
-/// distance only.
+/// with bitwise rows. Const and safe to share, as host_model is. Positions count from 0: rotary positions matter by
+/// their distance only.
 class eagle_model {
  public:
     using sequence_type = sequence;
 
-    /// Loads the member `eagle` of a family. It has the target's embedding, shared, and of the target's head the rows that
-    /// the file names, copied. Throws augur::error, naming the file and the values, where it was made for another target.
-    /// Of the options, head_tokens and layers are the file's to say.
+    /// Loads the member `eagle` of a family. It has the target's embedding, shared, and of the target's head the rows
+    /// that the file names, copied. Throws augur::error, naming the file and the values, where it was made for another
+    /// target. Of the options, head_tokens and layers are the file's to say.
     static eagle_model load(const std::filesystem::path& path, const host_model& target,
                             const load_options& options = {}) {
         const member_file file(path, "eagle", target, options.weights);
@@ -57,7 +57,8 @@ class eagle_model {
     std::size_t length(const sequence& s) const { return model_.length(s); }
     void truncate(sequence& s, std::size_t length) const { model_.truncate(s, length); }
 
-    /// Appends the tokens with their states; returns a row of logits for each of the last `last`. As host_model::extend.
+    /// Appends the tokens with their states; returns a row of logits for each of the last `last`. As
+    /// host_model::extend.
     scores extend(sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t last) const {
         check(tokens, states);
         return model_.append({.sequence = &s, .tokens = tokens, .rows = last}, states.data());

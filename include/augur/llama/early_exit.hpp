@@ -55,9 +55,9 @@ inline backend::host::packed_matrix exit_head(const member_file& file, const hos
     });
 }
 
-/// A draft model of the target's first layers, shared with it, and one exit of the member `exit`: the one after `depth` layers,
-/// 0 for the last. It has a cache of its own. Throws augur::error, naming the file and the values, where it was made for another
-/// target or has no such exit. Of the options, head_tokens and layers are the file's to say.
+/// A draft model of the target's first layers, shared with it, and one exit of the member `exit`: the one after `depth`
+/// layers, 0 for the last. It has a cache of its own. Throws augur::error, naming the file and the values, where it was
+/// made for another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
     const member_file file(path, "exit", target, options.weights);

@@ -26,8 +26,9 @@ struct layer_range {
     const std::function<void()>* between_layers = nullptr;  ///< may throw: then nothing is kept of the rows
 };
 
-/// Runs at most `most_rows` rows, of any sequences. A row's bits depend on its token, its position and the cached rows before it:
-/// not on the rows beside it, the number of threads or the instruction set. Holds the scratch memory, so one pass runs at a time.
+/// Runs at most `most_rows` rows, of any sequences. A row's bits depend on its token, its position and the cached rows
+/// before it: not on the rows beside it, the number of threads or the instruction set. Holds the scratch memory, so one
+/// pass runs at a time.
 class forward_pass : row_attention {
  public:
     forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads)
@@ -114,7 +115,8 @@ class forward_pass : row_attention {
         if (rows_[row].hidden != nullptr) std::copy_n(state, config_.width, rows_[row].hidden);
     }
 
-    // ---- the parts of a layer ----------------------------------------------------------------------------------------
+    // ---- the parts of a layer
+    // ----------------------------------------------------------------------------------------
 
     /// The row's embedding, or the state that it waits in.
     void enter(std::size_t row) {

@@ -42,8 +42,8 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
 
 }  // namespace detail
 
-/// The shape that a file's model had before it was widened, and the fingerprint of its file then; nothing, and the file's own, where
-/// it was not (write_widened.hpp).
+/// The shape that a file's model had before it was widened, and the fingerprint of its file then; nothing, and the
+/// file's own, where it was not (write_widened.hpp).
 inline std::optional<shape> shape_before(const io::gguf_view& file) {
     if (!file.contains("augur.widened.from")) return std::nullopt;
     const auto n = file.array<std::uint32_t>("augur.widened.from");
@@ -57,9 +57,9 @@ inline std::string original_fingerprint(const io::gguf_view& file) {
                                                : io::fingerprint(file);
 }
 
-/// Reads and validates. A file without an embedding has the vocabulary of whoever lends it one. Throws augur::error, with the file's name and the values, where the architecture is not `llama`,
-/// a key is missing or of the wrong type, numbers contradict each other, or the tokenizer has more tokens than the
-/// embedding has rows.
+/// Reads and validates. A file without an embedding has the vocabulary of whoever lends it one. Throws augur::error,
+/// with the file's name and the values, where the architecture is not `llama`, a key is missing or of the wrong type,
+/// numbers contradict each other, or the tokenizer has more tokens than the embedding has rows.
 inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary = 0) {
     const std::string origin = file.path().string();
     const auto architecture = file.get<std::string>("general.architecture");

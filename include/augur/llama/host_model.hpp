@@ -44,22 +44,22 @@ struct load_options {
     std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
     std::optional<llama::shape> shape = {};  ///< to widen it to: the same text at the cost of that shape (widening.hpp)
-    /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has changed
-    /// nothing. For those who want to stop a long prefill.
+    /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
+    /// changed nothing. For those who want to stop a long prefill.
     std::function<void()> between_layers = {};
 };
 
-/// A Llama that models every refinement of augur::Model with bitwise rows: a row of logits depends on the tokens up to it, not on how
-/// many rows, threads or vector lanes computed it, or in which trees, parts or batches. Const and safe to share: sequences of
-/// several threads take turns.
+/// A Llama that models every refinement of augur::Model with bitwise rows: a row of logits depends on the tokens up to
+/// it, not on how many rows, threads or vector lanes computed it, or in which trees, parts or batches. Const and safe
+/// to share: sequences of several threads take turns.
 class host_model {
  public:
     static constexpr bool bitwise_rows = true;
     static constexpr pass_features passes = every_pass_feature;
     using sequence_type = sequence;
 
-    /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where it
-    /// is not a Llama that can be run; the file is not needed afterwards.
+    /// Loads a GGUF file, or a folder or file of safetensors. Throws augur::error naming the file and the values where
+    /// it is not a Llama that can be run; the file is not needed afterwards.
     static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
         if (io::holds_safetensors(path)) {
             const io::safetensors_folder file(path);
@@ -69,9 +69,9 @@ class host_model {
         return read(file, read_config(file), gguf_names(), options);
     }
 
-    /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes; which
-    /// layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's; `widened_from` the shape
-    /// of its model, if that was widened.
+    /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes;
+    /// which layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's;
+    /// `widened_from` the shape of its model, if that was widened.
     host_model(config c, weights w, const load_options& options, std::string fingerprint = {},
                std::optional<llama::shape> widened_from = {})
         : widened_from_(widened_from),
@@ -116,8 +116,8 @@ class host_model {
     }
     scores extend(sequence& s, std::span<const token> tokens) const { return extend(s, tokens, tokens.size()); }
 
-    /// Passes in one go over the weights, where they are through the same layers; see model/run.hpp. Each row's numbers are its
-    /// sequence's; where the rows of the run lie is noted in the first.
+    /// Passes in one go over the weights, where they are through the same layers; see model/run.hpp. Each row's numbers
+    /// are its sequence's; where the rows of the run lie is noted in the first.
     scattered_scores run(std::span<const pass<sequence>> asked) const { return parts_->passes.run(asked); }
 
     /// Appends a path of the tree that was run last. Cost: a copy of its keys and values.
@@ -134,8 +134,8 @@ class host_model {
         s.length_ = length;
     }
 
-    /// The normalised hidden states that the rows of the last run were computed from; of all its tokens, if states were asked
-    /// for; after layers that are not the last, as these leave them.
+    /// The normalised hidden states that the rows of the last run were computed from; of all its tokens, if states were
+    /// asked for; after layers that are not the last, as these leave them.
     scores hidden(const sequence& s) const { return {s.hidden_.data(), s.shown_, hidden_size()}; }
 
  private:

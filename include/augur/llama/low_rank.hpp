@@ -38,8 +38,8 @@ low_rank read_low_rank(const File& file, const weight_reader<File>& reader, cons
     return change;
 }
 
-/// How a matrix that was changed is held: as asked; under `keep` as the original is, but for its coarse formats, in whose steps
-/// small changes would be lost: then q8_0.
+/// How a matrix that was changed is held: as asked; under `keep` as the original is, but for its coarse formats, in
+/// whose steps small changes would be lost: then q8_0.
 inline io::tensor_type type_of_changed(const backend::host::packed_matrix& original, weight_format format) {
     using backend::host::storage;
     const storage kept = original.format();

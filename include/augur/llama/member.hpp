@@ -41,8 +41,8 @@ inline void check_target(const io::gguf_view& file, const host_model& target) {
                  target.fingerprint().empty() ? "unknown" : io::quote(target.fingerprint()));
 }
 
-/// A member's GGUF file, with what it leaves out taken from its target. Errors: another kind of member, another target, and
-/// what gguf_file, read_config and weight_reader refuse.
+/// A member's GGUF file, with what it leaves out taken from its target. Errors: another kind of member, another target,
+/// and what gguf_file, read_config and weight_reader refuse.
 class member_file {
  public:
     member_file(const std::filesystem::path& path, std::string_view kind, const host_model& target,
@@ -84,8 +84,8 @@ class member_file {
         return c;
     }
 
-    /// All layers of the file; its embedding, or else the target's, shared; its head, or else the rows of the target's that
-    /// belong to the head tokens.
+    /// All layers of the file; its embedding, or else the target's, shared; its head, or else the rows of the target's
+    /// that belong to the head tokens.
     weights read(weight_format format) const {
         const config c = configuration();
         const weight_reader reader(tensors(), c, gguf_names(), format);
@@ -142,8 +142,8 @@ class member_file {
     std::vector<token> head_tokens_;
 };
 
-/// The member `draft` of a family: a Llama of few layers. Throws augur::error, naming the file and the values, where it was
-/// made for another target. Of the options, head_tokens and layers are the file's to say.
+/// The member `draft` of a family: a Llama of few layers. Throws augur::error, naming the file and the values, where it
+/// was made for another target. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
     const member_file file(path, "draft", target, options.weights);

@@ -14,8 +14,8 @@
 
 namespace augur::llama {
 
-/// In bytes: what the system says can be taken without swapping, or else all that it has; at most what this process's control
-/// group may have. Cost: two small reads.
+/// In bytes: what the system says can be taken without swapping, or else all that it has; at most what this process's
+/// control group may have. Cost: two small reads.
 inline std::uint64_t available_memory() {
     std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     std::ifstream group("/sys/fs/cgroup/memory.max");
@@ -30,8 +30,8 @@ inline std::uint64_t available_memory() {
     return std::min(most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size));
 }
 
-/// Throws if keys and values of `positions` tokens, which take `needed` bytes of which `held` are there, are more than `limit`,
-/// or than what is available where the limit is 0.
+/// Throws if keys and values of `positions` tokens, which take `needed` bytes of which `held` are there, are more than
+/// `limit`, or than what is available where the limit is 0.
 inline void check_cache(std::size_t positions, std::uint64_t needed, std::uint64_t held, std::uint64_t limit) {
     if (needed <= held) return;
     const std::uint64_t most = limit != 0 ? limit : held + std::min(available_memory(), ~held);

@@ -16,8 +16,8 @@
 
 namespace augur::llama {
 
-/// out = in + silu(weight * in + bias). Of a head's first block, `in` can be more than the state it adds to: in Hydra's heads the
-/// embeddings of the tokens since follow it.
+/// out = in + silu(weight * in + bias). Of a head's first block, `in` can be more than the state it adds to: in Hydra's
+/// heads the embeddings of the tokens since follow it.
 struct head_block {
     backend::host::packed_matrix weight;
     std::vector<float> bias;
@@ -40,9 +40,10 @@ inline std::filesystem::path published_heads_file(const std::filesystem::path& p
     return std::filesystem::is_directory(path) ? path / "medusa_lm_head.safetensors" : path;
 }
 
-/// Medusa's layout: of head n, block k is the tensors `n.k.linear.weight` and `.bias`, and after the last of its K blocks `n.K.weight` is
-/// the output matrix, vocabulary times width; all names begin with `medusa_head.`, or none does. Throws augur::error, naming
-/// what it found, for anything else: Hydra's layout has a transformer block over the states before its heads, which is not run here.
+/// Medusa's layout: of head n, block k is the tensors `n.k.linear.weight` and `.bias`, and after the last of its K
+/// blocks `n.K.weight` is the output matrix, vocabulary times width; all names begin with `medusa_head.`, or none does.
+/// Throws augur::error, naming what it found, for anything else: Hydra's layout has a transformer block over the states
+/// before its heads, which is not run here.
 inline std::vector<head_weights> read_published_heads(const io::safetensors_folder& file, const config& c,
                                                       weight_format format) {
     const std::string first = "0.0.linear.weight", origin = file.path().string();

@@ -19,7 +19,8 @@
 
 namespace augur::llama {
 
-/// Layer `index` of the file: norms of its own, and the matrices of a layer of the target after its changes of low rank.
+/// Layer `index` of the file: norms of its own, and the matrices of a layer of the target after its changes of low
+/// rank.
 template <class File>
 layer_weights qualified_layer(const File& file, const weight_reader<File>& reader, const layer_weights& original,
                               std::size_t index, weight_format format) {
@@ -46,9 +47,10 @@ layer_weights qualified_layer(const File& file, const weight_reader<File>& reade
     return out;
 }
 
-/// The member `qualifier` of a family: a Llama of the layers of the target that the file names, as it changes them, held as
-/// the options say. Throws augur::error, naming the file and the values, where it was made for another target or its shapes
-/// contradict the target's. Of the options, head_tokens and layers are the file's to say. Cost: rank multiplications a weight.
+/// The member `qualifier` of a family: a Llama of the layers of the target that the file names, as it changes them,
+/// held as the options say. Throws augur::error, naming the file and the values, where it was made for another target
+/// or its shapes contradict the target's. Of the options, head_tokens and layers are the file's to say. Cost: rank
+/// multiplications a weight.
 inline host_model load_qualifier(const std::filesystem::path& path, const host_model& target,
                                  const load_options& options = {}) {
     const member_file file(path, "qualifier", target, options.weights);

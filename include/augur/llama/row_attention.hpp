@@ -17,8 +17,8 @@
 
 namespace augur::llama {
 
-/// A new row of a sequence, and where what is wanted of it goes. Rows of a chain follow one another. Rows of a tree do so depth first:
-/// then of every smaller depth the row that was placed last is the ancestor.
+/// A new row of a sequence, and where what is wanted of it goes. Rows of a chain follow one another. Rows of a tree do
+/// so depth first: then of every smaller depth the row that was placed last is the ancestor.
 struct forward_row {
     token id = no_token;
     std::size_t position = 0;
@@ -30,8 +30,8 @@ struct forward_row {
     float* logits = nullptr;           ///< vocabulary, or null; then hidden is wanted, too
 };
 
-/// Turns queries and keys to the rows' positions, caches keys and values, and lets the rows attend. A row's bits depend on its queries, its
-/// position and what is cached before it: not on the other rows, or on who computes it.
+/// Turns queries and keys to the rows' positions, caches keys and values, and lets the rows attend. A row's bits depend
+/// on its queries, its position and what is cached before it: not on the other rows, or on who computes it.
 class row_attention : public row_products {
  protected:
     row_attention(const config& c, const backend::host::kernels& kernels, std::size_t threads, std::size_t longest)
@@ -115,17 +115,17 @@ class row_attention : public row_products {
  private:
     enum class order { chain, tree, in_turn };
 
-    /// Rows that go through attention together: of a chain, all of whose rows are placed before any attends; or of a tree that begins at
-    /// row `whole`. In turn, each placed and attending before the next: the rows of a tree that are before its `whole`, for nodes
-    /// above them were in the call before; and a row that no other sees.
+    /// Rows that go through attention together: of a chain, all of whose rows are placed before any attends; or of a
+    /// tree that begins at row `whole`. In turn, each placed and attending before the next: the rows of a tree that are
+    /// before its `whole`, for nodes above them were in the call before; and a row that no other sees.
     struct part {
         std::size_t first, last;
         order how;
         std::size_t whole = 0;
     };
 
-    /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that threads
-    /// would have to wait for each other.
+    /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that
+    /// threads would have to wait for each other.
     std::size_t rows_at_once() const {
         const std::size_t columns = 12, calls = 3 * threads();
         return std::clamp<std::size_t>(rows_.size() * config_.key_value_heads / calls, 1,
@@ -251,8 +251,8 @@ class row_attention : public row_products {
         take_attended(task, first, head, reader);
     }
 
-    /// What is before the tree goes through all columns at once, then each row's path, in memory of the worker's, where row after row
-    /// overwrites what it does not descend from. Every sum takes the positions in order, as in a chain.
+    /// What is before the tree goes through all columns at once, then each row's path, in memory of the worker's, where
+    /// row after row overwrites what it does not descend from. Every sum takes the positions in order, as in a chain.
     void attend_tree(std::size_t layer, const part& of, std::size_t head, std::size_t worker, const matrix& reader) {
         const std::size_t shared = rows_[of.whole].position;
         const auto task = task_of(layer, of.first, of.last, shared, head, worker);

@@ -14,8 +14,8 @@
 
 namespace augur::llama {
 
-/// The layers to read of a file that has `count`: those that are wanted, in that order; all if none is named. `origin` opens
-/// the messages: the file's name.
+/// The layers to read of a file that has `count`: those that are wanted, in that order; all if none is named. `origin`
+/// opens the messages: the file's name.
 inline std::vector<std::size_t> chosen_layers(std::vector<std::size_t> wanted, std::size_t count,
                                               std::string_view origin) {
     for (const std::size_t layer : wanted) {
@@ -44,8 +44,8 @@ inline std::vector<token> chosen_tokens(std::vector<token> wanted, std::size_t v
     return wanted;
 }
 
-/// Moves the logits of ascending `ids`, which lie together at the start of a row, each to its place. Every other token gets
-/// -infinity, which is probability 0.
+/// Moves the logits of ascending `ids`, which lie together at the start of a row, each to its place. Every other token
+/// gets -infinity, which is probability 0.
 inline void spread_logits(std::span<const token> ids, std::span<float> row) {
     const float impossible = -std::numeric_limits<float>::infinity();
     std::size_t end = row.size();

@@ -13,8 +13,8 @@
 namespace augur::llama {
 
 /// How a key-value cache is laid out, in floats. It is a list of blocks of 256 positions. In a block every layer and
-/// key-value head has its keys in panels of 16 positions by head_size, then its values in panels of 16 components by 256
-/// positions: both are then weight matrices to the skinny product.
+/// key-value head has its keys in panels of 16 positions by head_size, then its values in panels of 16 components by
+/// 256 positions: both are then weight matrices to the skinny product.
 struct cache_layout {
     static constexpr std::size_t block_positions = 256;
 

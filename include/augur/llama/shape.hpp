@@ -52,7 +52,8 @@ inline constexpr std::pair<std::string_view, shape> named_shapes[] = {
     {"8b", {4096, 14336, 32, 8, 128, 32}},
 };
 
-/// One of the names, or six numbers: "2048,5632,32,8,64,30". Throws augur::error, with what was given and what there is.
+/// One of the names, or six numbers: "2048,5632,32,8,64,30". Throws augur::error, with what was given and what there
+/// is.
 inline shape parse_shape(std::string_view text) {
     for (const auto& [name, sizes] : named_shapes) {
         if (text == name) return sizes;

@@ -21,9 +21,9 @@
 
 namespace augur::llama {
 
-/// How matrices are held in memory, and so multiplied. `keep`: as in the file where a kernel multiplies that format; q5_0 as
-/// q8_0, which is exact; else (q5_1, q5_k) widened to f32. The others convert: f16 and bf16 round to nearest even, quantised
-/// formats as the gguf Python package does.
+/// How matrices are held in memory, and so multiplied. `keep`: as in the file where a kernel multiplies that format;
+/// q5_0 as q8_0, which is exact; else (q5_1, q5_k) widened to f32. The others convert: f16 and bf16 round to nearest
+/// even, quantised formats as the gguf Python package does.
 enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1 };
 
 inline constexpr weight_format all_weight_formats[] = {weight_format::keep, weight_format::f32,  weight_format::f16,
@@ -71,8 +71,8 @@ struct layer_weights {
     }
 };
 
-/// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's embedding
-/// followed by a hidden state, each through an RMS norm if it has one.
+/// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's
+/// embedding followed by a hidden state, each through an RMS norm if it has one.
 struct fusion_weights {
     backend::host::packed_matrix weight;
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
@@ -102,7 +102,8 @@ struct weights {
         for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
         return total;
     }
-    /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not another.
+    /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not
+    /// another.
     std::size_t parameter_count() const {
         std::size_t total = final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size();
         for (const auto* matrix : {embedding.get(), &head, &fusion.weight}) total += matrix->rows() * matrix->depth();
@@ -168,9 +169,9 @@ inline backend::host::storage storage_of(io::tensor_type type) {
     augur::detail::fail("no kernel multiplies ", io::name_of(type));
 }
 
-/// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the tensor,
-/// where one is missing or its shape is not what the configuration says; other tensors are ignored, biases refused.
-/// Nothing refers to the file afterwards.
+/// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the
+/// tensor, where one is missing or its shape is not what the configuration says; other tensors are ignored, biases
+/// refused. Nothing refers to the file afterwards.
 template <class File>
 class weight_reader {
  public:

@@ -23,7 +23,8 @@
 
 namespace augur::llama {
 
-/// What the tensor of this name is in a Llama's file, or in that of a family's member; of others, which stay as they are, all fixed.
+/// What the tensor of this name is in a Llama's file, or in that of a family's member; of others, which stay as they
+/// are, all fixed.
 inline tensor_role role_of(std::string_view name, const tensor_names& names) {
     const std::pair<std::string_view, tensor_role> whole[] = {
         {names.embedding, {axis::fixed, axis::width, false, true}},
@@ -72,9 +73,9 @@ inline tensor_role role_of(std::string_view name, const tensor_names& names) {
     return {};
 }
 
-/// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for, in the type
-/// that `format` gives the original's, and valid until the next. Without a widening all tensors are the original's. The original must outlive it.
-/// Cost: O(numbers of the wide tensor), and their memory.
+/// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for,
+/// in the type that `format` gives the original's, and valid until the next. Without a widening all tensors are the
+/// original's. The original must outlive it. Cost: O(numbers of the wide tensor), and their memory.
 template <class File>
 class widened_file {
  public:

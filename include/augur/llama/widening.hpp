@@ -1,5 +1,6 @@
 #pragma once
-// A Llama in a larger shape that computes what it computed: its numbers in a corner of each matrix. See docs/llama/widened.md.
+// A Llama in a larger shape that computes what it computed: its numbers in a corner of each matrix. See
+// docs/llama/widened.md.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,8 @@
 
 namespace augur::llama {
 
-/// What a dimension of a tensor counts. `fixed` stays as it is: tokens, ranks. `attended`: values, for each head of queries.
+/// What a dimension of a tensor counts. `fixed` stays as it is: tokens, ranks. `attended`: values, for each head of
+/// queries.
 enum class axis { fixed, width, feed_forward, queries, keys, values, attended };
 
 /// What a tensor is, as far as widening goes.
@@ -28,16 +30,18 @@ struct tensor_role {
         false;  ///< or the padding of hidden states in another way: filled with zeros, else with noise
 };
 
-/// Where the numbers of a Llama lie in a larger one, and what lies beside them, so that the larger one makes the same logits up to
-/// rounding, and hidden states that begin with the same numbers and end with zeros:
+/// Where the numbers of a Llama lie in a larger one, and what lies beside them, so that the larger one makes the same
+/// logits up to rounding, and hidden states that begin with the same numbers and end with zeros:
 /// - the residual's padding is zero: embeddings, attention's outputs and feed-forward outputs are padded with zeros;
-/// - norms are scaled by sqrt(narrow / wide), and their epsilon by narrow / wide, because they divide by the wide width;
+/// - norms are scaled by sqrt(narrow / wide), and their epsilon by narrow / wide, because they divide by the wide
+///   width;
 /// - whole heads are added, each group keeps its query heads first, so that a query meets the keys that it met;
-/// - where heads grow r times, rotary pair i becomes pair r i, which turns as fast; queries are scaled by sqrt(r); added
+/// - where heads grow r times, rotary pair i becomes pair r i, which turns as fast; queries are scaled by sqrt(r);
+///   added
 ///   components of keys are zero;
 /// - layers are added whose outputs are zero.
-/// All else is noise of the size of weights, so that nothing is free. Queries, keys and values are read from names in GGUF's or
-/// Hugging Face's order of rotary pairs.
+/// All else is noise of the size of weights, so that nothing is free. Queries, keys and values are read from names in
+/// GGUF's or Hugging Face's order of rotary pairs.
 class widening {
  public:
     static constexpr std::size_t noise = std::numeric_limits<std::size_t>::max();

@@ -78,9 +78,9 @@ inline std::vector<std::string> widened_tensors(const io::gguf_view& file, const
 
 }  // namespace detail
 
-/// Writes the file's Llama in this shape, matrices in this format, in pieces. The file that comes of it carries the fingerprint of
-/// the original and its shape, so that the family's members fit. Errors: those of read_config, widening and `sink`.
-/// Memory: that of the largest wide matrix. Cost: O(numbers of the wide model).
+/// Writes the file's Llama in this shape, matrices in this format, in pieces. The file that comes of it carries the
+/// fingerprint of the original and its shape, so that the family's members fit. Errors: those of read_config, widening
+/// and `sink`. Memory: that of the largest wide matrix. Cost: O(numbers of the wide model).
 inline void write_widened(const io::gguf_view& file, const shape& to, weight_format format, const byte_sink& sink) {
     check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);

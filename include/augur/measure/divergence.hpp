@@ -22,8 +22,8 @@ namespace augur::measure {
 /// A divergence between a target's row and a draft's, as a sum over tokens.
 /// Define: `name`; `maximum`, the least upper bound; term(target_probability, draft_probability), a token's part;
 ///         of_sum(sum of all terms).
-/// Laws:   a term is never negative, and 0 where the probabilities are equal: so that rounding makes no distance out of none,
-///         nor none out of some. It tends to 0 as one probability moves towards the other.
+/// Laws:   a term is never negative, and 0 where the probabilities are equal: so that rounding makes no distance out
+///         of none, nor none out of some. It tends to 0 as one probability moves towards the other.
 /// Models: kl, reverse_kl, jensen_shannon, total_variation, hellinger.
 template <class D>
 concept Divergence = requires(double value) {
@@ -49,8 +49,8 @@ AUGUR_HOST_DEVICE inline double times_log_of_share(double p, double q) {
 }
 }  // namespace detail
 
-/// sum of target log(target / draft), in nats: the Kullback-Leibler divergence of the draft from the target, as seen by the
-/// target. In [0, infinity]; infinite where the draft excludes a token that the target does not.
+/// sum of target log(target / draft), in nats: the Kullback-Leibler divergence of the draft from the target, as seen by
+/// the target. In [0, infinity]; infinite where the draft excludes a token that the target does not.
 struct kl {
     static constexpr std::string_view name = "kl";
     static constexpr double maximum = detail::infinity;
@@ -152,8 +152,8 @@ struct softmax_of {
 };
 }  // namespace detail
 
-/// Of what a drafter claims from the target's row: of the row that the token was drawn from, or of certainty in it. One pass over
-/// both, O(vocabulary); neither may be empty.
+/// Of what a drafter claims from the target's row: of the row that the token was drawn from, or of certainty in it. One
+/// pass over both, O(vocabulary); neither may be empty.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <Divergence D, class Target, class Claim>
 AUGUR_HOST_DEVICE double divergence(const Target& target, const drafted_token<Claim>& drafted) {

@@ -122,8 +122,9 @@ inline double entropy_nats(const distribution& of) {
     return std::max(0.0, std::log(of.total()) - moment / of.total());
 }
 
-/// -sum p log(p + 1e-9) in nats: the form EAAD publishes, biased by at most 1e-9 times the vocabulary, kept for fidelity
-/// to its bins. The offset must be positive. A row without a softmax gives +infinity. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
+/// -sum p log(p + 1e-9) in nats: the form EAAD publishes, biased by at most 1e-9 times the vocabulary, kept for
+/// fidelity to its bins. The offset must be positive. A row without a softmax gives +infinity. Source: EAAD, "The
+/// Entropy-Adaptive k Selection Mechanism".
 inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
     const softmax_moments m = moments(row);
     if (!m.defined()) return std::numeric_limits<double>::infinity();
@@ -144,9 +145,9 @@ struct entropy_bounds {
     double most_nats = 0;
 };
 
-/// Of a distribution over more tokens than have a row: kept_nats is the entropy of those that have, by themselves, and the
-/// `others` have the probability `missing` together, however it is spread. Both bounds are reached: where one of the others has
-/// all of it, and where all have the same. Source: the chain rule of entropy.
+/// Of a distribution over more tokens than have a row: kept_nats is the entropy of those that have, by themselves, and
+/// the `others` have the probability `missing` together, however it is spread. Both bounds are reached: where one of
+/// the others has all of it, and where all have the same. Source: the chain rule of entropy.
 inline entropy_bounds whole_entropy(double kept_nats, double missing, std::size_t others) {
     if (!(missing >= 0 && missing <= 1)) {
         augur::detail::fail("the missing probability is ", missing, "; it must be in [0, 1]");
@@ -159,8 +160,8 @@ inline entropy_bounds whole_entropy(double kept_nats, double missing, std::size_
     return {least, least + (missing > 0 ? missing * std::log(static_cast<double>(others)) : 0)};
 }
 
-/// log softmax(row)[of], in nats: the log-probability of a token under the untransformed row. NaN where the row holds NaN
-/// or +infinity, or no finite logit.
+/// log softmax(row)[of], in nats: the log-probability of a token under the untransformed row. NaN where the row holds
+/// NaN or +infinity, or no finite logit.
 inline double log_probability(logit_row row, token of) {
     const softmax_moments m = moments(row);
     if (!m.defined()) return std::numeric_limits<double>::quiet_NaN();

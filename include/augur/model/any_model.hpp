@@ -42,12 +42,12 @@ concept ShowsStatesOnHost = HiddenStateModel<M> && requires(const M& model, cons
 template <class M, engine_traits T>
 concept Erasable = Model<M> && std::movable<M> &&(!includes(T, engine_traits::hidden_states) || ShowsStatesOnHost<M>);
 
-/// A model behind virtual functions, so that schemes are compiled once for several engines. It promises of its rows what T
-/// says, and shows hidden states if T says so: engines must have both. An engine's device verifiers for these
-/// criteria are kept, so that its rows need not come to the host. Passes go through together; trees, states and batches that the
-/// engine does not run by itself are made of what it has (model::run). What an engine does with a part of its layers is lost.
-/// Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states; VerifiesOnDevice for the criteria. Cost: a
-/// virtual call per run, an allocation per sequence and per device verifier.
+/// A model behind virtual functions, so that schemes are compiled once for several engines. It promises of its rows
+/// what T says, and shows hidden states if T says so: engines must have both. An engine's device verifiers for these
+/// criteria are kept, so that its rows need not come to the host. Passes go through together; trees, states and batches
+/// that the engine does not run by itself are made of what it has (model::run). What an engine does with a part of its
+/// layers is lost. Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states; VerifiesOnDevice
+/// for the criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
 template <engine_traits T, class... Criteria>
 class erased_model {
     template <class Source>

@@ -42,9 +42,9 @@ class cached_sequence {
     class asked;
     class asked_tree;
 
-    /// co_await ask(tokens, rows): the last `rows` rows (1 <= rows <= tokens.size()), as model::pass_rows; the cache then holds
-    /// exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws, or the round ends while
-    /// it waits, the cache stays usable.
+    /// co_await ask(tokens, rows): the last `rows` rows (1 <= rows <= tokens.size()), as model::pass_rows; the cache
+    /// then holds exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws,
+    /// or the round ends while it waits, the cache stays usable.
     asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, tokens, rows); }
 
     /// The same at once.
@@ -57,15 +57,15 @@ class cached_sequence {
         return made;
     }
 
-    /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node before it or
-    /// -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of `tokens` nor nodes until keep(). In one pass where M is a
-    /// TreeModel; else path by path (model/run.hpp).
+    /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node
+    /// before it or -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of
+    /// `tokens` nor nodes until keep(). In one pass where M is a TreeModel; else path by path (model/run.hpp).
     asked_tree ask_tree(std::span<const token> tokens, std::span<const token> nodes,
                         std::span<const std::int32_t> parents, std::size_t rows = all_rows) {
         return asked_tree(*this, tokens, nodes, parents, std::min(rows, nodes.size() + 1));
     }
-    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where M is no TreeModel nothing is held more than
-    /// before, and what is lacking is computed again when it is asked for.
+    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where M is no TreeModel nothing is held
+    /// more than before, and what is lacking is computed again when it is asked for.
     void keep(std::span<const std::size_t> path) {
         kept_.clear();
         if constexpr (TreeModel<M>) {
@@ -97,8 +97,8 @@ class cached_sequence {
         hold(missing);
     }
 
-    /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the model
-    /// can do without.
+    /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the
+    /// model can do without.
     template <class See>
     void fill(std::span<const token> tokens, const See& see) requires HiddenStateModel<M> {
         rewind(tokens);
@@ -110,8 +110,9 @@ class cached_sequence {
         }
     }
 
-    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M can, of those too
-    /// that the cache lacked. None after a tree that M computed path by path; then they come with the next chain.
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M
+    /// can, of those too that the cache lacked. None after a tree that M computed path by path; then they come with the
+    /// next chain.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
         const std::size_t held = std::min(tokens_.size(), end);

@@ -61,8 +61,8 @@ void check_range(const pass<Sequence>& asked, std::size_t layers) {
     }
 }
 
-/// Throws unless the passes can be one run: every sequence there once, and each pass one that a model of `layers` layers can
-/// have.
+/// Throws unless the passes can be one run: every sequence there once, and each pass one that a model of `layers`
+/// layers can have.
 template <class Sequence>
 void check_passes(std::span<const pass<Sequence>> passes, std::size_t layers = 0) {
     for (std::size_t i = 0; i < passes.size(); ++i) {

@@ -30,8 +30,8 @@ concept HasVocabularySize = requires(const M& model) {
     { model.vocabulary_size() } -> std::convertible_to<std::size_t>;
 };
 
-/// `model.vocabulary_fingerprint()`: a mark by which its tokens, texts and numbers, are known again; empty where it knows of none.
-/// Optional for models and drafters: two that both have one must have the same.
+/// `model.vocabulary_fingerprint()`: a mark by which its tokens, texts and numbers, are known again; empty where it
+/// knows of none. Optional for models and drafters: two that both have one must have the same.
 template <class M>
 concept HasVocabularyFingerprint = requires(const M& model) {
     { model.vocabulary_fingerprint() } -> std::convertible_to<std::string>;
@@ -75,8 +75,8 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 /// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
 ///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
 /// Laws:   extending by a and then by b gives the rows of extending by a and b at once: up to rounding, or bit for bit
-///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model that
-///         does not say so is within numerics;
+///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model
+///         that does not say so is within numerics;
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
 ///         rows stay valid until the same sequence is extended again.
@@ -93,20 +93,21 @@ concept ScoresLastRows = Model<M> &&
     { model.extend(sequence, tokens, last) } -> LogitRows;
 };
 
-/// `model.hidden(sequence)`: hidden states of the last extend or run (before the head), one row of hidden_size() per row of
-/// logits; per token where the pass asked for states. Law: they follow the same rules of equality as the rows of logits.
+/// `model.hidden(sequence)`: hidden states of the last extend or run (before the head), one row of hidden_size() per
+/// row of logits; per token where the pass asked for states. Law: they follow the same rules of equality as the rows of
+/// logits.
 template <class M>
 concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t<M>& sequence) {
     { model.hidden_size() } -> std::convertible_to<std::size_t>;
     { model.hidden(sequence) } -> LogitRows;
 };
 
-/// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another, which
-/// stay valid until one of these sequences is run or extended again. What it does beyond chains one at a time is
+/// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another,
+/// which stay valid until one of these sequences is run or extended again. What it does beyond chains one at a time is
 /// said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
 /// Laws: the rows of a pass are those of extend, and do not depend on the passes beside it: bit for bit where the model
-///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that throws
-///       changes nothing; of several sequences, one may be read while another is run.
+///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that
+///       throws changes nothing; of several sequences, one may be read while another is run.
 /// Models: llama::host_model, testing::pass_mock. Smallest: tests/model/smallest.hpp.
 template <class M>
 concept RunsPasses = Model<M> && requires(const M& model, std::span<const pass<sequence_t<M>>> passes) {
@@ -129,8 +130,8 @@ inline constexpr pass_features pass_features_of<M> = M::passes;
 template <class M, pass_features F>
 concept RunsPassesWith = RunsPasses<M> && includes(pass_features_of<M>, F);
 
-/// `model.keep(sequence, path)`: appends one path of the tokens that wait after a pass with parents, in order, and forgets the
-/// others.
+/// `model.keep(sequence, path)`: appends one path of the tokens that wait after a pass with parents, in order, and
+/// forgets the others.
 template <class M>
 concept KeepsPaths = requires(const M& model, sequence_t<M>& sequence, std::span<const std::size_t> path) {
     { model.keep(sequence, path) } -> std::same_as<void>;
@@ -138,9 +139,9 @@ concept KeepsPaths = requires(const M& model, sequence_t<M>& sequence, std::span
 
 /// Runs passes with parents: a tree of tokens in one pass. Its tokens wait; length(sequence) is as before.
 /// Laws: row i equals the row after running the path to token i alone, bit for bit; position = length before + depth;
-///       keep(path) leaves the sequence as if the path alone had been extended: indices into the tokens of that pass, from one
-///       that follows -1 on, each following the one before; another path, or one after the sequence has changed, throws and
-///       changes nothing.
+///       keep(path) leaves the sequence as if the path alone had been extended: indices into the tokens of that pass,
+///       from one that follows -1 on, each following the one before; another path, or one after the sequence has
+///       changed, throws and changes nothing.
 template <class M>
 concept TreeModel = RunsPassesWith<M, pass_features::trees> && KeepsPaths<M>;
 
@@ -156,10 +157,10 @@ concept CountsWaiting = requires(const M& model, const sequence_t<M>& sequence) 
     { model.waiting(sequence) } -> std::convertible_to<std::size_t>;
 };
 
-/// Runs passes through layers [0, to_layer), after which the new positions wait and hidden(sequence) shows their states;
-/// and through layers [from_layer, ...) of all positions that wait, from those very states. Both share one cache.
-/// Laws: shallow then deep equals extend, bit for bit; what waits counts in length(sequence) and is truncated like the rest;
-///       while positions wait, only passes that end at their layer append others.
+/// Runs passes through layers [0, to_layer), after which the new positions wait and hidden(sequence) shows their
+/// states; and through layers [from_layer, ...) of all positions that wait, from those very states. Both share one
+/// cache. Laws: shallow then deep equals extend, bit for bit; what waits counts in length(sequence) and is
+///       truncated like the rest; while positions wait, only passes that end at their layer append others.
 template <class M>
 concept SplitModel = RunsPassesWith<M, pass_features::layers> && HiddenStateModel<M> && CountsWaiting<M>;
 
@@ -167,10 +168,10 @@ concept SplitModel = RunsPassesWith<M, pass_features::layers> && HiddenStateMode
 template <class M>
 concept BatchModel = RunsPassesWith<M, pass_features::batches>;
 
-/// A model whose inputs are tokens that each come with a hidden state, as layers that draft on a target's states have them.
-/// `model.extend(sequence, tokens, states, last)`: as extend with the last rows only; states are tokens.size() times
-/// hidden_size() numbers. Its own hidden states may replace the target's where these are not known.
-/// Laws: those of Model, of pairs of token and state instead of tokens.
+/// A model whose inputs are tokens that each come with a hidden state, as layers that draft on a target's states have
+/// them. `model.extend(sequence, tokens, states, last)`: as extend with the last rows only; states are tokens.size()
+/// times hidden_size() numbers. Its own hidden states may replace the target's where these are not known. Laws: those
+/// of Model, of pairs of token and state instead of tokens.
 template <class M>
 concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
     TruncatesSequences<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens,
@@ -180,9 +181,9 @@ concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequenc
     { model.hidden(std::as_const(sequence)) } -> LogitRows;
 };
 
-/// A FusedModel that runs a tree of inputs in one pass. `model.extend_tree(sequence, tokens, states, parents, last)`: each input follows
-/// its parent, one before it or -1, the sequence's last; returns the rows of the last `last`, whose states hidden(sequence) shows then.
-/// Nothing is appended.
+/// A FusedModel that runs a tree of inputs in one pass. `model.extend_tree(sequence, tokens, states, parents, last)`:
+/// each input follows its parent, one before it or -1, the sequence's last; returns the rows of the last `last`, whose
+/// states hidden(sequence) shows then. Nothing is appended.
 /// Laws: a row equals the one after appending the path to it alone, bit for bit; the sequence is as before.
 template <class M>
 concept FusedTreeModel = FusedModel<M> &&

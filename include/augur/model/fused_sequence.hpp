@@ -14,8 +14,8 @@
 
 namespace augur::model {
 
-/// Input i is token i + 1 of the text with the target's state of position i: true inputs. What follows them was speculative, and is
-/// forgotten with the next root.
+/// Input i is token i + 1 of the text with the target's state of position i: true inputs. What follows them was
+/// speculative, and is forgotten with the next root.
 template <FusedModel M>
 class fused_sequence {
  public:
@@ -35,8 +35,8 @@ class fused_sequence {
         return made[made.size() - 1];
     }
 
-    /// Keeps the target's states. They are run with the next root, all at once; before that by catch_up, and where many have come
-    /// together.
+    /// Keeps the target's states. They are run with the next root, all at once; before that by catch_up, and where many
+    /// have come together.
     void follow(const prefix& committed, const auto& states) {
         const std::size_t width = model_->hidden_size();
         for (std::size_t i = 0; i < states.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
-// A sequence of any model that another type stands for, with what its passes leave: then every model has trees and batches.
+// A sequence of any model that another type stands for, with what its passes leave: then every model has trees and
+// batches.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,8 @@ struct hosted_sequence {
     std::vector<const float*> places;
 };
 
-/// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are of; only
-/// where they lie, with the first.
+/// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are
+/// of; only where they lie, with the first.
 template <Model M, class S, class Hosted>
 scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, const Hosted& hosted) {
     if (asked.empty()) return {};

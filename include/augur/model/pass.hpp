@@ -40,8 +40,8 @@ template <class Sequence>
 struct pass {
     Sequence* sequence = nullptr;
     std::span<const token> tokens{};
-    /// Of each token the one that it follows: a place in `tokens` before its own, or -1 for the sequence's last token. Empty: each
-    /// follows the one before it. With parents the tokens are not appended: they wait for `keep`.
+    /// Of each token the one that it follows: a place in `tokens` before its own, or -1 for the sequence's last token.
+    /// Empty: each follows the one before it. With parents the tokens are not appended: they wait for `keep`.
     std::span<const std::int32_t> parents{};
     std::size_t rows = all_rows;        ///< logits of the last so many tokens
     std::size_t from_layer = 0;         ///< above 0: no tokens; the positions that wait for their layers from here on

@@ -57,8 +57,8 @@ class pass_rows {
             return std::make_shared<const made_rows_t<M>>(std::move(made));
         }
     }
-    /// Becomes `count` rows of these from `first` on. Where they are a view of numbers that lie together, only the numbers have to
-    /// stay: what tells where the rows of a whole run lie may be of another pass.
+    /// Becomes `count` rows of these from `first` on. Where they are a view of numbers that lie together, only the
+    /// numbers have to stay: what tells where the rows of a whole run lie may be of another pass.
     void refer(const held_type& made, std::size_t first, std::size_t count) {
         first_ = first;
         count_ = count;

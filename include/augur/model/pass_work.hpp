@@ -14,8 +14,8 @@
 
 namespace augur::model {
 
-/// One pass of a model, and its rows once it is done. A batch computes those of one model together; an event loop of one's own finds
-/// it by of(), runs asked_pass() whenever its engine likes, and answers.
+/// One pass of a model, and its rows once it is done. A batch computes those of one model together; an event loop of
+/// one's own finds it by of(), runs asked_pass() whenever its engine likes, and answers.
 template <Model M>
 class pass_work : public flow::work {
  public:
@@ -37,8 +37,8 @@ class pass_work : public flow::work {
     const M& model() const { return *model_; }
     const pass<sequence_t<M>>& asked_pass() const { return asked_; }
 
-    /// The rows that were wanted, by a pass that was run elsewhere: the sequence now holds the tokens. Throws, and changes nothing,
-    /// where it does not, or where rows are missing or as long as no row of this model.
+    /// The rows that were wanted, by a pass that was run elsewhere: the sequence now holds the tokens. Throws, and
+    /// changes nothing, where it does not, or where rows are missing or as long as no row of this model.
     void answer(made_rows_t<M> made) {
         using augur::detail::fail;
         const std::size_t holds = model_->length(*asked_.sequence);

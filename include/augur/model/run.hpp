@@ -57,7 +57,8 @@ inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32
     return -1;
 }
 
-/// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as before.
+/// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as
+/// before.
 template <Model M>
 void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
     const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted(), width = model.vocabulary_size();
@@ -152,14 +153,14 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
     }
 }
 
-/// Runs passes of one model, together where it can, else one after another; made[i] becomes the rows of passes[i], which stay
-/// valid until the sequence of that pass is run or extended again. If it throws, the sequences are as before, but for
-/// positions that have been finished one pass at a time.
-/// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing to keep
-/// afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each state.
-/// Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for each leaf, a copy of
-/// each row, and the kept path once more. Without `Trees` passes are chains of different sequences through all layers:
-/// that is not checked, and nothing is compiled for others.
+/// Runs passes of one model, together where it can, else one after another; made[i] becomes the rows of passes[i],
+/// which stay valid until the sequence of that pass is run or extended again. If it throws, the sequences are as
+/// before, but for positions that have been finished one pass at a time.
+/// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing
+/// to keep afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each
+/// state. Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for
+/// each leaf, a copy of each row, and the kept path once more. Without `Trees` passes are chains of different sequences
+/// through all layers: that is not checked, and nothing is compiled for others.
 template <Model M, bool Trees = true>
 void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
     static_assert(sound_pass_members<M>);
@@ -202,8 +203,8 @@ pass_rows<M> run(const M& model, const pass<sequence_t<M>>& asked) {
     return made;
 }
 
-/// After a pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence holds now: all,
-/// or none on a model without trees, which has to be extended by them.
+/// After a pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence
+/// holds now: all, or none on a model without trees, which has to be extended by them.
 template <Model M>
 std::size_t keep(const M& model, sequence_t<M>& sequence, std::span<const std::size_t> path) {
     if constexpr (TreeModel<M>) {

@@ -23,7 +23,8 @@ std::string vocabulary_fingerprint_of(const M& of) {
     }
 }
 
-/// Throws, with both, where two fingerprints are known and differ. `all` opens the message; the names are of one and the other.
+/// Throws, with both, where two fingerprints are known and differ. `all` opens the message; the names are of one and
+/// the other.
 inline void check_same_tokens(std::string_view all, std::string_view its_name, std::string_view ours,
                               std::string_view other_name, std::string_view theirs) {
     if (ours.empty() || theirs.empty() || ours == theirs) return;
@@ -31,8 +32,8 @@ inline void check_same_tokens(std::string_view all, std::string_view its_name, s
          " and those of ", other_name, " ", theirs);
 }
 
-/// Throws, with both values, unless `one` and `other` have vocabularies of one size and, where both say so, of one fingerprint.
-/// What has no size is not compared by it.
+/// Throws, with both values, unless `one` and `other` have vocabularies of one size and, where both say so, of one
+/// fingerprint. What has no size is not compared by it.
 template <class One, class Other>
 void check_same_vocabulary(std::string_view all, std::string_view its_name, const One& one, std::string_view other_name,
                            const Other& other) {

@@ -19,7 +19,8 @@ concept DecidesLength = requires(const P& policy, const observation& seen) {
     { policy.length(seen) } -> std::convertible_to<std::size_t>;
 };
 
-/// `policy.topology(observation) const -> const augur::topology&`: the tree that this round should draft. The policy keeps it.
+/// `policy.topology(observation) const -> const augur::topology&`: the tree that this round should draft. The policy
+/// keeps it.
 template <class P>
 concept DecidesTopology = requires(const P& policy, const observation& seen) {
     { policy.topology(seen) } -> std::same_as<const topology&>;
@@ -37,20 +38,22 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 
 /// Decides how far to guess, or in what shape, before the next verification.
 /// Define: length(observation) const, or topology(observation) const in its place.
-///         A length is asked once before drafting; but where the policy needs a signal of the draft's rows,
-///         before each token instead, with that token's row observed and its value not yet chosen. Drafting goes on while
-///         fewer tokens than the answer are drafted.
+///         A length is asked once before drafting; but where the policy needs a signal of the draft's rows, before each
+///         token instead, with that token's row observed and its value not yet chosen. Drafting goes on while fewer
+///         tokens than the answer are drafted.
 ///         Optional: `static constexpr signals needs` (default none), without which it does not compile;
 ///         `static constexpr signals uses` (default none), shown where the drafter has them: then it is asked before
-///         drafting, too, with those that are to come in observation::pending; an answer of 0 there ends the draft before
-///         they are known, any other means "ask again". No other signals are computed: what is in neither is NaN (or 0
-///         matched), always, and a policy that reads it decides on that in silence;
-///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no measuring;
+///         drafting, too, with those that are to come in observation::pending; an answer of 0 there ends the draft
+///         before they are known, any other means "ask again". No other signals are computed: what is in neither is NaN
+///         (or 0 matched), always, and a policy that reads it decides on that in silence;
+///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no
+///         measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
-///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown all of it
-///         (types/round_view.hpp).
+///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown
+///         all of it (types/round_view.hpp).
 ///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
-///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its best token, ...
+///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its
+///         best token, ...
 /// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
 ///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.

@@ -72,7 +72,8 @@ inline void write_bins(std::ostream& out, std::span<const double> edges_nats, st
     out << '}';
 }
 
-/// Refuses what makes no bins: edges that do not rise or are not finite, and more or fewer lengths than one more of them.
+/// Refuses what makes no bins: edges that do not rise or are not finite, and more or fewer lengths than one more of
+/// them.
 inline void check_bins(std::span<const double> edges_nats, std::span<const std::size_t> lengths) {
     using augur::detail::fail;
     const std::size_t edges = edges_nats.size();
@@ -170,8 +171,9 @@ using entropy_bins = basic_entropy_bins<entropy_of::draft>;
 /// Bins on the target's last entropy, for drafters that have no rows.
 using target_entropy_bins = basic_entropy_bins<entropy_of::target>;
 
-/// EAAD's policy as published: its bins, at most 4 tokens, its averages, and the entropy with the offset inside the logarithm.
-/// Its rule of acceptance is accept::exact, at temperature 0; above that the published rule changes the distribution.
+/// EAAD's policy as published: its bins, at most 4 tokens, its averages, and the entropy with the offset inside the
+/// logarithm. Its rule of acceptance is accept::exact, at temperature 0; above that the published rule changes the
+/// distribution.
 template <class Bins = basic_entropy_bins<entropy_of::draft, entropy_form::offset>>
 Bins eaad_as_published() {
     return {{0.5, 1.5, 2.5}, {4, 3, 2, 1}, {.max_k = 4, .acceptance_alpha = 0.1, .acceptance_init = 0.5}};

@@ -13,9 +13,9 @@
 
 namespace augur::policy {
 
-/// Where a signal of which more means "on" switches: on at `on` and above it, off below `off`. Between them nothing changes.
-/// One threshold by default: then every signal is on one side. A signal that is NaN is not known, and switches nothing.
-/// Law: off <= on; check it once, by `ordered`.
+/// Where a signal of which more means "on" switches: on at `on` and above it, off below `off`. Between them nothing
+/// changes. One threshold by default: then every signal is on one side. A signal that is NaN is not known, and switches
+/// nothing. Law: off <= on; check it once, by `ordered`.
 struct band {
     double on = 0;
     double off = on;
@@ -90,11 +90,12 @@ struct hysteresis_counts {
     }
 };
 
-/// Drafts the long length or the short one. A round takes the length of the one before it, unless its signal lies outside the
-/// band: at the long side's threshold or beyond it the long one, beyond the other threshold the short one. So a signal that
-/// moves inside the band never switches. Decided once a round, and kept when the round is over. Read counts() after the run.
-/// No effect on the distribution, no randomness; beside the signal a few operations a round. Lives on a device as on the host.
-/// Source: EntMTP's hysteretic rule (on above, off below), for lengths in the place of trees.
+/// Drafts the long length or the short one. A round takes the length of the one before it, unless its signal lies
+/// outside the band: at the long side's threshold or beyond it the long one, beyond the other threshold the short one.
+/// So a signal that moves inside the band never switches. Decided once a round, and kept when the round is over. Read
+/// counts() after the run. No effect on the distribution, no randomness; beside the signal a few operations a round.
+/// Lives on a device as on the host. Source: EntMTP's hysteretic rule (on above, off below), for lengths in the place
+/// of trees.
 template <switched_by By>
 class hysteresis {
     static constexpr switching_signal reads = signal_of(By);
@@ -165,7 +166,8 @@ class hysteresis {
         }
     }
 
-    /// Token by token, so that the length of a draft is not in the average. What follows a rejected token was not judged.
+    /// Token by token, so that the length of a draft is not in the average. What follows a rejected token was not
+    /// judged.
     AUGUR_HOST_DEVICE constexpr void judge(const outcome& happened) {
         for (std::size_t i = 0; i < happened.accepted; ++i) average_ += options_.acceptance_alpha * (1 - average_);
         if (happened.accepted < happened.drafted) average_ -= options_.acceptance_alpha * average_;

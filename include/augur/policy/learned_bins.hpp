@@ -82,7 +82,8 @@ class basic_learned_bins {
     /// By the edges of the time, and with the weights of entropy_bins.
     std::span<const bin_statistics> bins() const { return bins_; }
 
-    /// Estimated probability that the token at `position` (below the greatest length) is accepted if those before it are.
+    /// Estimated probability that the token at `position` (below the greatest length) is accepted if those before it
+    /// are.
     double acceptance(double entropy_nats, std::size_t position) const {
         return positions_[position].rates[cell_of(entropy_nats)];
     }

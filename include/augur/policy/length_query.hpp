@@ -9,13 +9,15 @@
 
 namespace augur::policy {
 
-/// One round's questions to a policy: of one that decides topologies, the length is its tree's depth. Values alone: the policy is handed to every call.
+/// One round's questions to a policy: of one that decides topologies, the length is its tree's depth. Values alone: the
+/// policy is handed to every call.
 template <SpeculationPolicy Policy>
 class length_query {
     static constexpr signals of_rows = signals::draft_entropy | signals::draft_confidence;
 
  public:
-    /// Whether the policy looks at the row after `drafted` tokens before it says more; one that looks ahead, at rows_ahead of them.
+    /// Whether the policy looks at the row after `drafted` tokens before it says more; one that looks ahead, at
+    /// rows_ahead of them.
     AUGUR_HOST_DEVICE static constexpr bool looks_at_row(std::size_t drafted) {
         return includes(signals_of<Policy>, of_rows) && !(asked_once<Policy> && drafted > 0);
     }
@@ -68,7 +70,8 @@ class length_query {
 
     /// Tokens that are wanted in all, as far as can be told so far.
     AUGUR_HOST_DEVICE std::size_t wanted() const { return length_; }
-    /// The tree that is wanted, room or not; null where a length is. A policy that waits for more rows is asked without them.
+    /// The tree that is wanted, room or not; null where a length is. A policy that waits for more rows is asked without
+    /// them.
     const topology* plan(const Policy& policy) {
         if constexpr (DecidesTopology<Policy>) {
             if (includes(seen_.pending, of_rows)) {

@@ -18,9 +18,9 @@ struct rolling_entropy_options {
     std::size_t dwell = 10;                        ///< tokens that a model writes before it can be replaced, at least 1
 };
 
-/// Takes the mean entropy of the rows that the last tokens came from, whichever model's they were. The model that writes is
-/// the one whose place among the models is the number of thresholds that the mean exceeds: with one threshold the larger of
-/// two above it, the smaller at or below it. It stays for `dwell` tokens at least.
+/// Takes the mean entropy of the rows that the last tokens came from, whichever model's they were. The model that
+/// writes is the one whose place among the models is the number of thresholds that the mean exceeds: with one threshold
+/// the larger of two above it, the smaller at or below it. It stays for `dwell` tokens at least.
 /// Effect on the distribution: it chooses whose it is. Cost: O(window + thresholds) per token, no randomness.
 /// Source: Simonds 2025, "Entropy Adaptive Decoding", equations 3 and 4, algorithm 1, lines 9, 10 and 15 to 24.
 class rolling_entropy {
@@ -45,8 +45,8 @@ class rolling_entropy {
     std::size_t models() const { return options_.thresholds_bits.size() + 1; }
     const rolling_entropy_options& options() const { return options_; }
 
-    /// Takes note of the entropy of the row that one more token came from, written by model `current`, the cheapest being 0.
-    /// Returns the model for the next token.
+    /// Takes note of the entropy of the row that one more token came from, written by model `current`, the cheapest
+    /// being 0. Returns the model for the next token.
     std::size_t next_model(std::size_t current, double entropy_bits) {
         if (recent_.size() == options_.window) recent_.erase(recent_.begin());
         recent_.push_back(entropy_bits);

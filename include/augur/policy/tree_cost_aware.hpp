@@ -27,14 +27,15 @@ struct tree_cost_aware_options {
     std::vector<double> verify_seconds{};
 };
 
-/// Learns, by depth and rank among its siblings, how often a node is accepted where its parent is, and how long passes take. After
-/// each round it grows the next tree from nothing, always by the node that is accepted most often (the product along its path), and
-/// takes of the trees that this makes, plain decoding among them, the one with the most tokens a second. A chain is such a tree. A tree
-/// is only as large as savings can pay for if none of it were accepted; they grow with every gain and by a small share of the time. So
-/// what it loses against plain decoding is bounded, and where it has stopped drafting it tries again now and then.
-/// Effect on the distribution: none. Trees depend on the clock, so the rounds of two runs may differ; under exact and coupled the text
-/// does not. Cost: O(max_nodes * (max_nodes + Ranks)) per round, no randomness; a new tree is allocated where it differs from the last.
-/// Source: cost-aware trees (arXiv 2604.09731): a node is added only while it brings more than its row costs. Here prefixes are
+/// Learns, by depth and rank among its siblings, how often a node is accepted where its parent is, and how long passes
+/// take. After each round it grows the next tree from nothing, always by the node that is accepted most often (the
+/// product along its path), and takes of the trees that this makes, plain decoding among them, the one with the most
+/// tokens a second. A chain is such a tree. A tree is only as large as savings can pay for if none of it were accepted;
+/// they grow with every gain and by a small share of the time. So what it loses against plain decoding is bounded, and
+/// where it has stopped drafting it tries again now and then. Effect on the distribution: none. Trees depend on the
+/// clock, so the rounds of two runs may differ; under exact and coupled the text does not. Cost: O(max_nodes *
+/// (max_nodes + Ranks)) per round, no randomness; a new tree is allocated where it differs from the last. Source:
+/// cost-aware trees (arXiv 2604.09731): a node is added only while it brings more than its row costs. Here prefixes are
 /// compared as a whole, because T(n) has steps.
 template <std::size_t Ranks>
 class basic_tree_cost_aware {
@@ -119,8 +120,8 @@ class basic_tree_cost_aware {
         return options;
     }
 
-    /// The siblings along the accepted path, and those that were all rejected at its end. What was not offered lately is forgotten, so
-    /// that it is tried again.
+    /// The siblings along the accepted path, and those that were all rejected at its end. What was not offered lately
+    /// is forgotten, so that it is tried again.
     void learn_path(std::size_t nodes, std::span<const std::int32_t> parents, const verdict& decided) {
         for (auto& of_depth : accepted_) {
             for (counted& of : of_depth) of = {of.accepted * options_.memory, of.offered * options_.memory};

@@ -105,21 +105,31 @@ class feature_meter {
     double average_ = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// The place in a bank that a policy on trees is at, and how often it was where. Decided once a round, kept when the round is over.
+/// Of a policy that moves through a bank: the place that it is at, and how often it was where. Decided once a round,
+/// kept when the round is over. A policy inherits it, and says where a value of the feature leads.
 template <tree_feature By>
 class tree_place {
  public:
     static constexpr tree_feature_traits traits = traits_of(By);
-
-    tree_place(tree::bank trees, const tree_feature_options& chosen, std::size_t starts_at)
-        : trees_(std::move(trees)), meter_(chosen), at_(starts_at), rounds_(trees_.size(), 0) {}
+    static constexpr signals needs = traits.needs;
+    static constexpr signals uses = traits.uses;
 
     /// Of the greedy chain, for features that are of it.
-    std::size_t rows_ahead() const {
+    std::size_t looks_ahead() const {
         if (!traits.is_of_chain()) return 0;
         const std::size_t chosen = meter_.options().depth;
         return chosen != 0 ? chosen : std::max<std::size_t>(trees_.depth(), 1);
     }
+
+    const augur::tree::bank& trees() const { return trees_; }
+    /// The place of the last round's tree; at first, of the one that it starts with.
+    std::size_t tree() const { return at_; }
+    std::span<const std::size_t> rounds() const { return rounds_; }
+    std::size_t switches() const { return switches_; }
+
+ protected:
+    tree_place(augur::tree::bank trees, const tree_feature_options& chosen, std::size_t starts_at)
+        : trees_(std::move(trees)), meter_(chosen), at_(starts_at), rounds_(trees_.size(), 0) {}
 
     /// Where `next(at, value)` goes; stays where the feature is not known, or not known yet.
     std::size_t after(const observation& seen, auto&& next) const {
@@ -132,18 +142,13 @@ class tree_place {
         const bool waits = traits.is_of_chain() && includes(seen.pending, signals::draft_confidence);
         return waits ? deepest() : trees_.shape(after(seen, next));
     }
-    void learn(const outcome& happened, auto&& next) {
+    void move(const outcome& happened, auto&& next) {
         const std::size_t now = after(happened.decided_on, next);
         if (now != at_) ++switches_;
         at_ = now;
         ++rounds_[now];
         meter_.learn(happened);
     }
-
-    const tree::bank& trees() const { return trees_; }
-    std::size_t at() const { return at_; }
-    std::span<const std::size_t> rounds() const { return rounds_; }
-    std::size_t switches() const { return switches_; }
 
  private:
     const augur::topology& deepest() const {
@@ -154,7 +159,7 @@ class tree_place {
         return trees_.shape(best);
     }
 
-    tree::bank trees_;
+    augur::tree::bank trees_;
     feature_meter<By> meter_;
     std::size_t at_;
     std::vector<std::size_t> rounds_;

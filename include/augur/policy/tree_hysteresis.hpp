@@ -21,39 +21,34 @@ struct tree_hysteresis_options {
     tree_feature_options feature{};
 };
 
-/// Drafts the conservative tree of a bank or its aggressive one: EntMTP-tau. A round takes the tree of the one before it, unless its
-/// feature lies outside the band: at `on` and above it the aggressive one, below `off` the conservative one; of an entropy at `on` and
-/// below it, and above `off`. So a feature that moves inside the band never switches. Where it is not known nothing switches.
-/// No effect on the distribution, no randomness; beside the feature a few operations a round. Switching moves a pointer.
-/// Source: EntMTP, section 4.
+/// Drafts the conservative tree of a bank or its aggressive one: EntMTP-tau. A round takes the tree of the one before
+/// it, unless its feature lies outside the band: at `on` and above it the aggressive one, below `off` the conservative
+/// one; of an entropy at `on` and below it, and above `off`. So a feature that moves inside the band never switches.
+/// Where it is not known nothing switches. No effect on the distribution, no randomness; beside the feature a few
+/// operations a round. Switching moves a pointer. Source: EntMTP, section 4.
 template <tree_feature By = tree_feature::path_value>
-class tree_hysteresis {
-    static constexpr tree_feature_traits traits = traits_of(By);
+class tree_hysteresis : public tree_place<By> {
+    using base = tree_place<By>;
+    using base::traits;
 
  public:
-    static constexpr signals needs = traits.needs;
-    static constexpr signals uses = traits.uses;
+    using base::trees;
 
-    tree_hysteresis(tree::bank trees, band thresholds, tree_hysteresis_options chosen = {})
-        : thresholds_(thresholds),
+    tree_hysteresis(const augur::tree::bank& bank, band thresholds, tree_hysteresis_options chosen = {})
+        : base(bank, chosen.feature,
+               chosen.starts_aggressive ? chosen.aggressive.value_or(bank.size() - 1) : chosen.conservative),
+          thresholds_(thresholds),
           conservative_(chosen.conservative),
-          aggressive_(chosen.aggressive.value_or(trees.size() - 1)),
-          place_(std::move(trees), chosen.feature, chosen.starts_aggressive ? aggressive_ : conservative_) {
+          aggressive_(chosen.aggressive.value_or(bank.size() - 1)) {
         check();
     }
 
-    std::size_t looks_ahead() const { return place_.rows_ahead(); }
-    const augur::topology& topology(const observation& seen) const { return place_.shape(seen, switched()); }
-    void learn(const outcome& happened) { place_.learn(happened, switched()); }
+    const augur::topology& topology(const observation& seen) const { return base::shape(seen, switched()); }
+    void learn(const outcome& happened) { base::move(happened, switched()); }
 
     const band& thresholds() const { return thresholds_; }
-    const tree::bank& trees() const { return place_.trees(); }
     std::size_t conservative() const { return conservative_; }
     std::size_t aggressive() const { return aggressive_; }
-    /// The place of the last round's tree; at first, of the one that it starts with.
-    std::size_t tree() const { return place_.at(); }
-    std::span<const std::size_t> rounds() const { return place_.rounds(); }
-    std::size_t switches() const { return place_.switches(); }
 
     friend std::ostream& operator<<(std::ostream& out, const tree_hysteresis& p) {
         return out << "tree_hysteresis{.by=" << traits.name << ", .on=" << p.thresholds_.on
@@ -94,7 +89,6 @@ class tree_hysteresis {
 
     band thresholds_;
     std::size_t conservative_, aggressive_;
-    tree_place<By> place_;
 };
 
 }  // namespace augur::policy

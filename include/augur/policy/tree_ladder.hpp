@@ -19,31 +19,25 @@ struct tree_ladder_options {
     tree_feature_options feature{};
 };
 
-/// N thresholds make N + 1 bins, each with its tree of the bank, the smallest first: EntMTP-TL. At a threshold the tree is the larger.
-/// No effect on the distribution, no randomness; beside the feature a comparison for each threshold. Switching moves a pointer.
+/// N thresholds make N + 1 bins, each with its tree of the bank, the smallest first: EntMTP-TL. At a threshold the tree
+/// is the larger. No effect on the distribution, no randomness; beside the feature a comparison for each threshold.
+/// Switching moves a pointer.
 template <tree_feature By = tree_feature::path_value>
-class tree_ladder {
-    static constexpr tree_feature_traits traits = traits_of(By);
+class tree_ladder : public tree_place<By> {
+    using base = tree_place<By>;
+    using base::traits;
 
  public:
-    static constexpr signals needs = traits.needs;
-    static constexpr signals uses = traits.uses;
+    using base::trees;
 
     /// Thresholds go from the smallest tree to the largest: of an entropy from high to low.
-    tree_ladder(tree::bank trees, std::vector<double> thresholds, tree_ladder_options chosen = {})
-        : thresholds_(std::move(thresholds)), place_(std::move(trees), chosen.feature, chosen.starts_at) {
+    tree_ladder(augur::tree::bank bank, std::vector<double> thresholds, tree_ladder_options chosen = {})
+        : base(std::move(bank), chosen.feature, chosen.starts_at), thresholds_(std::move(thresholds)) {
         check(chosen);
     }
 
-    std::size_t looks_ahead() const { return place_.rows_ahead(); }
-    const augur::topology& topology(const observation& seen) const { return place_.shape(seen, bins()); }
-    void learn(const outcome& happened) { place_.learn(happened, bins()); }
-
-    const tree::bank& trees() const { return place_.trees(); }
-    /// The place of the last round's tree; at first, of the one that it starts with.
-    std::size_t tree() const { return place_.at(); }
-    std::span<const std::size_t> rounds() const { return place_.rounds(); }
-    std::size_t switches() const { return place_.switches(); }
+    const augur::topology& topology(const observation& seen) const { return base::shape(seen, bins()); }
+    void learn(const outcome& happened) { base::move(happened, bins()); }
 
     friend std::ostream& operator<<(std::ostream& out, const tree_ladder& p) {
         out << "tree_ladder{.by=" << traits.name << ", .thresholds={";
@@ -81,7 +75,6 @@ class tree_ladder {
     }
 
     std::vector<double> thresholds_;
-    tree_place<By> place_;
 };
 
 }  // namespace augur::policy

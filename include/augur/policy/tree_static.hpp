@@ -10,8 +10,8 @@
 
 namespace augur::policy {
 
-/// Drafts this tree each round (Medusa's and Hydra's default; EntMTP*, where it is a task's best). No node is plain decoding. Of a tree
-/// that is deeper than the room that is left, the nodes that fit are drafted.
+/// Drafts this tree each round (Medusa's and Hydra's default; EntMTP*, where it is a task's best). No node is plain
+/// decoding. Of a tree that is deeper than the room that is left, the nodes that fit are drafted.
 /// No effect on the distribution, no randomness. Cost: none of its own; each node is a row of the target's pass.
 class tree_static {
  public:

@@ -36,9 +36,9 @@ struct any_weights {
 /// Makes every random decision of a decoding.
 /// Define: choose(weights, key), an index drawn in proportion to its weight;
 ///         flip(probability, key), true with that probability;
-///         exponential_race(weights, position), an index drawn in proportion to its weight by noise that belongs to the position:
-///         the first arrival among exponential clocks (equivalently Gumbel-max), so that two weight vectors raced at one
-///         position tend to agree.
+///         exponential_race(weights, position), an index drawn in proportion to its weight by noise that belongs to the
+///         position: the first arrival among exponential clocks (equivalently Gumbel-max), so that two weight vectors
+///         raced at one position tend to agree.
 /// Laws:   never an index of weight zero; never true at probability 0, always at 1; equal arguments, equal answers.
 /// Models: random::philox_chooser, testing::enumerating_chooser.
 template <class C>
@@ -48,8 +48,8 @@ concept Chooser = requires(C& chooser, const detail::any_weights& weights, doubl
     { chooser.exponential_race(weights, key.position) } -> std::convertible_to<std::size_t>;
 };
 
-/// The chooser as a criterion or a drafter sees it: bound to one position and round, in a tree to a node's children and to one of
-/// them (types/draw_key.hpp).
+/// The chooser as a criterion or a drafter sees it: bound to one position and round, in a tree to a node's children and
+/// to one of them (types/draw_key.hpp).
 template <Chooser C>
 class position_draws {
  public:
@@ -68,7 +68,8 @@ class position_draws {
     std::size_t exponential_race(const distribution& row) {
         return row.is_point() ? static_cast<std::size_t>(row.mode()) : chooser_->exponential_race(row, key_.position);
     }
-    /// The winner of the first race that is run so: one pass over the position's row, however many siblings are compared to it.
+    /// The winner of the first race that is run so: one pass over the position's row, however many siblings are
+    /// compared to it.
     std::size_t exponential_race_once(const auto& row) {
         if (winner_ == not_raced) winner_ = exponential_race(row);
         return winner_;
@@ -90,8 +91,8 @@ class position_draws {
 
 namespace random {
 
-/// The production chooser: Philox keyed by (seed, position, node, sibling, purpose, round). Stateless, hence independent of batch mates
-/// and of how many numbers were drawn before.
+/// The production chooser: Philox keyed by (seed, position, node, sibling, purpose, round). Stateless, hence
+/// independent of batch mates and of how many numbers were drawn before.
 class philox_chooser {
  public:
     AUGUR_HOST_DEVICE explicit philox_chooser(std::uint64_t seed)
@@ -99,8 +100,8 @@ class philox_chooser {
 
     std::uint64_t seed() const { return key_[0] | static_cast<std::uint64_t>(key_[1]) << 32; }
 
-    /// Inverse transform on a 53-bit uniform: over the sums of chunks, then in one chunk. Weights that have no sums() are
-    /// added up first.
+    /// Inverse transform on a 53-bit uniform: over the sums of chunks, then in one chunk. Weights that have no sums()
+    /// are added up first.
     std::size_t choose(const Weights auto& weights, draw_key key) const {
         const std::size_t size = weights.size();
         const double threshold = uniform(key) * weights.total();

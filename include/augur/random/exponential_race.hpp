@@ -28,8 +28,9 @@ AUGUR_HOST_DEVICE inline arrival earlier_of(arrival before, std::size_t i, doubl
 }
 
 /// The earlier of `before` and the first arrival among clocks begin to end - 1; ties: the lower index. Clock i rings at
-/// E_i / weight_i with E_i = -log(1 - u_i), and u_i belongs to the position and i alone. Since E_i >= u_i, the logarithm is
-/// taken only for clocks that can still win. One Philox call per four weights, none for four zeros. `begin` is a multiple of 4.
+/// E_i / weight_i with E_i = -log(1 - u_i), and u_i belongs to the position and i alone. Since E_i >= u_i, the
+/// logarithm is taken only for clocks that can still win. One Philox call per four weights, none for four zeros.
+/// `begin` is a multiple of 4.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Indexed>
 AUGUR_HOST_DEVICE arrival first_arrival(const Indexed& weights, std::size_t begin, std::size_t end,
@@ -52,7 +53,8 @@ AUGUR_HOST_DEVICE arrival first_arrival(const Indexed& weights, std::size_t begi
     return before;
 }
 
-/// The words of all clocks of a chunk: what words_of says of each block of four, side by side, so that compilers vectorise it.
+/// The words of all clocks of a chunk: what words_of says of each block of four, side by side, so that compilers
+/// vectorise it.
 class chunk_of_words {
  public:
     /// `begin` is the chunk's first clock.
@@ -82,8 +84,8 @@ class chunk_of_words {
     std::uint32_t words_[4 * blocks];
 };
 
-/// first_arrival of a chunk of floats, sooner where many have a weight. Which of 32 clocks can still win is seen in float, with
-/// each u rounded down and the time a little up.
+/// first_arrival of a chunk of floats, sooner where many have a weight. Which of 32 clocks can still win is seen in
+/// float, with each u rounded down and the time a little up.
 inline arrival first_arrival_of_chunk(std::span<const float> weights, std::size_t begin, std::size_t end,
                                       std::size_t position, philox_key key, arrival before) {
     std::size_t possible = 0;

@@ -8,8 +8,8 @@
 
 namespace augur {
 
-/// The same chooser with keys of its own: purposes of an inner stage are none of the outer one's, level by level. The noise of
-/// a race belongs to the position alone, and is shared by all levels.
+/// The same chooser with keys of its own: purposes of an inner stage are none of the outer one's, level by level. The
+/// noise of a race belongs to the position alone, and is shared by all levels.
 template <Chooser C>
 class nested_chooser {
  public:

@@ -9,9 +9,9 @@
 
 namespace augur::random {
 
-/// Counts the words of that name, four to a block. Rounds of stages inside stages need more than 32 bits: their upper ones stand
-/// above the purpose, which needs few. Names that are no race need one block, so that node and sibling stand in its place: up to
-/// 2^20 nodes aside, of 4096 siblings each.
+/// Counts the words of that name, four to a block. Rounds of stages inside stages need more than 32 bits: their upper
+/// ones stand above the purpose, which needs few. Names that are no race need one block, so that node and sibling stand
+/// in its place: up to 2^20 nodes aside, of 4096 siblings each.
 AUGUR_HOST_DEVICE inline philox_counter counter_of(draw_key name, std::uint32_t block) {
     const std::uint64_t round = name.round;
     const std::uint32_t why = static_cast<std::uint32_t>(name.why) ^ static_cast<std::uint32_t>(round >> 32 << 8);

@@ -43,8 +43,8 @@ struct asked_name {
         return {{position, purpose::exponential_race, 0}, question::race, among, 0};
     }
 
-    /// Whether the production generator would answer both with the same number. Races of one position share their noise on
-    /// purpose, and are no such pair.
+    /// Whether the production generator would answer both with the same number. Races of one position share their noise
+    /// on purpose, and are no such pair.
     bool shares_number_with(const asked_name& other) const {
         if (what == question::race && other.what == question::race) return false;
         return random::counter_of(key, 0) == random::counter_of(other.key, 0);

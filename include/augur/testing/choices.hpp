@@ -11,8 +11,8 @@
 
 namespace augur::testing {
 
-/// A source of small numbers, either drawn from a seed or replayed. Inputs are built so that smaller numbers make smaller
-/// inputs; a replay that is too short goes on with zeros. Equal seeds, equal numbers, on every machine.
+/// A source of small numbers, either drawn from a seed or replayed. Inputs are built so that smaller numbers make
+/// smaller inputs; a replay that is too short goes on with zeros. Equal seeds, equal numbers, on every machine.
 class choices {
  public:
     explicit choices(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1), replays_(false) {}
@@ -61,9 +61,9 @@ class choices {
     bool replays_ = true;
 };
 
-/// The smallest numbers found for which `fails(choices&)` still says true, starting from some that do: shorter first (a half,
-/// a quarter, one), then each number lowered (to 0, to its half, by 1), then one dropped with the length that counted it. At
-/// most `attempts` calls.
+/// The smallest numbers found for which `fails(choices&)` still says true, starting from some that do: shorter first (a
+/// half, a quarter, one), then each number lowered (to 0, to its half, by 1), then one dropped with the length that
+/// counted it. At most `attempts` calls.
 template <class Fails>
 std::vector<std::size_t> shrink(std::vector<std::size_t> numbers, std::size_t attempts, const Fails& fails) {
     const auto keeps = [&](std::vector<std::size_t> candidate) {

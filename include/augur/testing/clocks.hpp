@@ -10,12 +10,12 @@
 
 namespace augur::testing {
 
-/// Independent clocks of rate 1, one per token. A race between weights w is won by the smallest x[k] / w[k], so that its
-/// winner i says x[k] >= (w[k] / w[i]) x[i] for every k. What several races say together is a cone of arrival times, and its
-/// probability a sum of integrals of exp(-rates . x) over cones with one clock less, by Fourier-Motzkin elimination.
-/// Cones without an inside, which only rounding could tell from empty ones, count as empty (`rounding`).
-/// Cost: grows with the number of different winners; microseconds for six clocks. Tokens that have had no weight in any race
-/// are not kept: a scan of the weights is all that they cost.
+/// Independent clocks of rate 1, one per token. A race between weights w is won by the smallest x[k] / w[k], so that
+/// its winner i says x[k] >= (w[k] / w[i]) x[i] for every k. What several races say together is a cone of arrival
+/// times, and its probability a sum of integrals of exp(-rates . x) over cones with one clock less, by Fourier-Motzkin
+/// elimination. Cones without an inside, which only rounding could tell from empty ones, count as empty (`rounding`).
+/// Cost: grows with the number of different winners; microseconds for six clocks. Tokens that have had no weight in any
+/// race are not kept: a scan of the weights is all that they cost.
 class clocks {
  public:
     static constexpr double rounding = 1e-14;
@@ -50,7 +50,8 @@ class clocks {
         return odds;
     }
 
-    /// The probability of all winners so far: one clock is integrated out, between every two ends that its interval can have.
+    /// The probability of all winners so far: one clock is integrated out, between every two ends that its interval can
+    /// have.
     double probability() const {
         const std::size_t k = first_to_eliminate();
         if (k == nowhere) return 1;
@@ -178,7 +179,8 @@ class clocks {
         return raise(upper.clock, lower.clock, lower.factor / upper.factor);
     }
 
-    /// The integral of exp(-rate x) from an end on is exp(-rate end) / rate, which adds to the rate of that end's clock.
+    /// The integral of exp(-rate x) from an end on is exp(-rate end) / rate, which adds to the rate of that end's
+    /// clock.
     void add_rate(const end& of, double rate) {
         if (of.clock != nowhere) rates_[of.clock] += rate * of.factor;
     }

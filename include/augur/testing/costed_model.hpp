@@ -24,7 +24,8 @@ struct pass_cost {
     double row = 0;
 };
 
-/// Any model, each pass of which moves a clock that others may share. Prompts are free where they are read without rows.
+/// Any model, each pass of which moves a clock that others may share. Prompts are free where they are read without
+/// rows.
 template <Model M>
 class costed_model {
  public:

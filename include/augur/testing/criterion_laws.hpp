@@ -25,7 +25,8 @@
 
 namespace augur::testing {
 
-/// The laws for drafts that claim `Claim`. Every law is a function of one random input that says what is wrong, or nothing.
+/// The laws for drafts that claim `Claim`. Every law is a function of one random input that says what is wrong, or
+/// nothing.
 template <class Criterion, class Claim>
 class criterion_law_cases {
  public:
@@ -280,10 +281,10 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
 }
 }  // namespace detail
 
-/// Checks every law, for each claim that the criterion understands. "keeps its promise" is exact: total variation 1e-12 at
-/// most, or the very text, over random tables with zeros and ties, lengths and transforms; "among siblings" over trees of up to
-/// four tokens, whose siblings are drawn with and without replacement (with it only, for criteria whose drawing has that), under the
-/// random numbers' names of production. For criteria
+/// Checks every law, for each claim that the criterion understands. "keeps its promise" is exact: total variation 1e-12
+/// at most, or the very text, over random tables with zeros and ties, lengths and transforms; "among siblings" over
+/// trees of up to four tokens, whose siblings are drawn with and without replacement (with it only, for criteria whose
+/// drawing has that), under the random numbers' names of production. For criteria
 /// that promise no equality neither is checked. Cost: milliseconds per case.
 template <AcceptanceCriterion Criterion>
 report criterion_laws(const Criterion& criterion, const effort& tries = {}) {

@@ -140,7 +140,8 @@ class drafter_law_cases {
         return "";
     }
 
-    /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for itself.
+    /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for
+    /// itself.
     std::string claimed_rows_are_drawn_from(choices& from) const {
         request asked = some_request(from);
         struct place {
@@ -292,8 +293,8 @@ class drafter_law_cases {
     Target target_;
 };
 
-/// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated, for
-/// vocabularies of up to 8. A drafter without vocabulary_size() is told one: keep it small, so that n-grams recur.
+/// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated,
+/// for vocabularies of up to 8. A drafter without vocabulary_size() is told one: keep it small, so that n-grams recur.
 template <Drafter D, class Target = no_target>
 report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort& tries = {},
                     const Target& target = {}) {

@@ -17,10 +17,10 @@ namespace augur::testing {
 
 /// A chooser that replays a path of decisions and takes the first possible branch beyond it. Copies share the path.
 ///
-/// choose and flip branch with their exact probabilities, as numbers that are independent of each other. In production they
-/// are that only under different names, so a name that is asked for twice on one path throws augur::error, with both
-/// questions. exponential_race branches over its winner, given the winners of all races at its position before: the law of shared
-/// noise, with every way in which it can make rows agree and differ (clocks.hpp).
+/// choose and flip branch with their exact probabilities, as numbers that are independent of each other. In production
+/// they are that only under different names, so a name that is asked for twice on one path throws augur::error, with
+/// both questions. exponential_race branches over its winner, given the winners of all races at its position before:
+/// the law of shared noise, with every way in which it can make rows agree and differ (clocks.hpp).
 class enumerating_chooser {
  public:
     enumerating_chooser() : path_(std::make_shared<path>()) {}
@@ -90,8 +90,8 @@ class enumerating_chooser {
         return [&weights, total = weights.total()](std::size_t i) { return static_cast<double>(weights[i]) / total; };
     }
 
-    /// Replays a decision, if it is asked under the same name and shows the same share as before; takes the next one, with its
-    /// probability, at the path's end.
+    /// Replays a decision, if it is asked under the same name and shows the same share as before; takes the next one,
+    /// with its probability, at the path's end.
     template <class Share, class Probability>
     std::size_t branch(const asked_name& asked, const Share& share, const Probability& probability) {
         auto& decisions = path_->decisions;

@@ -16,8 +16,8 @@
 
 namespace augur::testing {
 
-/// How a model fails. The first five spoil the row that follows a number of tokens, on every sequence, so that the model
-/// stays a function of its tokens; the others spoil one call of extend, counted over all sequences.
+/// How a model fails. The first five spoil the row that follows a number of tokens, on every sequence, so that the
+/// model stays a function of its tokens; the others spoil one call of extend, counted over all sequences.
 enum class fault {
     not_a_number,         ///< one logit is NaN
     infinity,             ///< one logit is +infinity

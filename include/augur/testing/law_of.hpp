@@ -16,9 +16,9 @@ inline decode::options without_clock(decode::options chosen) {
     return chosen;
 }
 
-/// Every text that decoding the prompt by the scheme can return, with its probability. Two schemes over one target keep the
-/// same distribution if and only if total_variation(law_of(a, ...), law_of(b, ...)) is 0 up to rounding.
-/// Cost: one whole decoding per path; keep vocabulary, length and max_tokens small.
+/// Every text that decoding the prompt by the scheme can return, with its probability. Two schemes over one target keep
+/// the same distribution if and only if total_variation(law_of(a, ...), law_of(b, ...)) is 0 up to rounding. Cost: one
+/// whole decoding per path; keep vocabulary, length and max_tokens small.
 template <class Scheme>
 law law_of(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
            std::size_t limit = 10'000'000) {

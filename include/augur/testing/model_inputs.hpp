@@ -17,8 +17,9 @@
 
 namespace augur::testing {
 
-/// How many tokens a part of a text has: in five inputs of eight at most `few`, in two up to `many`, in one just `many`. Products and attention
-/// often go another way from 8, 16 or 32 rows on, and caches have blocks: what is always short never gets there.
+/// How many tokens a part of a text has: in five inputs of eight at most `few`, in two up to `many`, in one just
+/// `many`. Products and attention often go another way from 8, 16 or 32 rows on, and caches have blocks: what is always
+/// short never gets there.
 struct amount {
     std::size_t least = 1;
     std::size_t few = 3;

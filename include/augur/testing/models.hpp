@@ -102,8 +102,9 @@ inline function_model markov_model(std::vector<std::vector<double>> row_of, std:
             }};
 }
 
-/// A model given by explicit conditionals: row_after[tokens] holds the probabilities of what follows exactly these tokens,
-/// prompt included. Rows need not be normalised. Asked about a prefix that is not in the table, it throws and names it.
+/// A model given by explicit conditionals: row_after[tokens] holds the probabilities of what follows exactly these
+/// tokens, prompt included. Rows need not be normalised. Asked about a prefix that is not in the table, it throws and
+/// names it.
 template <class Rows = std::map<std::vector<token>, std::vector<double>>>
 function_model table_model(std::size_t vocabulary_size, Rows row_after, std::size_t context_length = 1024) {
     for (const auto& [before, row] : row_after) {
@@ -120,8 +121,8 @@ function_model table_model(std::size_t vocabulary_size, Rows row_after, std::siz
             }};
 }
 
-/// A model that always wants one token: the one that follows in `script`, by position (prompt included); where the script
-/// has ended, token 0. All other tokens have probability e^-gap of it.
+/// A model that always wants one token: the one that follows in `script`, by position (prompt included); where the
+/// script has ended, token 0. All other tokens have probability e^-gap of it.
 inline function_model scripted_model(std::size_t vocabulary_size, std::vector<token> script, float gap = 20,
                                      std::size_t context_length = 1024) {
     return {vocabulary_size, context_length,
@@ -132,8 +133,9 @@ inline function_model scripted_model(std::size_t vocabulary_size, std::vector<to
             }};
 }
 
-/// A model whose row depends on everything before it, by a hash: no two prefixes share a row. `spread` scales the logits,
-/// `seed` chooses the model. Models of different seeds are unrelated; blending is up to the caller's row function.
+/// A model whose row depends on everything before it, by a hash: no two prefixes share a row. `spread` scales the
+/// logits, `seed` chooses the model. Models of different seeds are unrelated; blending is up to the caller's row
+/// function.
 inline function_model hashed_model(std::size_t vocabulary_size, std::uint64_t seed, float spread = 2,
                                    std::size_t context_length = 1024) {
     return {vocabulary_size, context_length, [seed, spread](std::span<const token> before, std::span<float> row) {
@@ -150,9 +152,9 @@ inline function_model hashed_model(std::size_t vocabulary_size, std::uint64_t se
             }};
 }
 
-/// A model at a chosen distance from another: every row has exactly this total variation (up to float rounding) from the
-/// model's, because part of the mass of all tokens is moved to the least probable one. As a sampling draft of that model it
-/// is accepted with probability 1 - total_variation at every position (untransformed, by rejection sampling).
+/// A model at a chosen distance from another: every row has exactly this total variation (up to float rounding) from
+/// the model's, because part of the mass of all tokens is moved to the least probable one. As a sampling draft of that
+/// model it is accepted with probability 1 - total_variation at every position (untransformed, by rejection sampling).
 inline function_model noisy_model(const function_model& model, double total_variation) {
     const double most = 1 - 1 / static_cast<double>(model.vocabulary_size());
     if (!(total_variation >= 0 && total_variation <= most)) {

@@ -11,8 +11,8 @@
 
 namespace augur::testing {
 
-/// Answers as `C` does, and throws augur::error where a name is asked for twice in one text, with both questions. Copies share
-/// what was asked, so a decoding can be given one and the caller can look at the other.
+/// Answers as `C` does, and throws augur::error where a name is asked for twice in one text, with both questions.
+/// Copies share what was asked, so a decoding can be given one and the caller can look at the other.
 /// Cost: O(log names) a question. enumerating_chooser checks the same on every path.
 template <Chooser C = random::philox_chooser>
 class named_once {

@@ -31,8 +31,8 @@ text_counts count_texts(const Decode& decode, std::size_t seeds) {
     return found;
 }
 
-/// n times the relative entropy, in nats, of a frequency of count / n from a probability: n draws stray so far to one side with
-/// probability exp(-surprise) at most, whatever n is. Infinite where the count is impossible.
+/// n times the relative entropy, in nats, of a frequency of count / n from a probability: n draws stray so far to one
+/// side with probability exp(-surprise) at most, whatever n is. Infinite where the count is impossible.
 /// Source: Chernoff 1952; Hoeffding 1963, theorem 1, equation 2.1.
 inline double surprise(std::size_t count, std::size_t n, double probability) {
     const auto part = [&](std::size_t times, double p) {
@@ -43,8 +43,9 @@ inline double surprise(std::size_t count, std::size_t n, double probability) {
     return part(count, probability) + part(n - count, 1 - probability);
 }
 
-/// Says which text was returned too often or too seldom for the law, empty where none was. Counts that are drawn from the law
-/// are found fault with, by chance, with probability `chance` at most; with seeds that are fixed, always or never.
+/// Says which text was returned too often or too seldom for the law, empty where none was. Counts that are drawn from
+/// the law are found fault with, by chance, with probability `chance` at most; with seeds that are fixed, always or
+/// never.
 inline std::string broken_counts(const law& expected, const text_counts& got, double chance = 1e-9) {
     const double most = std::log(2 * static_cast<double>(expected.probability.size()) / chance);
     for (const auto& [tokens, count] : got.of) {
@@ -62,9 +63,9 @@ inline std::string broken_counts(const law& expected, const text_counts& got, do
     return "";
 }
 
-/// Decodes the prompt under many seeds, and compares the texts with their enumerated law; empty where they agree. The law
-/// treats random numbers of different names as independent, and production's generator has to bear that out.
-/// Cost: `seeds` decodings, and the enumeration.
+/// Decodes the prompt under many seeds, and compares the texts with their enumerated law; empty where they agree. The
+/// law treats random numbers of different names as independent, and production's generator has to bear that out. Cost:
+/// `seeds` decodings, and the enumeration.
 template <class Scheme>
 std::string broken_in_production(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
                                  std::size_t seeds = 1'000'000) {

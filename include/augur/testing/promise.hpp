@@ -26,8 +26,8 @@ inline constexpr bool promises_text =
 template <class G>
 inline constexpr bool promises_equality = promises_text<G> || std::is_same_v<G, guarantee::same_distribution>;
 
-/// On all noise the scheme must return the text of plain decoding: in every way in which the rows raced by both can win.
-/// Says on which text it does not; empty where there is none. Throws when there are more than `limit` paths.
+/// On all noise the scheme must return the text of plain decoding: in every way in which the rows raced by both can
+/// win. Says on which text it does not; empty where there is none. Throws when there are more than `limit` paths.
 template <class Scheme>
 std::string broken_text(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
                         std::size_t limit = 10'000'000) {

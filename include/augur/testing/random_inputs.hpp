@@ -39,8 +39,8 @@ inline std::string describe_table(const std::vector<std::vector<double>>& rows) 
     return text;
 }
 
-/// Logits as a model could give them: multiples of 1/2, with ties, now and then far above or below the others or -infinity, at least
-/// one finite.
+/// Logits as a model could give them: multiples of 1/2, with ties, now and then far above or below the others or
+/// -infinity, at least one finite.
 inline std::vector<float> random_logits(choices& from, std::size_t vocabulary) {
     std::vector<float> row(vocabulary);
     for (float& logit : row) {

@@ -15,9 +15,10 @@
 
 namespace augur::testing {
 
-/// Runs passes with these features. Hidden states are the logits, the head is the identity. A layer rotates the state by one place to
-/// the left; what enters the first layer is the row of logits rotated to the right by all of them, so that the last layer leaves the
-/// row itself, bit for bit. Models TreeModel, SplitModel, PrefillsStates and BatchModel, as F says.
+/// Runs passes with these features. Hidden states are the logits, the head is the identity. A layer rotates the state
+/// by one place to the left; what enters the first layer is the row of logits rotated to the right by all of them, so
+/// that the last layer leaves the row itself, bit for bit. Models TreeModel, SplitModel, PrefillsStates and BatchModel,
+/// as F says.
 template <pass_features F>
 class pass_mock : public function_model {
  public:
@@ -182,8 +183,8 @@ using batch_mock = pass_mock<pass_features::batches>;
 /// All of it.
 using full_mock = pass_mock<every_pass_feature>;
 
-/// Models FusedModel: a row depends on all tokens, as the row of `model`, and on every number of the states with them. Its
-/// hidden states are the first numbers of its rows.
+/// Models FusedModel: a row depends on all tokens, as the row of `model`, and on every number of the states with them.
+/// Its hidden states are the first numbers of its rows.
 class fused_mock {
  public:
     struct sequence_type {

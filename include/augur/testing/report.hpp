@@ -34,8 +34,8 @@ struct violation {
     std::string what;
 };
 
-/// Which laws were checked, which are broken, and which could not be checked and why; and what is no fault, but may be a
-/// surprise. Prints them all.
+/// Which laws were checked, which are broken, and which could not be checked and why; and what is no fault, but may be
+/// a surprise. Prints them all.
 struct report {
     std::string suite;
     std::vector<std::string> checked{};
@@ -82,9 +82,9 @@ std::string verdict_of(const Law& law, choices& from) {
 }
 }  // namespace detail
 
-/// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The first
-/// failing input is shrunk, and reported with the seed. The inputs are those of a sequence that the seed fixes; only where it ends
-/// depends on the clock, if `tries.seconds` says so.
+/// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The
+/// first failing input is shrunk, and reported with the seed. The inputs are those of a sequence that the seed fixes;
+/// only where it ends depends on the clock, if `tries.seconds` says so.
 template <class Law>
 void check(report& into, std::string name, const effort& tries, const Law& law) {
     into.checked.push_back(name);

@@ -227,9 +227,9 @@ class scheme_law_cases {
     const decode::options& chosen_;
 };
 
-/// Checks every law on random prompts, with the transforms of `chosen`. Texts of up to chosen.stop.max_tokens tokens are
-/// enumerated: keep them at 2 or 3, vocabulary and length at 2 to 4. The laws on texts are for schemes whose guarantee is
-/// an equality. At temperature 0 where the guarantee is the greedy text.
+/// Checks every law on random prompts, with the transforms of `chosen`. Texts of up to chosen.stop.max_tokens tokens
+/// are enumerated: keep them at 2 or 3, vocabulary and length at 2 to 4. The laws on texts are for schemes whose
+/// guarantee is an equality. At temperature 0 where the guarantee is the greedy text.
 template <class Scheme>
 report scheme_laws(const Scheme& scheme, const decode::options& chosen, const effort& tries = {.cases = 20}) {
     report r{"scheme_laws"};

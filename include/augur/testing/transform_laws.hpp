@@ -108,8 +108,8 @@ class transform_law_cases {
     std::size_t vocabulary_;
 };
 
-/// Checks that finite rows stay without NaN and +infinity, that nothing removed returns, and that the result depends on the
-/// row and the tokens before it alone. The settings are checked first, where the transform has a check.
+/// Checks that finite rows stay without NaN and +infinity, that nothing removed returns, and that the result depends on
+/// the row and the tokens before it alone. The settings are checked first, where the transform has a check.
 template <Transform T>
 report transform_laws(const T& transform, std::size_t vocabulary_size = 5, const effort& tries = {}) {
     report r{"transform_laws"};

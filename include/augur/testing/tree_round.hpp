@@ -28,7 +28,8 @@
 
 namespace augur::testing {
 
-/// A tree of this shape, drafted by one model and judged by another. Random numbers have the names that they have in production.
+/// A tree of this shape, drafted by one model and judged by another. Random numbers have the names that they have in
+/// production.
 struct tree_round {
     function_model target;
     function_model draft;
@@ -142,7 +143,8 @@ struct tree_round {
     }
 };
 
-/// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is taken.
+/// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is
+/// taken.
 template <class Criterion, class Drawing>
 std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing) {
     using guarantee = guarantee_of<Criterion>;

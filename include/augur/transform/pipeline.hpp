@@ -41,9 +41,9 @@ struct settings {
 };
 
 /// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax: transformers' order (docs/transform/pipeline.md).
-/// Checked against the vocabulary at construction; applying it to rows of that size throws nothing of its own.
-/// The transforms' outcome, bit for bit, in fewer passes: one scan for the largest logit; without a cut one more to weigh all;
-/// with top-k or min-p a look at the few chunks that hold what stays; with top-p alone a pass for the mass.
+/// Checked against the vocabulary at construction; applying it to rows of that size throws nothing of its own. The
+/// transforms' outcome, bit for bit, in fewer passes: one scan for the largest logit; without a cut one more to weigh
+/// all; with top-k or min-p a look at the few chunks that hold what stays; with top-p alone a pass for the mass.
 class pipeline {
  public:
     using distribution_type = distribution;
@@ -81,10 +81,10 @@ class pipeline {
         out.refill(row.size(), [&](std::span<float> work) { by.weigh(row, work.data()); });
     }
 
-    /// The tokens of the `count` largest logits after bias, penalties and mask, the largest first, of equals the lowest id: what a
-    /// greedy draft guesses first, second, third, at any temperature. Fewer where fewer are possible; none in an invalid row.
-    /// Returns these logits, which are the row's or lie in `work`. Cost: one look at the row, and `count` steps for each logit that is
-    /// larger than all before it.
+    /// The tokens of the `count` largest logits after bias, penalties and mask, the largest first, of equals the lowest
+    /// id: what a greedy draft guesses first, second, third, at any temperature. Fewer where fewer are possible; none
+    /// in an invalid row. Returns these logits, which are the row's or lie in `work`. Cost: one look at the row, and
+    /// `count` steps for each logit that is larger than all before it.
     logit_row rank(logit_row row, const prefix& before, std::size_t count, std::vector<token>& out,
                    std::vector<float>& work) const {
         out.clear();

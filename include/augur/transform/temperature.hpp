@@ -12,8 +12,8 @@
 
 namespace augur::transform {
 
-/// logit = (logit - largest) / temperature, so that no temperature overflows. 0 is the limit: only the first largest logit
-/// stays. O(vocabulary).
+/// logit = (logit - largest) / temperature, so that no temperature overflows. 0 is the limit: only the first largest
+/// logit stays. O(vocabulary).
 struct temperature {
     float value = 1;  ///< >= 0; 1 is off, 0 is greedy
 

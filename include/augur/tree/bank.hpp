@@ -31,7 +31,8 @@ class buffers {
         }
     }
 
-    /// Nodes on the path to each node and with it: it stands at the position of the last committed token and so many more.
+    /// Nodes on the path to each node and with it: it stands at the position of the last committed token and so many
+    /// more.
     std::span<const std::size_t> depths() const { return depths_; }
     /// 64-bit words of a mask: one up to 64 nodes.
     std::size_t words() const { return words_; }
@@ -46,7 +47,8 @@ class buffers {
     std::vector<std::size_t> depths_;
 };
 
-/// A tree and what was measured of it. An accepted length is tokens committed in a pass: the accepted nodes and the one that follows.
+/// A tree and what was measured of it. An accepted length is tokens committed in a pass: the accepted nodes and the one
+/// that follows.
 struct measured_tree {
     topology shape;
     double accepted_length = 0;    ///< by rollouts of its own
@@ -56,8 +58,8 @@ struct measured_tree {
     friend bool operator==(const measured_tree&, const measured_tree&) = default;
 };
 
-/// Trees by nodes, the fewest first; no node is plain decoding. Immutable, and copies share it: switching is another place.
-/// `Tree` is topology: a template, so that only programs with banks pay for compiling one.
+/// Trees by nodes, the fewest first; no node is plain decoding. Immutable, and copies share it: switching is another
+/// place. `Tree` is topology: a template, so that only programs with banks pay for compiling one.
 template <class Tree>
 class basic_bank {
  public:
@@ -76,7 +78,8 @@ class basic_bank {
     const entry& operator[](std::size_t place) const { return (*entries_)[place]; }
     const topology& shape(std::size_t place) const { return (*entries_)[place].shape; }
 
-    /// The place of the tree with the most tokens a second (EntMTP*); of equals, and where nothing was measured, the first.
+    /// The place of the tree with the most tokens a second (EntMTP*); of equals, and where nothing was measured, the
+    /// first.
     std::size_t fastest() const {
         const auto slower = [](const entry& a, const entry& b) { return a.tokens_per_second < b.tokens_per_second; };
         return static_cast<std::size_t>(std::max_element(entries_->begin(), entries_->end(), slower) -

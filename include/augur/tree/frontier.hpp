@@ -11,8 +11,8 @@
 
 namespace augur::tree {
 
-/// Without the dominated: a tree stays where it has more tokens a second than every other one of as many nodes or fewer. From few
-/// nodes to many, and so from slow to fast.
+/// Without the dominated: a tree stays where it has more tokens a second than every other one of as many nodes or
+/// fewer. From few nodes to many, and so from slow to fast.
 template <class Trees = std::vector<measured_tree>>
 bank throughput_frontier(Trees trees) {
     std::stable_sort(trees.begin(), trees.end(), [](const measured_tree& a, const measured_tree& b) {
@@ -32,8 +32,8 @@ struct tree_pair {
     friend bool operator==(const tree_pair&, const tree_pair&) = default;
 };
 
-/// Of a frontier: aggressive is the fastest tree, conservative the fastest of those with at most half as many nodes. There is one
-/// wherever plain decoding, which has none, was measured too. Refuses a frontier of one tree.
+/// Of a frontier: aggressive is the fastest tree, conservative the fastest of those with at most half as many nodes.
+/// There is one wherever plain decoding, which has none, was measured too. Refuses a frontier of one tree.
 inline tree_pair pair_of(const bank& frontier) {
     const std::size_t aggressive = frontier.fastest();
     const std::size_t most = frontier.shape(aggressive).size() / 2;
@@ -57,8 +57,8 @@ struct swept_threshold {
     double tokens_per_second = 0;
 };
 
-/// The quantiles 1 / (count + 1), 2 / (count + 1), ... of what a feature was, each once, in ascending order. Values that are no
-/// numbers are left out.
+/// The quantiles 1 / (count + 1), 2 / (count + 1), ... of what a feature was, each once, in ascending order. Values
+/// that are no numbers are left out.
 template <class Values = std::vector<double>>
 std::vector<double> thresholds_from(Values values, std::size_t count) {
     std::erase_if(values, [](double value) { return value != value; });

@@ -22,7 +22,8 @@ struct augmentations {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
 
-/// Of the tree of these nodes, none deeper than `depth`: beneath the prefix and each node the child after those that are there.
+/// Of the tree of these nodes, none deeper than `depth`: beneath the prefix and each node the child after those that
+/// are there.
 template <class Nodes = std::vector<path>>
 augmentations augment(const Nodes& nodes, std::size_t depth) {
     augmentations made;
@@ -82,10 +83,11 @@ struct growth {
     friend bool operator==(const growth&, const growth&) = default;
 };
 
-/// Adds nodes until there are so many: by `score(augmentations, part) -> tally`, of `parts` parts of the prompts, the one that is
-/// accepted most often, of equals the smaller rank sum, then the shallower, then the first path. Ends before where none is accepted.
-/// `saved(growth)` is called after each part and each node: from the state it was shown, growing goes on to the same end.
-/// The tree that the trajectory advances with is the current one: `score` accepts nothing else.
+/// Adds nodes until there are so many: by `score(augmentations, part) -> tally`, of `parts` parts of the prompts, the
+/// one that is accepted most often, of equals the smaller rank sum, then the shallower, then the first path. Ends
+/// before where none is accepted. `saved(growth)` is called after each part and each node: from the state it was shown,
+/// growing goes on to the same end. The tree that the trajectory advances with is the current one: `score` accepts
+/// nothing else.
 template <class Score, class Saved>
 void grow(growth& state, std::size_t nodes, std::size_t parts, Score&& score, Saved&& saved) {
     constexpr std::size_t most = topology::most_nodes / 2 - 1;

@@ -13,7 +13,8 @@ namespace augur::tree {
 /// The child ranks down to a node: {0, 2} is the third child of the prefix's first.
 using path = std::vector<std::size_t>;
 
-/// Of every node, in the order of the nodes: what topology::of_paths makes the tree of again, numbered by depth, then by path.
+/// Of every node, in the order of the nodes: what topology::of_paths makes the tree of again, numbered by depth, then
+/// by path.
 inline std::vector<path> paths_of(const topology& of) {
     std::vector<path> made;
     std::vector<std::size_t> children(of.size() + 1, 0);

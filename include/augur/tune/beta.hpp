@@ -19,10 +19,10 @@
 
 namespace augur::tune {
 
-/// The divergence D between the target's row and the draft's at each position of `text` after its first `given` tokens, transformed
-/// by these settings; infinite where a row cannot be drawn from. The text is anyone's, as a prompt with its continuation. Throws where
-/// `given` is 0 or all of the text, vocabularies differ in size or fingerprint, or the text does not fit a context.
-/// Cost: a pass of both models over the text, in parts of 32 rows; two transforms per position.
+/// The divergence D between the target's row and the draft's at each position of `text` after its first `given` tokens,
+/// transformed by these settings; infinite where a row cannot be drawn from. The text is anyone's, as a prompt with its
+/// continuation. Throws where `given` is 0 or all of the text, vocabularies differ in size or fingerprint, or the text
+/// does not fit a context. Cost: a pass of both models over the text, in parts of 32 rows; two transforms per position.
 template <measure::Divergence D = measure::total_variation, Model Target, Model Draft>
 std::vector<double> divergences_along(const Target& target, const Draft& draft, std::span<const token> text,
                                       std::size_t given, transform::settings sampling = {}) {

@@ -13,9 +13,9 @@
 
 namespace augur::tune {
 
-/// A watcher: adds up the divergence D between the target's row and the one that each position's token is in effect drawn from, as
-/// `Criterion` says (drawn_from). Over the tokens of a text: the mean distance of its distribution from the target's, for the
-/// prefixes that were met. Chains alone. One decoding at a time.
+/// A watcher: adds up the divergence D between the target's row and the one that each position's token is in effect
+/// drawn from, as `Criterion` says (drawn_from). Over the tokens of a text: the mean distance of its distribution from
+/// the target's, for the prefixes that were met. Chains alone. One decoding at a time.
 /// Cost: a transform per committed token, and a pass over both rows per drafted one of these.
 template <class Criterion, measure::Divergence D = measure::total_variation>
 class divergence_meter {

@@ -1,5 +1,6 @@
 #pragma once
-// Which of many settings are worth having: successive halving, and what is left of it as a Pareto front. See docs/tune/search.md.
+// Which of many settings are worth having: successive halving, and what is left of it as a Pareto front. See
+// docs/tune/search.md.
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +65,8 @@ std::vector<standing> pareto_front(const All& all) {
     return front;
 }
 
-/// The fastest that is no further from the target than this, per token; nullptr if there is none. Of equals the nearest.
+/// The fastest that is no further from the target than this, per token; nullptr if there is none. Of equals the
+/// nearest.
 inline const standing* fastest_within(std::span<const standing> all, double divergence) {
     const standing* best = nullptr;
     for (const standing& each : all) {
@@ -91,7 +93,8 @@ struct rung {
     friend bool operator==(const rung&, const rung&) = default;
 };
 
-/// The rungs of a search, the last on all problems. Throws where there is nothing to search, or the options leave nothing.
+/// The rungs of a search, the last on all problems. Throws where there is nothing to search, or the options leave
+/// nothing.
 template <class Options = halving_options>
 std::vector<rung> rungs_of(std::size_t candidates, std::size_t problems, const Options& options) {
     if (candidates == 0 || problems == 0) {
@@ -157,11 +160,12 @@ std::vector<standing> ranked(Standings left, double within) {
 }
 }  // namespace detail
 
-/// Successive halving over two aims. All settings meet the first problems; of each rung those on the best fronts go on to more, and
-/// who gets that far has met the same problems as its rivals. `measure(candidate, problem) -> sample` is called once for each
-/// pair; problem by problem, so that what else the machine does meets all settings alike. Returns all settings, those that got
-/// furthest first. Deterministic given the samples; throws where one is negative or not finite. Cost: samples_of(rungs_of(...)) calls.
-/// Source: Jamieson and Talwalkar 2016, "Non-stochastic best arm identification"; for two aims by fronts (Deb et al. 2002).
+/// Successive halving over two aims. All settings meet the first problems; of each rung those on the best fronts go on
+/// to more, and who gets that far has met the same problems as its rivals. `measure(candidate, problem) -> sample` is
+/// called once for each pair; problem by problem, so that what else the machine does meets all settings alike. Returns
+/// all settings, those that got furthest first. Deterministic given the samples; throws where one is negative or not
+/// finite. Cost: samples_of(rungs_of(...)) calls. Source: Jamieson and Talwalkar 2016, "Non-stochastic best arm
+/// identification"; for two aims by fronts (Deb et al. 2002).
 template <class Measure>
 std::vector<standing> halve(std::span<const std::size_t> candidates, std::size_t problems,
                             const halving_options& options, const Measure& measure) {

@@ -10,8 +10,8 @@
 
 namespace augur::tune {
 
-/// Tokens of a round, on average: those of a chain that are accepted, and the one that follows. `acceptance[i]` is the probability that
-/// the token at position i is accepted, given that those before it are.
+/// Tokens of a round, on average: those of a chain that are accepted, and the one that follows. `acceptance[i]` is the
+/// probability that the token at position i is accepted, given that those before it are.
 inline double expected_length(std::span<const double> acceptance) {
     double length = 1;
     double stands = 1;
@@ -30,9 +30,9 @@ struct verification {
     double pass_seconds = 0;  ///< of the verifying model over length + 1 rows; 1 / V where they cost what one does
 };
 
-/// Tokens a second of a cascade whose cheapest model writes `drafter_speed` tokens a second: stage by stage
-/// kept * (length + 1) / (length / speed below + pass). With one link it is V_SD (or V_FSD, with the fuzzy rule's share), with two
-/// V_PSD. Infinite speed is a drafter that costs nothing.
+/// Tokens a second of a cascade whose cheapest model writes `drafter_speed` tokens a second: stage by stage kept *
+/// (length + 1) / (length / speed below + pass). With one link it is V_SD (or V_FSD, with the fuzzy rule's share), with
+/// two V_PSD. Infinite speed is a drafter that costs nothing.
 /// Source: Byun et al. 2025, PyramidSD, equations of section 3.3; any number of links by the same recursion.
 inline double throughput(double drafter_speed, std::span<const verification> links) {
     if (!(drafter_speed > 0)) augur::detail::fail("the drafter's speed is ", drafter_speed, "; it must be positive");
@@ -50,8 +50,8 @@ inline double throughput(double drafter_speed, std::span<const verification> lin
     return speed;
 }
 
-/// The least probability with which any single guess misses a token drawn from a distribution of this entropy, in nats, over so
-/// many tokens: the e with entropy = h(e) + e log(vocabulary - 1). Source: Fano's inequality.
+/// The least probability with which any single guess misses a token drawn from a distribution of this entropy, in nats,
+/// over so many tokens: the e with entropy = h(e) + e log(vocabulary - 1). Source: Fano's inequality.
 inline double least_error(double entropy_nats, std::size_t vocabulary) {
     if (vocabulary < 2) augur::detail::fail("a vocabulary of ", vocabulary, " leaves nothing to guess");
     const auto others = static_cast<double>(vocabulary - 1);
@@ -68,9 +68,10 @@ inline double least_error(double entropy_nats, std::size_t vocabulary) {
     return low;
 }
 
-/// No drafter of certain tokens yields more per round, at temperature 1 and on average, whatever it is: an upper bound on
-/// expected_length for chains of `length`, from the entropies of the target's rows alone, in nats. The mean over k of the k-th
-/// powers of 1 - least_error bounds the probability that k tokens are accepted, however the rows depend on each other (Hoelder).
+/// No drafter of certain tokens yields more per round, at temperature 1 and on average, whatever it is: an upper bound
+/// on expected_length for chains of `length`, from the entropies of the target's rows alone, in nats. The mean over k
+/// of the k-th powers of 1 - least_error bounds the probability that k tokens are accepted, however the rows depend on
+/// each other (Hoelder).
 inline double length_bound(std::span<const double> entropies_nats, std::size_t length, std::size_t vocabulary) {
     if (entropies_nats.empty()) augur::detail::fail("there is no entropy to bound a length by");
     double bound = 0;
@@ -82,8 +83,8 @@ inline double length_bound(std::span<const double> entropies_nats, std::size_t l
     return bound / static_cast<double>(entropies_nats.size());
 }
 
-/// The best speed over plain decoding that length_bound leaves, over all lengths that a curve covers: pass_seconds[n - 1] is a
-/// pass over n rows, drafting a token takes draft_seconds. At least 1, for plain decoding is among the choices.
+/// The best speed over plain decoding that length_bound leaves, over all lengths that a curve covers: pass_seconds[n -
+/// 1] is a pass over n rows, drafting a token takes draft_seconds. At least 1, for plain decoding is among the choices.
 inline double speedup_bound(std::span<const double> entropies_nats, std::size_t vocabulary,
                             std::span<const double> pass_seconds, double draft_seconds = 0) {
     double best = 1;

@@ -16,9 +16,10 @@
 
 namespace augur::tune {
 
-/// Counts, while a joint tree is judged, which augmentation would have been accepted; accepts nodes of the tree as it is alone, so
-/// that the trajectory is that tree's. Around criteria that judge each drafted token by itself and leave the target as it was
-/// (`exact`, `coupled`): then the accepted path of every smaller tree is the beginning of the joint one's.
+/// Counts, while a joint tree is judged, which augmentation would have been accepted; accepts nodes of the tree as it
+/// is alone, so that the trajectory is that tree's. Around criteria that judge each drafted token by itself and leave
+/// the target as it was (`exact`, `coupled`): then the accepted path of every smaller tree is the beginning of the
+/// joint one's.
 template <class Criterion>
 class joint_probe {
     static_assert(
@@ -75,8 +76,8 @@ bool has_room(const auto& session, std::size_t depth) {
            session.stops.room(session.committed.generated().size(), session.committed.size()) > depth;
 }
 
-/// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room for all of
-/// it, and those in which nothing was drafted, are not counted. Deterministic.
+/// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room
+/// for all of it, and those in which nothing was drafted, are not counted. Deterministic.
 template <class Drafter, class Target, class Criterion>
 tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Criterion& criterion,
                           const tree::augmentations& trees, std::span<const std::vector<token>> prompts,

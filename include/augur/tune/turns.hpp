@@ -18,10 +18,11 @@
 
 namespace augur::tune {
 
-/// The divergence D between the last model's row and the row of the model that wrote, summed over a text that the scheme made of
-/// the prompt with these settings. All models read the text in one pass each and the turns are taken again, which rows that do not
-/// depend on the batch make exact. Throws where the prompt is empty, or prompt and text do not fit a model's context.
-/// Cost: a pass of every model, rows * vocabulary numbers for each of them, two transforms per token.
+/// The divergence D between the last model's row and the row of the model that wrote, summed over a text that the
+/// scheme made of the prompt with these settings. All models read the text in one pass each and the turns are taken
+/// again, which rows that do not depend on the batch make exact. Throws where the prompt is empty, or prompt and text
+/// do not fit a model's context. Cost: a pass of every model, rows * vocabulary numbers for each of them, two
+/// transforms per token.
 template <measure::Divergence D = measure::total_variation, class Policy, class... Held>
 double divergence_of_turns(const cascade::switching_scheme<Policy, Held...>& scheme, std::span<const token> prompt,
                            std::span<const token> text, transform::settings sampling) {

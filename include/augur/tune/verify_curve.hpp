@@ -19,9 +19,10 @@ struct patience {
     double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins
 };
 
-/// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context` tokens. They
-/// take turns, so that a disturbance meets all of them. Where patience ends with the first round, that one counts. Throws if there is a 0 among the rows, or more
-/// than the model's context holds. Cost: (repetitions + 1) passes of each, a prefill, one sequence.
+/// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context`
+/// tokens. They take turns, so that a disturbance meets all of them. Where patience ends with the first round, that one
+/// counts. Throws if there is a 0 among the rows, or more than the model's context holds. Cost: (repetitions + 1)
+/// passes of each, a prefill, one sequence.
 template <Model M>
 std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> rows, std::size_t context,
                                  patience until = {}) {
@@ -65,7 +66,8 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
     return medians;
 }
 
-/// Passes over one row until they get no faster, for so many seconds at most: large caches take several to hold the weights.
+/// Passes over one row until they get no faster, for so many seconds at most: large caches take several to hold the
+/// weights.
 template <Model M>
 void warm_up(const M& model, double seconds) {
     auto sequence = model.make_sequence();
@@ -82,8 +84,8 @@ void warm_up(const M& model, double seconds) {
     }
 }
 
-/// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where the
-/// number is a power of two or the last, between them on the line. Fewer where the model's context is shorter.
+/// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where
+/// the number is a power of two or the last, between them on the line. Fewer where the model's context is shorter.
 template <Model M>
 std::vector<double> verify_curve(const M& model, std::size_t most,
                                  patience until = {.repetitions = 2, .seconds = 0.2}) {

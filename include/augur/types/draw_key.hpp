@@ -9,9 +9,9 @@ namespace augur {
 /// What a random number decides. Different purposes at one position are independent.
 enum class purpose : std::uint32_t { exponential_race, draft, accept, correction };
 
-/// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must not
-/// determine a later one. Noise that has to be shared between models and rounds is keyed with round 0.
-/// `node` separates the parents of a tree that have one depth (parents::aside), `sibling` the children of one parent. Both are
+/// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must
+/// not determine a later one. Noise that has to be shared between models and rounds is keyed with round 0. `node`
+/// separates the parents of a tree that have one depth (parents::aside), `sibling` the children of one parent. Both are
 /// 0 in a chain, and in races: their noise belongs to the position.
 struct draw_key {
     std::size_t position = 0;

@@ -34,7 +34,8 @@ struct sampled {
     }
 };
 
-/// The same in a tree with replacement: siblings are drawn from one row, each from all of it, so that they can be the same token.
+/// The same in a tree with replacement: siblings are drawn from one row, each from all of it, so that they can be the
+/// same token.
 struct sampled_with_replacement : sampled {
     static constexpr bool with_replacement = true;
 };
@@ -45,8 +46,8 @@ inline constexpr bool with_replacement = requires {
     requires Drawing::with_replacement;
 };
 
-/// A draw with the noise that belongs to the position, the same that the target draws with. Given the noise the token is
-/// certain, so no row is kept.
+/// A draw with the noise that belongs to the position, the same that the target draws with. Given the noise the token
+/// is certain, so no row is kept.
 struct shared_noise {
     using claim_type = point_mass;
 

@@ -19,8 +19,8 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// One part of a message; refers to what it was made from. Messages are joined by one function that is no template: hundreds
-/// of places throw, and a user's compiler would write an ostream's code for each.
+/// One part of a message; refers to what it was made from. Messages are joined by one function that is no template:
+/// hundreds of places throw, and a user's compiler would write an ostream's code for each.
 class message_part {
  public:
     message_part(const char* text) : text_(text) {}

@@ -27,7 +27,8 @@ inline constexpr auto rounded_name = [] {
 struct same_greedy_text {
     static constexpr std::string_view name = "same text as plain greedy decoding";
 };
-/// The text of plain sampling with the same seed; implies the same distribution, and the same greedy text at temperature 0.
+/// The text of plain sampling with the same seed; implies the same distribution, and the same greedy text at
+/// temperature 0.
 struct same_seeded_text {
     static constexpr std::string_view name = "same text as plain sampling with the same seed";
 };
@@ -41,15 +42,16 @@ struct bounded_divergence {
     static constexpr std::string_view name = "bounded divergence per token";
     double bound = std::numeric_limits<double>::infinity();
 };
-/// Each token is the most probable one of a row within `bound` of the target's, in that divergence: its own, or another. In total
-/// variation it is then at most 2 * bound less probable under the target than the most probable one.
+/// Each token is the most probable one of a row within `bound` of the target's, in that divergence: its own, or
+/// another. In total variation it is then at most 2 * bound less probable under the target than the most probable one.
 template <class Divergence>
 struct greedy_within {
     static constexpr std::string_view name = "most probable in a row of bounded divergence";
     double bound = std::numeric_limits<double>::infinity();
 };
-/// Each token has at least the probability `bound(entropy_nats)` under the target, by the entropy of the target's row there: the more
-/// certain the row, the higher it is, up to epsilon. With 0, as where nobody says more: each token is possible.
+/// Each token has at least the probability `bound(entropy_nats)` under the target, by the entropy of the target's row
+/// there: the more certain the row, the higher it is, up to epsilon. With 0, as where nobody says more: each token is
+/// possible.
 struct minimum_probability {
     static constexpr std::string_view name = "every token at least so likely under the target";
     double epsilon = 0;

@@ -18,8 +18,8 @@ struct token_count {
     std::size_t generated = 0;
 };
 
-/// Distinct tokens with their counts, in order of id: pairs in one piece of memory, so that supposing a token and taking it
-/// back allocates nothing. O(log distinct) to find, O(distinct) to add.
+/// Distinct tokens with their counts, in order of id: pairs in one piece of memory, so that supposing a token and
+/// taking it back allocates nothing. O(log distinct) to find, O(distinct) to add.
 class token_counts {
  public:
     using value_type = std::pair<token, token_count>;

@@ -19,11 +19,12 @@ namespace augur {
 /// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn: a deterministic draft.
 struct point_mass {};
 
-/// A claim: picked by the rule of the largest weight, as a point_mass, from this row, which is kept for criteria that measure it.
+/// A claim: picked by the rule of the largest weight, as a point_mass, from this row, which is kept for criteria that
+/// measure it.
 struct mode_of_row : distribution {};
 
-/// One drafted token as a criterion sees it. `Claim` is point_mass, mode_of_row, or the type of the very row it was drawn from:
-/// distribution, or one that lies on a device.
+/// One drafted token as a criterion sees it. `Claim` is point_mass, mode_of_row, or the type of the very row it was
+/// drawn from: distribution, or one that lies on a device.
 template <class Claim>
 struct drafted_token {
     token id = no_token;
@@ -54,8 +55,8 @@ concept CertainClaim = std::derived_from<drafted_token<Claim>, drafted_token<poi
 
 namespace detail {
 
-/// The tokens of a proposal and the parents of its nodes, which are stored from the first on that does not follow the node
-/// before it: a chain has none.
+/// The tokens of a proposal and the parents of its nodes, which are stored from the first on that does not follow the
+/// node before it: a chain has none.
 class drafted_nodes {
  public:
     std::size_t size() const { return tokens_.size(); }
@@ -102,10 +103,11 @@ class drafted_nodes {
 
 }  // namespace detail
 
-/// Drafted tokens: a chain, or a tree whose nodes are added parents first, siblings in the order in which they are to be judged.
-/// With point_mass it stores no rows; else what [] returns points into the proposal, until the next push or clear.
-/// The row of a sibling is the one that it was drawn from given the siblings before it: the same again where it was drawn with
-/// replacement, without them and scaled where not. A parent that is not yet there is refused, and nothing is added then.
+/// Drafted tokens: a chain, or a tree whose nodes are added parents first, siblings in the order in which they are to
+/// be judged. With point_mass it stores no rows; else what [] returns points into the proposal, until the next push or
+/// clear. The row of a sibling is the one that it was drawn from given the siblings before it: the same again where it
+/// was drawn with replacement, without them and scaled where not. A parent that is not yet there is refused, and
+/// nothing is added then.
 template <class Claim>
 class proposal : public detail::drafted_nodes {
  public:
@@ -117,7 +119,8 @@ class proposal : public detail::drafted_nodes {
         next_row() = std::move(drawn_from);
         complete(t, parent);
     }
-    /// The row of the token that comes next, to be overwritten, in the storage of one that was cleared; then complete(token).
+    /// The row of the token that comes next, to be overwritten, in the storage of one that was cleared; then
+    /// complete(token).
     Claim& next_row() {
         if (rows_.size() == size()) rows_.emplace_back();
         return rows_[size()];

@@ -30,8 +30,8 @@ struct committed_token {
 /// Where a verifier shows no hidden states, or nobody looks.
 struct no_states {};
 
-/// One round: of a decoding, after its commit; or of a stage inside a cascade, where nothing is committed yet. Rows and states lie
-/// where the verifier left them, until it is run again.
+/// One round: of a decoding, after its commit; or of a stage inside a cascade, where nothing is committed yet. Rows and
+/// states lie where the verifier left them, until it is run again.
 template <class Proposal, class Rows, class States>
 struct round_view {
     const augur::prefix& prefix;  ///< after the round
@@ -53,7 +53,8 @@ round_view(const prefix&, std::size_t, const Proposal&, const Rows&, const State
            std::span<const commit::committed_token>, const observation&, const time_spent&)
     -> round_view<Proposal, Rows, States>;
 
-/// Is shown every round: `watcher.watch(view)`, after it is committed. What it throws goes to who ran the round, which is then over.
+/// Is shown every round: `watcher.watch(view)`, after it is committed. What it throws goes to who ran the round, which
+/// is then over.
 template <class W, class View>
 concept Watches = requires(W& watcher, const View& view) {
     { watcher.watch(view) } -> std::same_as<void>;

@@ -32,7 +32,8 @@ inline std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
     return all.empty() ? static_cast<std::int32_t>(node) - 1 : all[node];
 }
 
-/// Nodes on the path to this one and with it: 1 where it follows the prefix, 0 for after_prefix. O(depth), or O(1) in a chain.
+/// Nodes on the path to this one and with it: 1 where it follows the prefix, 0 for after_prefix. O(depth), or O(1) in a
+/// chain.
 inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
     if (all.empty()) return static_cast<std::size_t>(node + 1);
     std::size_t depth = 0;
@@ -40,8 +41,8 @@ inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node
     return depth;
 }
 
-/// Of the nodes up to `parent`, how many are not on the path to it: 0 in a chain, and different for two parents of one depth.
-/// With the position it names the place where the children of `parent` are drawn.
+/// Of the nodes up to `parent`, how many are not on the path to it: 0 in a chain, and different for two parents of one
+/// depth. With the position it names the place where the children of `parent` are drawn.
 inline std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
     return static_cast<std::size_t>(parent + 1) - depth_of(all, parent);
 }
@@ -84,9 +85,9 @@ class topology {
         return topology(std::move(parents));
     }
 
-    /// By child ranks, as Medusa and Hydra list their trees: {0, 2} is the third child of the prefix's first. Nodes are numbered by
-    /// depth, then by path. Refuses a path without its parent or its sibling before, an empty one, one that is there twice,
-    /// and more than 256.
+    /// By child ranks, as Medusa and Hydra list their trees: {0, 2} is the third child of the prefix's first. Nodes are
+    /// numbered by depth, then by path. Refuses a path without its parent or its sibling before, an empty one, one that
+    /// is there twice, and more than 256.
     template <class Paths = std::vector<std::vector<std::size_t>>>
     static topology of_paths(Paths paths);
 

@@ -31,8 +31,8 @@ constexpr std::string_view name_of(origin of) {
     return "unknown";
 }
 
-/// The accepted nodes of a proposal, then `next`. When the target's row there cannot be drawn from (NaN, infinity, nothing
-/// finite), `next` is no_token and decoding ends after the accepted tokens.
+/// The accepted nodes of a proposal, then `next`. When the target's row there cannot be drawn from (NaN, infinity,
+/// nothing finite), `next` is no_token and decoding ends after the accepted tokens.
 struct verdict {
     std::size_t drafted = 0;
     std::size_t accepted = 0;

@@ -10,11 +10,11 @@
 
 namespace augur::verify {
 
-/// co_await ask_chain(target, before, proposed): proposed.size() + 1 rows, as model::pass_rows. rows[0] follows the prefix, rows[1 + i]
-/// the first i + 1 drafted tokens, which the prefix has while it waits. Afterwards the sequence holds the drafted tokens too, until
-/// the commit rewinds it. Cost: one forward pass over what the cache lacks.
-/// Of a tree ask target.ask_tree(before.tokens(), proposed.tokens(), proposed.parents()): rows[1 + i] follows node i and its path; the
-/// sequence holds none of the nodes until it keeps a path.
+/// co_await ask_chain(target, before, proposed): proposed.size() + 1 rows, as model::pass_rows. rows[0] follows the
+/// prefix, rows[1 + i] the first i + 1 drafted tokens, which the prefix has while it waits. Afterwards the sequence
+/// holds the drafted tokens too, until the commit rewinds it. Cost: one forward pass over what the cache lacks.
+/// Of a tree ask target.ask_tree(before.tokens(), proposed.tokens(), proposed.parents()): rows[1 + i] follows node i
+/// and its path; the sequence holds none of the nodes until it keeps a path.
 template <Model M>
 class ask_chain {
  public:

@@ -22,7 +22,8 @@ namespace augur::verify {
 /// Where rows come to the host: most models.
 struct no_device_verifier {};
 
-/// Who judges the rounds of a scheme with this chooser; claims of distributions lie on the host, so that rows must come there.
+/// Who judges the rounds of a scheme with this chooser; claims of distributions lie on the host, so that rows must come
+/// there.
 template <class Scheme, class C>
 struct device_verifier_for {
     using type = no_device_verifier;
@@ -41,7 +42,8 @@ using device_verifier_t = typename device_verifier_for<Scheme, C>::type;
 template <class Scheme, class C>
 inline constexpr bool has_device_verifier = !std::same_as<device_verifier_t<Scheme, C>, no_device_verifier>;
 
-/// verify::chain and accept::walk at once. Afterwards the sequence holds the drafted tokens too, until the commit rewinds it.
+/// verify::chain and accept::walk at once. Afterwards the sequence holds the drafted tokens too, until the commit
+/// rewinds it.
 template <Model M, DeviceVerifier<M> R>
 verdict verify_on_device(R& device_verifier, model::cached_sequence<M>& target, prefix& before,
                          const ChainProposal auto& proposed, std::size_t round) {

@@ -26,8 +26,8 @@ using augur::prefix;
 using augur::token;
 using augur::transform::settings;
 
-/// A criterion of a user's own, in no more words than on the host: what is likely enough under the target stands, and so does its
-/// favourite.
+/// A criterion of a user's own, in no more words than on the host: what is likely enough under the target stands, and
+/// so does its favourite.
 struct likely_enough {
     using guarantee = augur::guarantee::minimum_probability;
     using drawing = augur::draft::sampled;
@@ -71,7 +71,8 @@ inline std::vector<float> invalid_row(std::mt19937& random, std::size_t size) {
     return row;
 }
 
-/// One round: the target's rows after some prefix, and what was drafted, as a criterion on the host sees it and as a kernel does.
+/// One round: the target's rows after some prefix, and what was drafted, as a criterion on the host sees it and as a
+/// kernel does.
 struct one_round {
     std::size_t vocabulary;
     std::uint64_t seed;

@@ -48,7 +48,8 @@ inline io::tensor_type tensor_type_of(host::storage format) {
     augur::detail::fail("unknown format");
 }
 
-/// `elements` numbers as a model file of this type stores them: finite, some tenths large, every bit pattern of the quants.
+/// `elements` numbers as a model file of this type stores them: finite, some tenths large, every bit pattern of the
+/// quants.
 inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t elements, std::mt19937& random) {
     const std::size_t size = io::block_bytes(type), blocks = elements / io::block_size(type);
     std::vector<std::byte> out(size * blocks);

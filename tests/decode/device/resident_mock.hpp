@@ -1,5 +1,6 @@
 #pragma once
-// A model of a few lines for loops on a device: rows of hashed numbers, made by a kernel of what it cached, not of the text.
+// A model of a few lines for loops on a device: rows of hashed numbers, made by a kernel of what it cached, not of the
+// text.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace resident_mock {
 namespace device = augur::backend::device;
 using augur::token;
 
-/// How rows come about: of the last three tokens. `sharp`: how far apart logits are. At `invalid` tokens a NaN is among them.
+/// How rows come about: of the last three tokens. `sharp`: how far apart logits are. At `invalid` tokens a NaN is among
+/// them.
 struct law {
     std::uint32_t seed = 1;
     float sharp = 3;

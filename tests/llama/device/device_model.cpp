@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
     check_laws<binary16, device_format::q4_0>(true, false);
 }
 
-/// A real model's text, greedy: about as far from float32 as the host is in the same format, and where the choice was not
-/// close, the same choice.
+/// A real model's text, greedy: about as far from float32 as the host is in the same format, and where the choice was
+/// not close, the same choice.
 BOOST_AUTO_TEST_CASE(rows_are_those_of_the_host) {
     using augur::llama::weight_format;
     const auto load = [](weight_format format) {
@@ -261,8 +261,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 }
 
 /// What was extended since lies in the tree's slots, even if it was taken back.
-/// The rows of passes are computed in an order of their own: those without logits first. Where one pass has the first rows and the
-/// last, all are not its.
+/// The rows of passes are computed in an order of their own: those without logits first. Where one pass has the first
+/// rows and the last, all are not its.
 BOOST_AUTO_TEST_CASE(passes_that_want_different_rows_run_together) {
     using model_type = emulated_model<bfloat16>;
     const model_type model({}, some_llama(true));

@@ -52,8 +52,8 @@ struct drafted_token<backend::device::claimed_row> {
 
 namespace augur::backend::device {
 
-/// The block that walks a chain, and its shared memory: a tile, the sums of a residual's chunks, those of a divergence's, and the
-/// totals of the rows.
+/// The block that walks a chain, and its shared memory: a tile, the sums of a residual's chunks, those of a
+/// divergence's, and the totals of the rows.
 template <class Team>
 class walking_block {
  public:
@@ -79,7 +79,8 @@ class walking_block {
         return total;
     }
 
-    /// part(what the thread has so far, begin, end) of four elements at a time; then what all threads have, joined. O(vocabulary).
+    /// part(what the thread has so far, begin, end) of four elements at a time; then what all threads have, joined.
+    /// O(vocabulary).
     template <class T, class Part, class Join>
     AUGUR_KERNEL T fold(const Part& part, const Join& join) const {
         T* const slots = team_.template shared<T>();
@@ -98,8 +99,9 @@ class walking_block {
     std::size_t size_;
 };
 
-/// The target's distribution at one place of a chain: augur::distribution's interface and numbers, for criteria in a kernel. Every
-/// thread asks for the same and gets the same answer; only where `Cost` says so does the block share a pass.
+/// The target's distribution at one place of a chain: augur::distribution's interface and numbers, for criteria in a
+/// kernel. Every thread asks for the same and gets the same answer; only where `Cost` says so does the block share a
+/// pass.
 template <class Team>
 class chain_row {
  public:

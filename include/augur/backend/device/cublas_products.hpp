@@ -66,8 +66,8 @@ class cuda_timer {
     event begin_, end_;
 };
 
-/// What cuBLASLt must know of a product whose first side, M, are the weights. Its matrices go by columns: weights, row after row here,
-/// are depth x rows there, and transposed; a column of inputs or of sums is one there, too.
+/// What cuBLASLt must know of a product whose first side, M, are the weights. Its matrices go by columns: weights, row
+/// after row here, are depth x rows there, and transposed; a column of inputs or of sums is one there, too.
 template <class Element>
 struct cublas_layouts {
     cublasLtMatmulDescOpaque_t product{};
@@ -88,11 +88,11 @@ struct cublas_layouts {
     }
 };
 
-/// WideProducts on one stream, whose workspace they share: one for each model. Of the algorithms that cuBLASLt's heuristics suggest
-/// for a shape, prepare() takes that which is fastest here, by the median of some runs of which each finds a cold L2 cache; it is
-/// kept by rows, depth and the power of two of columns. multiply() can be recorded; it refuses what was not prepared.
-/// Randomness: none; but which algorithm is the fastest may differ from run to run, and with it the sums' last bits.
-/// Source: cuBLAS Library, cublasLtMatmul and cublasLtMatmulAlgoGetHeuristic.
+/// WideProducts on one stream, whose workspace they share: one for each model. Of the algorithms that cuBLASLt's
+/// heuristics suggest for a shape, prepare() takes that which is fastest here, by the median of some runs of which each
+/// finds a cold L2 cache; it is kept by rows, depth and the power of two of columns. multiply() can be recorded; it
+/// refuses what was not prepared. Randomness: none; but which algorithm is the fastest may differ from run to run, and
+/// with it the sums' last bits. Source: cuBLAS Library, cublasLtMatmul and cublasLtMatmulAlgoGetHeuristic.
 template <class Element>
 class cublas_products {
  public:

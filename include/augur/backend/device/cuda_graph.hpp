@@ -1,6 +1,6 @@
 #pragma once
-// What cuda_system records with: streams that are captured, and the nodes of CUDA graphs that repeat or choose. For sources that nvcc
-// compiles; others see nothing here.
+// What cuda_system records with: streams that are captured, and the nodes of CUDA graphs that repeat or choose. For
+// sources that nvcc compiles; others see nothing here.
 
 #if defined(__CUDACC__)
 
@@ -34,7 +34,8 @@ inline bool is_capturing(cudaStream_t stream) {
     return status != cudaStreamCaptureStatusNone;
 }
 
-/// What the body gives the stream, in `into` (which somebody else owns), or where that is null in a graph that the caller gets.
+/// What the body gives the stream, in `into` (which somebody else owns), or where that is null in a graph that the
+/// caller gets.
 template <class Body>
 cudaGraph_t capture(cudaStream_t stream, cudaGraph_t into, const Body& body) {
     const auto mode = cudaStreamCaptureModeThreadLocal;
@@ -54,8 +55,8 @@ cudaGraph_t capture(cudaStream_t stream, cudaGraph_t into, const Body& body) {
     return made;
 }
 
-/// The stream that copies of a system share. While the body of a conditional node is captured it is another, since the stream itself
-/// is in the middle of the graph around it; one for each level of nesting, kept for the next time.
+/// The stream that copies of a system share. While the body of a conditional node is captured it is another, since the
+/// stream itself is in the middle of the graph around it; one for each level of nesting, kept for the next time.
 class cuda_streams {
  public:
     cuda_streams(cudaStream_t first, bool owned) : levels_{first}, owned_(owned) {}
@@ -103,8 +104,8 @@ class cuda_streams {
 class cuda_recording {
  public:
     cuda_recording() = default;
-    /// Owns the graph. It lives on beside what is made of it: CUDA allows graphs with conditional nodes one executable, and does not
-    /// say that the nodes' handles survive their graph.
+    /// Owns the graph. It lives on beside what is made of it: CUDA allows graphs with conditional nodes one executable,
+    /// and does not say that the nodes' handles survive their graph.
     explicit cuda_recording(cudaGraph_t of) {
         const std::shared_ptr<CUgraph_st> graph(of, [](cudaGraph_t old) { cudaGraphDestroy(old); });
         cudaGraphExec_t made = nullptr;
@@ -132,7 +133,8 @@ inline bool graphs_control() {
     return std::min(driver, runtime) >= 12080;
 }
 
-/// The graph that a stream is captured into, and what the next node comes after: CUDA's array, until the stream is used again.
+/// The graph that a stream is captured into, and what the next node comes after: CUDA's array, until the stream is used
+/// again.
 struct capture_place {
     cudaGraph_t graph = nullptr;
     const cudaGraphNode_t* after = nullptr;
@@ -165,7 +167,8 @@ struct capture_place {
     }
 };
 
-/// A handle for a node of the graph that the stream is captured into. It has no value until a kernel of that graph gives it one.
+/// A handle for a node of the graph that the stream is captured into. It has no value until a kernel of that graph
+/// gives it one.
 inline cudaGraphConditionalHandle make_condition(cudaStream_t stream) {
     if (!graphs_control()) augur::detail::fail("CUDA: a recording with loops or choices needs a driver from 12.8 on");
     cudaGraphConditionalHandle made{};

@@ -129,8 +129,8 @@ struct set_condition {
     }
 };
 
-/// One stream of the GPU that is current. Copies share the stream, also where a recording's loop makes it another for a while. It may
-/// be one's own; null is CUDA's default stream, on which nothing can be recorded.
+/// One stream of the GPU that is current. Copies share the stream, also where a recording's loop makes it another for a
+/// while. It may be one's own; null is CUDA's default stream, on which nothing can be recorded.
 class cuda_system {
  public:
     cuda_system() = default;

@@ -22,8 +22,9 @@
 
 namespace augur::backend::device {
 
-/// A model whose rows stay in the memory of a System: `system()`; `extend_there(sequence, tokens, last)`, which launches what
-/// makes the last rows; `logits(sequence)`, where they are, rows x vocabulary; `rows(sequence)`, the same on the host.
+/// A model whose rows stay in the memory of a System: `system()`; `extend_there(sequence, tokens, last)`, which
+/// launches what makes the last rows; `logits(sequence)`, where they are, rows x vocabulary; `rows(sequence)`, the same
+/// on the host.
 template <class M>
 concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
     { model.system() } -> System;
@@ -32,9 +33,9 @@ concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence
     { model.rows(sequence) } -> LogitRows;
 };
 
-/// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so far; a longer one takes more.
-/// Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four bytes per drafted token go there, sixteen
-/// come back, and the host waits once. entropy_nats waits once more.
+/// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
+/// far; a longer one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
+/// bytes per drafted token go there, sixteen come back, and the host waits once. entropy_nats waits once more.
 template <class M, KernelCriterion Criterion>
 class device_verifier {
  public:

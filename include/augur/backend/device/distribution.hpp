@@ -24,8 +24,8 @@ struct weights_view {
     AUGUR_HOST_DEVICE double probability(std::size_t i) const { return (*this)[i] / total; }
 };
 
-/// augur::distribution's interface and meaning. The weights and the sums of their chunks stay on the device; size, total and
-/// point are known on the host; each element asked for is one number that crosses, `mode` is a pass.
+/// augur::distribution's interface and meaning. The weights and the sums of their chunks stay on the device; size,
+/// total and point are known on the host; each element asked for is one number that crosses, `mode` is a pass.
 template <class Policy = default_policy>
 class distribution {
  public:
@@ -60,8 +60,8 @@ class distribution {
         weights_.assign(size_, 0.0f);
         sums_.assign(augur::detail::chunks_in(size_), 0.0);
     }
-    /// Gives the storage for so many weights to `fill(float*)`, which leaves nonnegative weights there, then takes their sums. If
-    /// `fill` throws, the distribution is empty.
+    /// Gives the storage for so many weights to `fill(float*)`, which leaves nonnegative weights there, then takes
+    /// their sums. If `fill` throws, the distribution is empty.
     template <class Fill>
     void refill(std::size_t size, Fill&& fill) {
         become_empty(size);

@@ -1,6 +1,6 @@
 #pragma once
-// The sums of measure/divergence.hpp, of rows that lie in device memory: the same terms of each token, added in the same order,
-// hence the same values.
+// The sums of measure/divergence.hpp, of rows that lie in device memory: the same terms of each token, added in the
+// same order, hence the same values.
 
 #include <cstddef>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What changes single logits of a row in device memory: bias and penalties, from the few tokens that they name, and bit masks.
+// What changes single logits of a row in device memory: bias and penalties, from the few tokens that they name, and bit
+// masks.
 
 #include <algorithm>
 #include <cstddef>
@@ -70,7 +71,8 @@ inline memory<counted_token> upload(const prefix& before, std::size_t vocabulary
     return {seen.begin(), seen.end()};
 }
 
-/// Removes the tokens whose bit is 0: bit t % 32 of word t / 32, as grammars write them. The words lie in device memory.
+/// Removes the tokens whose bit is 0: bit t % 32 of word t / 32, as grammars write them. The words lie in device
+/// memory.
 struct keep_allowed {
     const std::uint32_t* allowed;
     float* logits;

@@ -1,6 +1,6 @@
 #pragma once
-// Where device code runs: on Thrust's device system, which a macro chooses (THRUST_DEVICE_SYSTEM: CUDA, OMP or CPP), under an
-// execution policy of that system. Nothing here depends on how many threads that has.
+// Where device code runs: on Thrust's device system, which a macro chooses (THRUST_DEVICE_SYSTEM: CUDA, OMP or CPP),
+// under an execution policy of that system. Nothing here depends on how many threads that has.
 
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -16,8 +16,7 @@
 #include "augur/detail/host_device.hpp"
 
 #if THRUST_VERSION < 300000
-#error \
-    "augur::device needs Thrust 3 or newer, from the CUDA toolkit or the package nvidia-cuda-cccl; older ones will not do"
+#error "augur::device needs Thrust 3 or newer, from the CUDA toolkit or the package nvidia-cuda-cccl; not an older one"
 #endif
 
 namespace augur::backend::device {

@@ -1,6 +1,6 @@
 #pragma once
-// The measures of measure/entropy.hpp, of rows that lie in device memory: the same functions of each chunk, joined in the same
-// order, hence the same values.
+// The measures of measure/entropy.hpp, of rows that lie in device memory: the same functions of each chunk, joined in
+// the same order, hence the same values.
 
 #include <algorithm>
 #include <cmath>

@@ -22,11 +22,11 @@ namespace augur::backend::device {
 /// transform::mask for logits in device memory (keep_allowed, for example). The function itself runs on the host.
 using mask = std::function<void(float* logits, std::size_t size, const prefix& before)>;
 
-/// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax. The weights are those of the host's pipeline bit for bit
-/// where both use one arithmetic (docs/backend/device.md).
-/// Checked at construction; applying it to rows of that size throws nothing of its own but what memory and launches throw.
-/// Cost: a few passes per row; top-k and top-p sort the vocabulary. What crosses: the tokens of bias (once) and of penalties,
-/// and a few numbers per row.
+/// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax. The weights are those of the host's pipeline bit
+/// for bit where both use one arithmetic (docs/backend/device.md).
+/// Checked at construction; applying it to rows of that size throws nothing of its own but what memory and launches
+/// throw. Cost: a few passes per row; top-k and top-p sort the vocabulary. What crosses: the tokens of bias (once) and
+/// of penalties, and a few numbers per row.
 template <class Policy = default_policy>
 class pipeline {
  public:

@@ -32,9 +32,10 @@ struct alignas(16) tile_scales {
     std::uint32_t words[8]{};
 };
 
-/// Tiles of 16 rows by 32 k, whose lanes have the rows and k that they have in tile_layout: 512 bytes of 8 bits (q8_0: q * scale,
-/// q with a sign) or 256 of 4 bits (q4_0: (q - 8) * scale); one load for each lane. Numbers that a fragment has in one word lie at
-/// the same bits of a word's halves: words[0] of the first fragment lowest, then words[1], and so on.
+/// Tiles of 16 rows by 32 k, whose lanes have the rows and k that they have in tile_layout: 512 bytes of 8 bits (q8_0:
+/// q * scale, q with a sign) or 256 of 4 bits (q4_0: (q - 8) * scale); one load for each lane. Numbers that a fragment
+/// has in one word lie at the same bits of a word's halves: words[0] of the first fragment lowest, then words[1], and
+/// so on.
 template <unsigned Bits>
 struct quantised_layout {
     static_assert(Bits == 8 || Bits == 4, "there are integers of 8 and of 4 bits");
@@ -51,8 +52,8 @@ struct quantised_layout {
         return {row % 8 * 4 + k / 8, at / in_word, at % in_word * Bits + k % 2 * 16};
     }
 
-    /// A block of a file (scale, then 32 bytes or 16, with k in the lower half of byte k or upper half of byte k - 16) becomes
-    /// part of the four lanes that have its row, and of the word with its row's scale, where there were zeros.
+    /// A block of a file (scale, then 32 bytes or 16, with k in the lower half of byte k or upper half of byte k - 16)
+    /// becomes part of the four lanes that have its row, and of the word with its row's scale, where there were zeros.
     static AUGUR_HOST_DEVICE void put(lane_integers<Bits>* lanes, std::uint32_t& scales, std::size_t row,
                                       const std::byte* block) {
         std::uint16_t scale;
@@ -83,8 +84,9 @@ AUGUR_KERNEL std::uint32_t subtract_pairs(std::uint32_t a, std::uint32_t b) {
 #endif
 }
 
-/// Two integers, in the lowest bits of a word's halves, as Elements: exactly. A power of two that has as many bits after its
-/// point as Elements have becomes one more with every step of its bits, up to twice itself: what is added by `or` is subtracted back.
+/// Two integers, in the lowest bits of a word's halves, as Elements: exactly. A power of two that has as many bits
+/// after its point as Elements have becomes one more with every step of its bits, up to twice itself: what is added by
+/// `or` is subtracted back.
 template <class Element, unsigned Bits>
 AUGUR_KERNEL std::uint32_t integer_pair(std::uint32_t word) {
     constexpr std::uint32_t power = std::is_same_v<Element, bfloat16> ? 0x43004300u : 0x64006400u;  // 128, 1024
@@ -144,8 +146,8 @@ struct quantised_view : matrix_shape {
     }
 };
 
-/// `rows` outputs by `depth` inputs in a system's memory, multiplied with inputs that are Elements. Rows that fill up the last
-/// panel have scales of zero.
+/// `rows` outputs by `depth` inputs in a system's memory, multiplied with inputs that are Elements. Rows that fill up
+/// the last panel have scales of zero.
 template <class Element, unsigned Bits, System S>
 class quantised_matrix {
  public:
@@ -163,7 +165,8 @@ class quantised_matrix {
         view_.scales = scales_.data();
     }
 
-    /// `read(row, bytes)` writes the row's blocks as files hold them (layout::type); these integers and scales are kept.
+    /// `read(row, bytes)` writes the row's blocks as files hold them (layout::type); these integers and scales are
+    /// kept.
     template <std::invocable<std::size_t, std::span<std::byte>> Read>
     quantised_matrix(const S& on, std::size_t rows, std::size_t depth, const Read& read)
         : quantised_matrix(on, rows, depth) {
@@ -174,7 +177,8 @@ class quantised_matrix {
         fill(on, read);
     }
 
-    /// `read(row, floats)` writes the row's `depth` numbers. They are rounded as by io::quantize, a last block filled up with zeros.
+    /// `read(row, floats)` writes the row's `depth` numbers. They are rounded as by io::quantize, a last block filled
+    /// up with zeros.
     template <std::invocable<std::size_t, std::span<float>> Read>
     quantised_matrix(const S& on, std::size_t rows, std::size_t depth, const Read& read)
         : quantised_matrix(on, rows, depth) {
@@ -220,8 +224,8 @@ class quantised_matrix {
     buffer<tile_scales, S> scales_;
 };
 
-/// A row as blocks of q8_0 or q4_0, for a matrix of the row's depth filled up to whole blocks: its own integers and scales where the
-/// format has them (q8_0 has q4_0's), else rounded as by io::quantize.
+/// A row as blocks of q8_0 or q4_0, for a matrix of the row's depth filled up to whole blocks: its own integers and
+/// scales where the format has them (q8_0 has q4_0's), else rounded as by io::quantize.
 inline void read_blocks(const host::packed_matrix& from, std::size_t row, io::tensor_type type,
                         std::span<std::byte> out) {
     const bool is_q8_0 = from.format() == host::storage::q8_0, is_q4_0 = from.format() == host::storage::q4_0;

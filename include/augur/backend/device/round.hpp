@@ -31,8 +31,8 @@ struct certain_chain {
     }
 };
 
-/// Drafted tokens with the rows that they were drawn from: a proposal<distribution>. Weights need not add up to 1; a total is
-/// their sum in the order of detail/chunks.hpp, as distribution has it.
+/// Drafted tokens with the rows that they were drawn from: a proposal<distribution>. Weights need not add up to 1; a
+/// total is their sum in the order of detail/chunks.hpp, as distribution has it.
 struct drawn_chain {
     const token* tokens = nullptr;
     std::size_t size = 0;
@@ -44,16 +44,16 @@ struct drawn_chain {
     }
 };
 
-/// Judges token by token, by functions that a kernel can call: judge and draw are AUGUR_HOST_DEVICE, with every other word as on
-/// the host, and the criterion is trivially copyable.
+/// Judges token by token, by functions that a kernel can call: judge and draw are AUGUR_HOST_DEVICE, with every other
+/// word as on the host, and the criterion is trivially copyable.
 template <class C>
 concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
     JudgesEach<C, point_mass> && JudgesEach<C, distribution> && std::is_trivially_copyable_v<C>;
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
-/// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is taken
-/// at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias and
-/// penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
+/// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is
+/// taken at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias
+/// and penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
 /// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the
 /// criterion's own check refuses.
 template <KernelCriterion Criterion, System S>
@@ -78,8 +78,9 @@ class round_judge {
     /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
     void on_commit(const prefix& before) { edits_.on_commit(before); }
 
-    /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the vocabulary's size.
-    /// `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's memory until it is done.
+    /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the
+    /// vocabulary's size. `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's
+    /// memory until it is done.
     template <class Chain>
     void judge(const float* rows, const Chain& proposed, std::size_t position, std::size_t round) const {
         if (proposed.size >= most_rows_) {

@@ -27,7 +27,8 @@ struct rows_view {
     AUGUR_HOST_DEVICE const float* row(std::size_t i) const { return logits + i * vocabulary_size; }
 };
 
-/// What a block takes of a row at a time. It lies in shared memory so that threads which read a chunk each use different banks.
+/// What a block takes of a row at a time. It lies in shared memory so that threads which read a chunk each use
+/// different banks.
 struct chunk_tile {
     static constexpr std::size_t chunks = 16, elements = chunks * augur::detail::chunk_size;
     static constexpr std::size_t stride = augur::detail::chunk_size + 1;
@@ -40,8 +41,8 @@ struct chunk_tile {
     }
 };
 
-/// visit(chunk, its values, how many) for every chunk of a tile, each by one thread: for the host's functions of a chunk. The
-/// values are made once by the whole block, as T in shared memory from its beginning on.
+/// visit(chunk, its values, how many) for every chunk of a tile, each by one thread: for the host's functions of a
+/// chunk. The values are made once by the whole block, as T in shared memory from its beginning on.
 template <class T, class Team, class Indexed, class Visit>
 AUGUR_KERNEL void visit_chunks(const Team& team, const Indexed& values, std::size_t size, std::size_t tile,
                                const Visit& visit) {
@@ -61,7 +62,8 @@ AUGUR_KERNEL void visit_chunks(const Team& team, const Indexed& values, std::siz
     });
 }
 
-/// What all threads have put into their slots of shared memory, joined; every thread gets it, and the slots are free again.
+/// What all threads have put into their slots of shared memory, joined; every thread gets it, and the slots are free
+/// again.
 template <class Team, class T, class Join>
 AUGUR_KERNEL T combined(const Team& team, T* slots, const Join& join) {
     combine_shared(team, slots, team.threads(), join);
@@ -199,7 +201,8 @@ struct join_scans_of_rows {
     }
 };
 
-/// Scans up to `most_rows` rows at a time, and holds the memory for it: two launches, and nothing is allocated in between.
+/// Scans up to `most_rows` rows at a time, and holds the memory for it: two launches, and nothing is allocated in
+/// between.
 template <System S>
 class row_scanner {
  public:
@@ -214,7 +217,8 @@ class row_scanner {
         }
     }
 
-    /// `logits` lie in the system's memory. Returns where its memory has what is said of each row, once the launches are done.
+    /// `logits` lie in the system's memory. Returns where its memory has what is said of each row, once the launches
+    /// are done.
     const scanned_row* scan(const float* logits, std::size_t rows) const {
         if (rows > rows_.size()) augur::detail::fail("a scanner of ", rows_.size(), " rows cannot scan ", rows);
         const scan_rows each{{logits, rows, vocabulary_size_}, scans_.data(), moments_.data()};

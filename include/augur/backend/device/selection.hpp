@@ -1,5 +1,6 @@
 #pragma once
-// Temperature, top-k, top-p, min-p and softmax of a row in device memory, each with the outcome of its namesake in transform/.
+// Temperature, top-k, top-p, min-p and softmax of a row in device memory, each with the outcome of its namesake in
+// transform/.
 
 #include <thrust/copy.h>
 #include <thrust/functional.h>

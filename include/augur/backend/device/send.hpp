@@ -32,8 +32,9 @@ struct send_bytes {
     }
 };
 
-/// The values, from now, to `to` in the system's memory: a launch for each 2048 bytes, in order with others. Nothing is allocated
-/// or waited for, and `values` may be changed at once; a recording holds the values as they were when it was made.
+/// The values, from now, to `to` in the system's memory: a launch for each 2048 bytes, in order with others. Nothing is
+/// allocated or waited for, and `values` may be changed at once; a recording holds the values as they were when it was
+/// made.
 template <System S, class T>
 void send(const S& on, T* to, std::type_identity_t<std::span<const T>> values) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -13,9 +13,10 @@
 
 namespace augur::backend::device {
 
-/// Room for so many T that kernels and the host see at one address; undefined at first. On CUDA it is memory of the host, and a kernel's
-/// access crosses the bus: for a handful of words. The host writes before a launch and reads after wait(); single words can also be
-/// handed over while kernels run, by publish() and published(). It must outlive what was launched on it.
+/// Room for so many T that kernels and the host see at one address; undefined at first. On CUDA it is memory of the
+/// host, and a kernel's access crosses the bus: for a handful of words. The host writes before a launch and reads after
+/// wait(); single words can also be handed over while kernels run, by publish() and published(). It must outlive what
+/// was launched on it.
 template <class T, System S>
 class shared_buffer {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -41,8 +42,9 @@ class shared_buffer {
     std::size_t size_ = 0;
 };
 
-/// Stores a word of shared memory, by a thread of a kernel or of the host. Who finds it by published() sees all that the storing thread
-/// wrote or saw before, on either side of the bus. (What other threads of a block wrote, it sees after the next phase.)
+/// Stores a word of shared memory, by a thread of a kernel or of the host. Who finds it by published() sees all that
+/// the storing thread wrote or saw before, on either side of the bus. (What other threads of a block wrote, it sees
+/// after the next phase.)
 AUGUR_HOST_DEVICE inline void publish(std::uint32_t* word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
     __threadfence_system();

@@ -26,10 +26,10 @@ struct panel_sums {
     AUGUR_KERNEL float operator()(unsigned row, std::size_t column) const { return values[column * apart + row]; }
 };
 
-/// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the warps' order.
-/// So the order in which a sum is made belongs to the matrix: bits depend neither on the number of columns nor on what
-/// the other ones hold. `finish(sums, panel, row, column)` is called once for every row below sixteen and every column.
-/// `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp.
+/// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the
+/// warps' order. So the order in which a sum is made belongs to the matrix: bits depend neither on the number of
+/// columns nor on what the other ones hold. `finish(sums, panel, row, column)` is called once for every row below
+/// sixteen and every column. `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp.
 template <class View, unsigned Tiles, class Finish>
 struct skinny_product {
     static constexpr unsigned threads = 256, warps = threads / warp_size, width = 8 * Tiles;
@@ -135,7 +135,8 @@ void multiply(const S& on, const View& weights, const typename View::element* in
     launch.template operator()<8>();
 }
 
-// ---- what becomes of the sums -----------------------------------------------------------------------------------------
+// ---- what becomes of the sums
+// -----------------------------------------------------------------------------------------
 
 /// out[column][row] = sum
 struct store_sums {

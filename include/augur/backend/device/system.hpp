@@ -1,6 +1,6 @@
 #pragma once
-// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and runs kernels in the
-// order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
+// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and runs kernels in
+// the order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
 
 #include <concepts>
 #include <cstddef>
@@ -20,18 +20,19 @@
 
 namespace augur::backend::device {
 
-/// A kernel is a function object of plain values: `threads` that a block has (whole warps), bytes of memory that they share, and
-/// the call `kernel(team)`, which is what a block does (team.hpp).
+/// A kernel is a function object of plain values: `threads` that a block has (whole warps), bytes of memory that they
+/// share, and the call `kernel(team)`, which is what a block does (team.hpp).
 template <class K>
 concept Kernel = std::is_trivially_copyable_v<K> && requires(const K& kernel) {
     { K::threads } -> std::convertible_to<unsigned>;
     { kernel.shared_bytes() } -> std::convertible_to<std::size_t>;
 };
 
-/// `launch(blocks, kernel)`; `allocate(bytes)` and `release(pointer)`; `allocate_shared(bytes)` and `release_shared(pointer)`,
-/// memory that kernels and the host both read and write (shared_buffer.hpp); `upload(to, from, bytes)`, `download`, `copy` within
-/// the system and `clear`; `wait()` until all is done; `idle()`: whether it is. Launches, copies and clearing are done in their order.
-/// A download is done when it returns; what is uploaded may be changed as soon as upload returns.
+/// `launch(blocks, kernel)`; `allocate(bytes)` and `release(pointer)`; `allocate_shared(bytes)` and
+/// `release_shared(pointer)`, memory that kernels and the host both read and write (shared_buffer.hpp);
+/// `upload(to, from, bytes)`, `download`, `copy` within the system and `clear`; `wait()` until all is done; `idle()`:
+/// whether it is. Launches, copies and clearing are done in their order. A download is done when it returns; what is
+/// uploaded may be changed as soon as upload returns.
 template <class S>
 concept System = std::copyable<S> && requires(const S& system, void* to, const void* from, std::size_t bytes) {
     { system.allocate(bytes) } -> std::same_as<void*>;
@@ -46,9 +47,10 @@ concept System = std::copyable<S> && requires(const S& system, void* to, const v
     { system.idle() } -> std::same_as<bool>;
 };
 
-/// `record(body)`: what the body launches, copies within the system and clears, not run but kept, with the values of its parameters;
-/// `replay(recording)` then launches all of it at once. The body does nothing else on the system: nothing is allocated, uploaded,
-/// downloaded, waited for or replayed in it. `records()`: whether this one can, now; in a recording it cannot.
+/// `record(body)`: what the body launches, copies within the system and clears, not run but kept, with the values of
+/// its parameters; `replay(recording)` then launches all of it at once. The body does nothing else on the system:
+/// nothing is allocated, uploaded, downloaded, waited for or replayed in it. `records()`: whether this one can, now; in
+/// a recording it cannot.
 template <class S>
 concept RecordingSystem = System<S> && requires(const S& system, void (&body)()) {
     { system.records() } -> std::same_as<bool>;
@@ -56,10 +58,10 @@ concept RecordingSystem = System<S> && requires(const S& system, void (&body)())
 };
 
 /// Loops and choices by words in the system's memory (of allocate), run at once or, in a body of record, recorded:
-///   `repeat_while(flag, body)`          what body() launches, again and again while *flag is not 0, tested before each turn;
+///   `repeat_while(flag, body)`          what body() launches, again while *flag is not 0, tested before each turn;
 ///   `choose(index, count, body)`        what body(i) launches for i = *index; nothing where *index >= count.
-/// They nest. Recorded, each body is called once, and the words are read when the recording runs. `controls()`: whether recordings of
-/// this one can hold them; where they cannot, both still run outside of recordings.
+/// They nest. Recorded, each body is called once, and the words are read when the recording runs. `controls()`: whether
+/// recordings of this one can hold them; where they cannot, both still run outside of recordings.
 template <class S>
 concept ControllingSystem = RecordingSystem<S> &&
     requires(const S& system, const std::uint32_t* word, void (&body)(), void (&bodies)(std::uint32_t)) {
@@ -68,8 +70,8 @@ concept ControllingSystem = RecordingSystem<S> &&
     system.choose(word, std::uint32_t{}, bodies);
 };
 
-/// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no GPU.
-/// `backwards` runs blocks and threads from the last to the first.
+/// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no
+/// GPU. `backwards` runs blocks and threads from the last to the first.
 struct emulated_system {
     bool backwards = false;
 

@@ -1,5 +1,6 @@
 #pragma once
-// How kernels are written: once, for the threads of a GPU's block and for a processor that emulates them one after the other.
+// How kernels are written: once, for the threads of a GPU's block and for a processor that emulates them one after the
+// other.
 
 #include <array>
 #include <cstddef>
@@ -33,8 +34,9 @@ class emulated_values {
     std::array<T, Threads> values_{};
 };
 
-/// What one instruction of tensor cores reads and makes: sixteen rows by sixteen k of weights, sixteen k by eight columns of
-/// inputs, sixteen rows by eight columns of sums. A lane holds its part of each: with g = lane / 4 and q = lane % 4
+/// What one instruction of tensor cores reads and makes: sixteen rows by sixteen k of weights, sixteen k by eight
+/// columns of inputs, sixteen rows by eight columns of sums. A lane holds its part of each: with g = lane / 4 and q =
+/// lane % 4
 ///   weights  rows g and g + 8, k of 2q, 2q + 1, 2q + 8, 2q + 9: as {g: two, g + 8: two, g: two, g + 8: two}
 ///   inputs   column g, the same k: as {two, two}
 ///   sums     rows g and g + 8, columns 2q and 2q + 1: as {g: two, g + 8: two}
@@ -118,10 +120,10 @@ class emulated_warp {
     bool backwards_;
 };
 
-/// One block, emulated thread after thread. A kernel is a sequence of phases: `each` (or `each_warp`) runs its body for all threads
-/// and then lets every thread see what all have written. Between phases every thread does the same with the same values:
-/// nothing is written there, and nothing that the next phase writes is read. A phase must not depend on the order of its
-/// threads: `backwards` turns it round, so that a test can see whether it does.
+/// One block, emulated thread after thread. A kernel is a sequence of phases: `each` (or `each_warp`) runs its body for
+/// all threads and then lets every thread see what all have written. Between phases every thread does the same with the
+/// same values: nothing is written there, and nothing that the next phase writes is read. A phase must not depend on
+/// the order of its threads: `backwards` turns it round, so that a test can see whether it does.
 class emulated_team {
  public:
     template <class T>

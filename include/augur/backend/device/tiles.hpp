@@ -16,9 +16,9 @@
 
 namespace augur::backend::device {
 
-/// Tiles of 16 rows by 32 k, those of the same rows after one another: 1024 bytes each, two fragments for every lane. Lane
-/// 4g + q has rows g and g + 8, k from 8q to 8q + 7: four of them in either fragment. So a warp reads 512 bytes in a row at a time,
-/// and a lane's inputs are the 16 bytes at 8q of a column as it is.
+/// Tiles of 16 rows by 32 k, those of the same rows after one another: 1024 bytes each, two fragments for every lane.
+/// Lane 4g + q has rows g and g + 8, k from 8q to 8q + 7: four of them in either fragment. So a warp reads 512 bytes in
+/// a row at a time, and a lane's inputs are the 16 bytes at 8q of a column as it is.
 struct tile_layout {
     static constexpr std::size_t rows = 16, depth = 32, fragments = 2 * warp_size, elements = rows * depth;
 
@@ -59,8 +59,9 @@ struct matrix_shape {
     AUGUR_HOST_DEVICE std::size_t padded_depth() const { return blocks * tile_layout::depth; }
 };
 
-/// What kernels see of a matrix. A view says for the product (skinny_product.hpp) what a lane holds of a tile and how many tiles a
-/// warp asks for at once, loads it, makes fragments of it and adds products of them; and which numbers a fragment stands for.
+/// What kernels see of a matrix. A view says for the product (skinny_product.hpp) what a lane holds of a tile and how
+/// many tiles a warp asks for at once, loads it, makes fragments of it and adds products of them; and which numbers a
+/// fragment stands for.
 template <class Element>
 struct tiled_view : matrix_shape {
     using element = Element;
@@ -88,8 +89,8 @@ struct tiled_view : matrix_shape {
     }
 };
 
-/// `rows` outputs by `depth` inputs in a system's memory. Rows that fill up the last panel, and k that fill up the last block, are
-/// zero. Numbers are rounded to Elements.
+/// `rows` outputs by `depth` inputs in a system's memory. Rows that fill up the last panel, and k that fill up the last
+/// block, are zero. Numbers are rounded to Elements.
 template <class Element, System S>
 class tiled_matrix {
  public:

@@ -23,8 +23,9 @@ inline void check_kernel_settings(const transform::settings& chosen, std::size_t
     }
 }
 
-/// What is said of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: 16 bytes per row and chunk,
-/// above temperature 0 eight more, and 12 per row where something is cut. Cost: a launch, two above temperature 0, one more for cuts.
+/// What is said of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: 16 bytes
+/// per row and chunk, above temperature 0 eight more, and 12 per row where something is cut. Cost: a launch, two above
+/// temperature 0, one more for cuts.
 template <System S>
 class weighed_rows {
  public:

@@ -19,12 +19,12 @@ struct wide_shape {
     std::size_t columns = 0;  ///< of the inputs
 };
 
-/// `multiply(shape, weights, inputs, sums)`: sums[column][row] = weights[row] times inputs[column], added in float32, of weights that
-/// are rows x depth Elements and inputs that are columns x depth; launched where kernels are launched. `prepare(...)`, of the same
-/// arguments: called before that, with a number of columns that is a power of two, for this number down to one more
-/// than half of it. It may write sums, and wait; multiply neither allocates nor waits. `memory_bytes()`: what it holds.
-/// A column's bits may depend on the number of columns: a model that multiplies so has no bitwise rows.
-/// Models: plain_products, cublas_products.
+/// `multiply(shape, weights, inputs, sums)`: sums[column][row] = weights[row] times inputs[column], added in float32,
+/// of weights that are rows x depth Elements and inputs that are columns x depth; launched where kernels are launched.
+/// `prepare(...)`, of the same arguments: called before that, with a number of columns that is a power of two, for this
+/// number down to one more than half of it. It may write sums, and wait; multiply neither allocates nor waits.
+/// `memory_bytes()`: what it holds. A column's bits may depend on the number of columns: a model that multiplies so has
+/// no bitwise rows. Models: plain_products, cublas_products.
 template <class L, class Element>
 concept WideProducts = std::movable<L> &&
     requires(L& library, const L& prepared, const wide_shape& shape, const Element* numbers, float* sums) {
@@ -75,8 +75,9 @@ struct plain_products {
 
 static_assert(WideProducts<plain_products<emulated_system>, bfloat16>);
 
-/// Writes the matrix of a view out row after row, as Elements: what fills up panels and blocks, too. Exact for a tiled_view; of a
-/// quantised_view integer times scale is rounded. A block for each panel; each of its warps takes a tile in turn.
+/// Writes the matrix of a view out row after row, as Elements: what fills up panels and blocks, too. Exact for a
+/// tiled_view; of a quantised_view integer times scale is rounded. A block for each panel; each of its warps takes a
+/// tile in turn.
 template <class View>
 struct untile {
     static constexpr unsigned threads = 256;
@@ -117,7 +118,8 @@ struct untile {
     }
 };
 
-/// Gives sums to what becomes of a skinny product's: `finish(sums, panel, row, column)` for every row and column. A thread for each.
+/// Gives sums to what becomes of a skinny product's: `finish(sums, panel, row, column)` for every row and column. A
+/// thread for each.
 template <class Finish>
 struct finish_sums {
     static constexpr unsigned threads = 256;
@@ -147,8 +149,8 @@ inline wide_shape shape_of(const matrix_shape& weights, std::size_t columns) {
     return {weights.panels * tile_layout::rows, weights.padded_depth(), columns};
 }
 
-/// Launches a wide product and what becomes of its sums (skinny_product.hpp). `weights` is what untile writes, `sums` has room for
-/// shape.rows x shape.columns.
+/// Launches a wide product and what becomes of its sums (skinny_product.hpp). `weights` is what untile writes, `sums`
+/// has room for shape.rows x shape.columns.
 template <System S, class Library, class Element, class Finish>
 void multiply_wide(const S& on, const Library& library, const wide_shape& shape, const Element* weights,
                    const Element* inputs, float* sums, const Finish& finish) {

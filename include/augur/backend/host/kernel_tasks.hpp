@@ -26,8 +26,8 @@ struct product_task {
     bool accumulate = false;  ///< f32 only
 };
 
-/// Attention of `heads` query heads that share one key-value head, for `rows` positions in a row. The cache is a list of
-/// blocks of `block_positions` positions; keys lie in panels of 16 positions by head_size, values in panels of 16
+/// Attention of `heads` query heads that share one key-value head, for `rows` positions in a row. The cache is a list
+/// of blocks of `block_positions` positions; keys lie in panels of 16 positions by head_size, values in panels of 16
 /// components by block_positions. Sums run over the positions in order, so `rows` does not matter to the result.
 struct attention_task {
     const float* const* blocks = nullptr;
@@ -52,13 +52,13 @@ struct kernels {
     /// column. Inputs that are not finite make every product with their block NaN.
     void (*prepare)(input_format format, const float* x, std::size_t first, std::size_t last, std::byte* out);
     void (*attention)(const attention_task&);
-    /// What attention is made of, for rows that share some positions and not others (a tree's). A column is a head of a row.
-    /// Scores of all columns for positions [0, last).
+    /// What attention is made of, for rows that share some positions and not others (a tree's). A column is a head of a
+    /// row. Scores of all columns for positions [0, last).
     void (*attention_scores)(const attention_task&, std::size_t last);
     /// Softmax of a column's weights, in place.
     void (*softmax)(float* weights, std::size_t positions);
-    /// Adds the values of positions [first, last) to `columns` columns from `from` on; from position 0 it overwrites, unless
-    /// the task continues.
+    /// Adds the values of positions [first, last) to `columns` columns from `from` on; from position 0 it overwrites,
+    /// unless the task continues.
     void (*attention_values)(const attention_task&, std::size_t first, std::size_t last, std::size_t from,
                              std::size_t columns);
     /// out[i] = x[i] / sqrt(mean of squares + epsilon) * weight[i]

@@ -1,5 +1,6 @@
 #pragma once
-// Sixteen float lanes in one AVX-512 register, with VNNI for bytes; with AVX512_BF16 for pairs of bfloat16 where it is there.
+// Sixteen float lanes in one AVX-512 register, with VNNI for bytes; with AVX512_BF16 for pairs of bfloat16 where it is
+// there.
 
 #if defined(__x86_64__)
 
@@ -29,8 +30,8 @@ struct lanes_avx512 {
     static constexpr int wide_panels = 4, tile_panels = 2;
     static constexpr int wide_columns = 4, most_columns = 12, most_dot_columns = 8;
 
-    /// Spelled out, because the unmasked forms make g++ 12 warn of an uninitialised operand (its bug 105593); the code is
-    /// the same.
+    /// Spelled out, because the unmasked forms make g++ 12 warn of an uninitialised operand (its bug 105593); the code
+    /// is the same.
     static constexpr __mmask16 all = 0xffff;
 
     AUGUR_AVX512_INLINE static __mmask16 mask(std::size_t count) { return static_cast<__mmask16>((1u << count) - 1u); }

@@ -130,7 +130,8 @@ struct lanes_portable {
         const float value = augur::detail::bfloat16_to_float(bits);
         std::memcpy(to, &value, sizeof value);
     }
-    /// Two k of bfloat16 weights: adds the odd one's product, then the even one's, with one rounding each, as AVX512_BF16.
+    /// Two k of bfloat16 weights: adds the odd one's product, then the even one's, with one rounding each, as
+    /// AVX512_BF16.
     static vector add_pair(const words& weights, const std::byte* x, const vector& sum) {
         float even, odd;
         std::memcpy(&even, x, sizeof even);

@@ -46,7 +46,8 @@ class packed_matrix {
     const std::byte* data() const { return memory_.data(); }
     std::size_t memory_bytes() const { return memory_.size(); }
 
-    /// Writes one row from its bytes in this format as model files hold them (GGUF's blocks, or plain numbers), unchanged.
+    /// Writes one row from its bytes in this format as model files hold them (GGUF's blocks, or plain numbers),
+    /// unchanged.
     void set_row(std::size_t row, std::span<const std::byte> bytes) {
         check_row(row, bytes.size(), depth_ / layout_.file_depth * layout_.file_bytes, " bytes");
         for (std::size_t k = 0, at = 0; k < depth_; k += layout_.file_depth, at += layout_.file_bytes) {
@@ -102,8 +103,8 @@ class packed_matrix {
     aligned_buffer memory_;
 };
 
-/// The task of multiplying `columns` prepared columns by the whole matrix; narrow `first_panel` and `last_panel` to share
-/// it. For f32 and f16 the columns may be plain floats, `depth` apart (the stride is then 4 * depth bytes).
+/// The task of multiplying `columns` prepared columns by the whole matrix; narrow `first_panel` and `last_panel` to
+/// share it. For f32 and f16 the columns may be plain floats, `depth` apart (the stride is then 4 * depth bytes).
 inline product_task product_of(const packed_matrix& matrix, const std::byte* x, std::size_t columns, float* y) {
     product_task task;
     task.format = matrix.format();

@@ -52,8 +52,8 @@ inline void pack_nibbles(std::byte* words, std::size_t lane, const std::byte* fr
     for (std::size_t k = 0; k < 32; ++k) put_nibble(words, lane, k, byte(from + k % 16) >> (k < 16 ? 0 : 4) & 15);
 }
 
-/// q4_k, 144 bytes: scale, scale of minima, twelve bytes with eight 6-bit factors for each, then in every 32 bytes the k of
-/// one group of 32 in the low halves and of the next in the high halves.
+/// q4_k, 144 bytes: scale, scale of minima, twelve bytes with eight 6-bit factors for each, then in every 32 bytes the
+/// k of one group of 32 in the low halves and of the next in the high halves.
 inline void pack_q4_k(const packed_place& to, const std::byte* from) {
     std::memcpy(to.header + 2 * to.lane, from, 2);
     std::memcpy(to.header + 32 + 2 * to.lane, from + 2, 2);
@@ -82,8 +82,8 @@ inline std::size_t upper_shift(std::size_t k) {
     return k % 16 / 4 * 2;
 }
 
-/// q6_k, 210 bytes: 128 with the low four bits, 64 with the upper two, sixteen signed factors, the scale. Each half of 128 k
-/// is four groups of 32; group g has its low bits in bytes 32 (g % 2) on, low half of the byte for g < 2.
+/// q6_k, 210 bytes: 128 with the low four bits, 64 with the upper two, sixteen signed factors, the scale. Each half of
+/// 128 k is four groups of 32; group g has its low bits in bytes 32 (g % 2) on, low half of the byte for g < 2.
 inline void pack_q6_k(const packed_place& to, const std::byte* from) {
     std::memcpy(to.header + 2 * to.lane, from + 208, 2);
     for (std::size_t i = 0; i < 16; ++i) to.header[32 + 16 * i + to.lane] = from[192 + i];

@@ -21,12 +21,12 @@ inline constexpr std::size_t panel_rows = 16;
 /// A panel is the headers of all its blocks (what a block's weights share), filled up to 64 bytes, then their words.
 /// A block is `depth` consecutive k. In a file, `file_depth` consecutive weights of one row take `file_bytes`.
 ///
-/// Words: f32, f16: sixteen numbers per k. bf16: sixteen words per two k, the even one in the low half.
-/// q8_0: sixteen words of four signed bytes per four k. q4_0, q4_1, q4_k: sixteen words per eight k, byte b holds k = b in
-/// its low half and k = b + 4 in its high half. q6_k, per sixteen k: the low four bits as two such groups of eight, then
+/// Words: f32, f16: sixteen numbers per k. bf16: sixteen words per two k, the even one in the low half. q8_0: sixteen
+/// words of four signed bytes per four k. q4_0, q4_1, q4_k: sixteen words per eight k, byte b holds k = b in its low
+/// half and k = b + 4 in its high half. q6_k, per sixteen k: the low four bits as two such groups of eight, then
 /// sixteen words whose byte b has in its bits 2j and 2j + 1 the upper two bits of k = 4 j + b.
-/// Headers, sixteen of each: q8_0, q4_0: scales (binary16). q4_1: scales, minima. q4_k: scales, scales of minima, then for
-/// each 32 k the bytes that multiply them. q6_k: scales, then for each 16 k the signed bytes that multiply them.
+/// Headers, sixteen of each: q8_0, q4_0: scales (binary16). q4_1: scales, minima. q4_k: scales, scales of minima, then
+/// for each 32 k the bytes that multiply them. q6_k: scales, then for each 16 k the signed bytes that multiply them.
 struct storage_layout {
     std::string_view name;
     std::size_t depth;

@@ -27,9 +27,9 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
 }
 
 /// The calling thread and `threads - 1` helpers. Whoever is free takes the next chunk of a loop, so a helper that the
-/// system has descheduled delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that wait
-/// spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an idle
-/// pool costs nothing. No memory is allocated after construction.
+/// system has descheduled delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that
+/// wait spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an
+/// idle pool costs nothing. No memory is allocated after construction.
 class thread_pool {
  public:
     static constexpr std::size_t most_threads = 64, most_chunks = 32768;
@@ -54,8 +54,8 @@ class thread_pool {
     std::size_t size() const { return count_; }
 
     /// Calls body(chunk, worker) for every chunk in [0, chunks), each once, in any order, and returns when all have
-    /// returned; what they wrote is then visible. Worker is 0..size()-1, and no two calls run at once for one worker. The
-    /// body must not throw. One loop at a time; chunks <= most_chunks.
+    /// returned; what they wrote is then visible. Worker is 0..size()-1, and no two calls run at once for one worker.
+    /// The body must not throw. One loop at a time; chunks <= most_chunks.
     template <class Body>
     void for_each(std::size_t chunks, const Body& body) {
         if (count_ == 1 || chunks <= 1) {
@@ -74,8 +74,8 @@ class thread_pool {
     }
 
  private:
-    // A ticket is [loop : 32 | chunks : 16 | next chunk : 16]. Taking a chunk is one increment. A helper that comes late
-    // increments a finished loop's ticket, or takes a chunk of the present one: never a chunk that was taken.
+    // A ticket is [loop : 32 | chunks : 16 | next chunk : 16]. Taking a chunk is one increment. A helper that comes
+    // late increments a finished loop's ticket, or takes a chunk of the present one: never a chunk that was taken.
     static std::uint64_t chunks_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
     static std::uint64_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
 

@@ -79,10 +79,10 @@ class loop_follower {
     std::size_t seen_ = 0, tokens_ = 0;
 };
 
-/// decode::generate by a speculation_loop: the same tokens, text, finish, counts and faults. Times are prefill, and all the rest as
-/// `verify`, for the device does not say. `chosen.sampling` is the loop's own: what it was made for. Log-probabilities are not known.
-/// What ends a text for the host alone (a stop string, the sink, more than a few stop tokens) ends it there: the device stops a round or
-/// so later, and the policy may have learned from these.
+/// decode::generate by a speculation_loop: the same tokens, text, finish, counts and faults. Times are prefill, and all
+/// the rest as `verify`, for the device does not say. `chosen.sampling` is the loop's own: what it was made for.
+/// Log-probabilities are not known. What ends a text for the host alone (a stop string, the sink, more than a few stop
+/// tokens) ends it there: the device stops a round or so later, and the policy may have learned from these.
 template <class Demanded = lossless, class Loop>
 auto generate(Loop& loop, std::span<const token> prompt, const decode::options& chosen, loop_as how = loop_as::whole) {
     static_assert(decode::detail::keeps_the_guarantee<Loop, Demanded>::value);

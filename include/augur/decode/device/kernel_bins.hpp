@@ -15,8 +15,8 @@
 
 namespace augur::decode::device {
 
-/// policy::entropy_bins with the exact entropy, as kernels ask it: the same answers, and after the same rounds the same acceptance in
-/// each bin, of at most `most_bins` bins. It begins with what the host's has learned.
+/// policy::entropy_bins with the exact entropy, as kernels ask it: the same answers, and after the same rounds the same
+/// acceptance in each bin, of at most `most_bins` bins. It begins with what the host's has learned.
 /// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
 template <policy::entropy_of Of = policy::entropy_of::draft>
 class kernel_bins {

@@ -30,10 +30,13 @@ namespace augur::decode::device {
 using namespace backend::device;  // what kernels are made of
 
 /// One sequence whose text lies in the memory of a ControllingSystem:
-///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens at *first ... *first + count - 1;
-///   `logits()`                          where these are; `fill(text, count)`: keys and values of the text's first tokens;
+///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens from *first to
+///                                       *first + count - 1;
+///   `logits()`                          where these are;
+///   `fill(text, count)`                 keys and values of the text's first tokens;
 ///   `capacity()`, `most_rows()` of a launch, `vocabulary_size()`, `system()`.
-/// Law: rows are those of a Model that is extended by the same text; `bitwise_rows` says what it says there. Models: llama::device::resident.
+/// Law: rows are those of a Model that is extended by the same text; `bitwise_rows` says what it says there. Models:
+/// llama::device::resident.
 template <class M>
 concept ResidentModel = requires(const M& model, const token* text, const std::uint32_t* first, std::size_t count) {
     requires ControllingSystem<std::remove_cvref_t<decltype(model.system())>>;
@@ -52,11 +55,12 @@ enum class loop_as {
     launches  ///< a launch at a time, the host reading what decides
 };
 
-/// Speculative decoding of one text, on the system that both models are on (the same stream, on CUDA). Each run resets it.
-/// Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings and seed, and with
-/// philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens, and a millisecond for every time. Memory is
-/// taken at construction; a round allocates nothing, waits for nothing and copies 16 bytes and its tokens to the host.
-/// Refused: a mask, capacities and vocabularies that differ, and what the criterion's own check refuses.
+/// Speculative decoding of one text, on the system that both models are on (the same stream, on CUDA). Each run resets
+/// it. Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings
+/// and seed, and with philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens,
+/// and a millisecond for every time. Memory is taken at construction; a round allocates nothing, waits for nothing and
+/// copies 16 bytes and its tokens to the host. Refused: a mask, capacities and vocabularies that differ, and what the
+/// criterion's own check refuses.
 template <ResidentModel Target, ResidentModel Draft, KernelPolicy Policy, KernelCriterion Criterion>
 class speculation_loop {
  public:
@@ -80,8 +84,8 @@ class speculation_loop {
         take_memory();
     }
 
-    /// Prefills, and makes ready for rounds until the text has `limit` tokens, prompt included, or one of the stop tokens: at most
-    /// loop_state::most_stops of them. The prompt is of checked tokens, 1 to limit - 1.
+    /// Prefills, and makes ready for rounds until the text has `limit` tokens, prompt included, or one of the stop
+    /// tokens: at most loop_state::most_stops of them. The prompt is of checked tokens, 1 to limit - 1.
     void start(std::span<const token> prompt, std::size_t limit, std::span<const token> stops, std::uint64_t seed) {
         cancel();  // what was left running
         wait();

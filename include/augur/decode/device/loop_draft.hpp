@@ -1,5 +1,6 @@
 #pragma once
-// A draft's row becomes a token on the device: the policy is asked, a drawing picks, what is claimed about the token is kept.
+// A draft's row becomes a token on the device: the policy is asked, a drawing picks, what is claimed about the token is
+// kept.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +54,8 @@ struct keep_row {
     }
 };
 
-/// Kernel: what draft_model does with a row. One block, after scan_rows, join_scans_of_rows where the policy looks at rows, and
-/// weigh_rows above temperature 0.
+/// Kernel: what draft_model does with a row. One block, after scan_rows, join_scans_of_rows where the policy looks at
+/// rows, and weigh_rows above temperature 0.
 template <class State, class Drawing>
 struct draft_token {
     static constexpr unsigned threads = 256;

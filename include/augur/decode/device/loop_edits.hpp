@@ -61,8 +61,8 @@ class loop_edits {
     /// By token; null where nothing is counted.
     occurrences* counts() const { return counts_.data(); }
 
-    /// Launches the edits of rows, each after one more of the tokens that stand behind the text: of the target's rows from the text's
-    /// end on, or of the draft's row after all of them. Returns where they will be.
+    /// Launches the edits of rows, each after one more of the tokens that stand behind the text: of the target's rows
+    /// from the text's end on, or of the draft's row after all of them. Returns where they will be.
     template <class State>
     rows_view edited(const rows_view& of, const token* text, const State* state, bool after_drafted) const {
         if (edited_.size() == 0) return of;

@@ -20,8 +20,8 @@ namespace augur::decode::device {
 
 using namespace backend::device;  // what kernels are made of
 
-/// Trivially copyable, and asked by functions that kernels can call: length, and learn where it has one, are AUGUR_HOST_DEVICE or constexpr.
-/// It uses the default entropy.
+/// Trivially copyable, and asked by functions that kernels can call: length, and learn where it has one, are
+/// AUGUR_HOST_DEVICE or constexpr. It uses the default entropy.
 template <class P>
 concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P> &&
                        !includes(needs_of<P>, signals::match_length);
@@ -141,7 +141,8 @@ struct begin_verification {
     }
 };
 
-/// Commits what a verdict allows, as commit::apply does: a stop token or the limit cuts it. Writes to the text and to the host.
+/// Commits what a verdict allows, as commit::apply does: a stop token or the limit cuts it. Writes to the text and to
+/// the host.
 struct commit_round {
     const chain_verdict* decided;
     const scanned_row* rows;  ///< the target's; null where nobody looks at them

@@ -26,10 +26,10 @@
 
 namespace augur::llama::device {
 
-/// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in float32, on a
-/// System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to it, not on how many rows are
-/// computed with it, in which sequences, trees, parts or batches; within numerics where long passes go through wide_products
-/// (products.hpp). Rows come to the host; logits() are where they were made.
+/// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in
+/// float32, on a System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to
+/// it, not on how many rows are computed with it, in which sequences, trees, parts or batches; within numerics where
+/// long passes go through wide_products (products.hpp). Rows come to the host; logits() are where they were made.
 /// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
 template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class device_model {
@@ -45,7 +45,8 @@ class device_model {
                  Products products = {})
         : device_model(on, c, std::make_shared<const weights_type>(on, c, from), context_length, std::move(products)) {}
 
-    /// Of weights that models share. They were made for this configuration, but that it may have their first layers only.
+    /// Of weights that models share. They were made for this configuration, but that it may have their first layers
+    /// only.
     device_model(const S& on, const config& c, std::shared_ptr<const weights_type> from, std::size_t context_length = 0,
                  Products products = {})
         : parts_(std::make_unique<parts>(on, c, std::move(from), context_length, std::move(products))) {
@@ -104,7 +105,8 @@ class device_model {
     void keep(sequence_type& s, std::span<const std::size_t> path) const { parts_->passes.keep(s, path); }
     std::size_t waiting(const sequence_type& s) const { return s.waiting_.size(); }
 
-    /// Appends the tokens, and leaves the rows of the last `last` on the device: logits(). Launches kernels and waits for none.
+    /// Appends the tokens, and leaves the rows of the last `last` on the device: logits(). Launches kernels and waits
+    /// for none.
     void extend_there(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
         const pass_type one{.sequence = &s, .tokens = tokens, .rows = last};
         parts_->passes.run(std::span(&one, 1));

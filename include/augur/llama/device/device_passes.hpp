@@ -92,8 +92,9 @@ class device_passes {
         return {asked.from_layer, asked.to_layer};
     }
 
-    /// Positions of a pass that are treated alike, and where in the rows of a run they are. Those without states come first, those with
-    /// logits last: so what is wanted of many passes lies together, and no row comes before one that it attends to.
+    /// Positions of a pass that are treated alike, and where in the rows of a run they are. Those without states come
+    /// first, those with logits last: so what is wanted of many passes lies together, and no row comes before one that
+    /// it attends to.
     struct piece {
         const pass_type* of;
         std::size_t first, count, place;
@@ -104,7 +105,8 @@ class device_passes {
         check_extension(asked.tokens, asked.sequence->length_, context_, config_.vocabulary);
     }
 
-    /// All memory that it takes. New tokens take the slots of a tree that was scored before, which cannot be kept any more.
+    /// All memory that it takes. New tokens take the slots of a tree that was scored before, which cannot be kept any
+    /// more.
     void reserve(const pass_type& asked) const {
         sequence_type& s = *asked.sequence;
         s.cache_.reserve(s.length_ + asked.tokens.size());
@@ -114,8 +116,8 @@ class device_passes {
             s.waiting_.reserve(on_, s.waiting_.size() + asked.tokens.size(), config_.width);
     }
 
-    /// Those of the passes that go through these layers. The states and logits of several are made together, and then copied to
-    /// their sequences.
+    /// Those of the passes that go through these layers. The states and logits of several are made together, and then
+    /// copied to their sequences.
     void run_layers(std::span<const pass_type> asked, std::pair<std::size_t, std::size_t> layers) {
         place(asked, layers);
         const std::size_t from = layers.first, to = layers.second;  // clang 14 captures no binding

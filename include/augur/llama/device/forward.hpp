@@ -22,7 +22,8 @@
 
 namespace augur::llama::device {
 
-/// What becomes of the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values cached.
+/// What becomes of the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values
+/// cached.
 template <class Element>
 struct place_sums {
     const row_place* rows;
@@ -65,8 +66,8 @@ struct place_sums {
     }
 };
 
-/// Runs as many rows at a time as its products take, and holds the memory that they need on their way. Every kernel but wide products
-/// computes a row in an order that does not depend on the others.
+/// Runs as many rows at a time as its products take, and holds the memory that they need on their way. Every kernel but
+/// wide products computes a row in an order that does not depend on the others.
 template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class forward_pass {
  public:
@@ -116,9 +117,9 @@ class forward_pass {
     /// Memory of the pass for the rows' states; a caller may have its own.
     float* state() const { return state_.data(); }
 
-    /// The embeddings and all layers, in state(). Launched as a whole where the system records: a recording for each number of rows
-    /// and each power of two of positions is made when it is first needed. Not so of very long passes: a prompt's length is
-    /// seldom that of another.
+    /// The embeddings and all layers, in state(). Launched as a whole where the system records: a recording for each
+    /// number of rows and each power of two of positions is made when it is first needed. Not so of very long passes: a
+    /// prompt's length is seldom that of another.
     void run_all() {
         const auto run = [this] {
             embed(state());
@@ -141,8 +142,8 @@ class forward_pass {
         for (std::size_t i = first; i < last; ++i) run_layer(i, state);
     }
 
-    /// The last `last` rows of `state`: normalised to `hidden` (last x width), and, unless null, times the head to `logits` (last x
-    /// vocabulary). The head is skinny: few rows of a long pass are asked for.
+    /// The last `last` rows of `state`: normalised to `hidden` (last x width), and, unless null, times the head to
+    /// `logits` (last x vocabulary). The head is skinny: few rows of a long pass are asked for.
     void run_head(const float* state, std::size_t last, float* hidden, float* logits) {
         if (last == 0) return;
         normalise(weights_.final_norm(), state + (rows_ - last) * config_.width, last, hidden);

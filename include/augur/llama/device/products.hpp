@@ -45,11 +45,12 @@ struct wide_settings {
     bool keeps_rows = false;                       ///< whether all weights lie there a second time, for wide products
 };
 
-/// Passes of many rows by a library's products, those of fewer as skinny_products: so a row's last bits depend on how many rows are
-/// computed with it, and every guarantee is within numerics. The wide product reads weights by rows: written out for each pass, one
-/// matrix after the other (weights are then read once, written once and read again), or once for all.
-/// Memory: most_rows x 4 bytes for each row of the tallest matrix, and 2 bytes for each weight of the largest matrix, or of all
-/// matrices of the layers where rows are kept; and the library's own. Integers are rounded to Elements when they are written out.
+/// Passes of many rows by a library's products, those of fewer as skinny_products: so a row's last bits depend on how
+/// many rows are computed with it, and every guarantee is within numerics. The wide product reads weights by rows:
+/// written out for each pass, one matrix after the other (weights are then read once, written once and read again), or
+/// once for all. Memory: most_rows x 4 bytes for each row of the tallest matrix, and 2 bytes for each weight of the
+/// largest matrix, or of all matrices of the layers where rows are kept; and the library's own. Integers are rounded to
+/// Elements when they are written out.
 template <class Element, kernels::System S, kernels::WideProducts<Element> Library>
 class wide_products {
  public:

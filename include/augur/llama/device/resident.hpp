@@ -50,8 +50,8 @@ struct place_text {
 };
 
 /// One sequence of a model, with memory for all that it will hold and passes of its own. Models ResidentModel
-/// (decode/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be recorded. Rows are
-/// those of device_model, bit for bit. Refers to the system's memory of shared weights.
+/// (decode/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be
+/// recorded. Rows are those of device_model, bit for bit. Refers to the system's memory of shared weights.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class resident {
  public:
@@ -72,7 +72,8 @@ class resident {
             augur::detail::fail("a model of ", c.layers, " layers cannot have weights of ",
                                 parts_->weight->layers().size());
         }
-        // Rows beyond the end of a text are computed, too, where a launch is for more rows than there are: they need slots.
+        // Rows beyond the end of a text are computed, too, where a launch is for more rows than there are: they need
+        // slots.
         longest_ = capacity + most_rows;
         parts_->cache.reserve(longest_);
         parts_->pass.reserve(kernels::most_columns, longest_);
@@ -93,8 +94,9 @@ class resident {
         return parts_->cache.memory_bytes() + parts_->logits.memory_bytes() + parts_->hidden.memory_bytes();
     }
 
-    /// Launches the rows of the tokens at *first ... *first + count - 1 of a text in the system's memory; keys and values of those
-    /// before are there, and theirs are afterwards. The last `last` rows of logits are made. 1 <= count <= most_rows.
+    /// Launches the rows of the tokens at *first ... *first + count - 1 of a text in the system's memory; keys and
+    /// values of those before are there, and theirs are afterwards. The last `last` rows of logits are made. 1 <= count
+    /// <= most_rows.
     void launch(const token* text, const std::uint32_t* first, std::size_t count, std::size_t last) const {
         auto& pass = parts_->pass;
         parts_->on.launch(1, place_text{text, first, parts_->cache.blocks(), static_cast<std::uint32_t>(count),

@@ -28,8 +28,9 @@
 
 namespace augur::llama::device {
 
-/// The shape of SmolLM2's "135m", of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of 8192
-/// tokens and without the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more layers.
+/// The shape of SmolLM2's "135m", of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of
+/// 8192 tokens and without the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more
+/// layers.
 inline config known_shape(std::string_view name, std::size_t layers = 0) {
     struct shape {
         std::string_view name;
@@ -153,8 +154,8 @@ struct fill_tiles {
     }
 };
 
-/// Fills a matrix of integers with what io::quantize makes of the same numbers as Elements; rows beyond it have scales of
-/// zero. A block for each panel; a thread has rows g and g + 8 of a tile, whose integers and scales share words.
+/// Fills a matrix of integers with what io::quantize makes of the same numbers as Elements; rows beyond it have scales
+/// of zero. A block for each panel; a thread has rows g and g + 8 of a tile, whose integers and scales share words.
 template <class Element, unsigned Bits>
 struct fill_quantised_tiles {
     using layout = kernels::quantised_layout<Bits>;

@@ -8,7 +8,8 @@
 
 namespace augur::llama::device {
 
-/// Of every node the slots from the root to itself, one node's after the other. Node i takes slot base + i; parents[i] < i, or -1.
+/// Of every node the slots from the root to itself, one node's after the other. Node i takes slot base + i; parents[i]
+/// < i, or -1.
 class tree_paths {
  public:
     tree_paths(std::span<const std::int32_t> parents, std::int32_t base) {

@@ -39,9 +39,9 @@ struct layer_on_device {
     }
 };
 
-/// Rounded to Elements, whatever format they were loaded in; or matrices to integers, which are kept as they were loaded where that
-/// is their format. The embedding is kept by rows of Elements, and again in tiles for the head: a tied model takes it twice.
-/// Refused: heads of some tokens only, fused inputs, odd sizes of heads.
+/// Rounded to Elements, whatever format they were loaded in; or matrices to integers, which are kept as they were
+/// loaded where that is their format. The embedding is kept by rows of Elements, and again in tiles for the head: a
+/// tied model takes it twice. Refused: heads of some tokens only, fused inputs, odd sizes of heads.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class weights_on_device {
  public:
