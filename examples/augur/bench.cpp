@@ -1,4 +1,4 @@
-// augur bench verify: what one verification costs, by the number of rows.
+// augur bench, and augur bench verify: what one verification costs, by the number of rows.
 
 #include <algorithm>
 #include <augur/tune/verify_curve.hpp>
@@ -62,6 +62,7 @@ void add_bench(CLI::App& program) {
     add_number(*command, "--repetitions", chosen->repetitions, "Passes of each kind", "N", "21", most::repetitions);
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { verify(*chosen); });
+    add_bench_schemes(*bench);
 }
 
 }  // namespace augur::program

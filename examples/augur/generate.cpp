@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/policy/cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
-#include <augur/tune/verify_curve.hpp>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -15,13 +12,13 @@
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "engine.hpp"
+#include "loaded_scheme.hpp"
 #include "lossy.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
-#include "trees.hpp"
 
 namespace augur::program {
 namespace {
@@ -222,8 +219,7 @@ class generator {
  public:
     explicit generator(const generate_options& chosen)
         : chosen_(chosen),
-          named_(named_members(chosen.drafts, chosen.heads, chosen.scheme.scheme)),
-          scheme_(resolve(chosen.scheme, chosen.sampling, chosen.drafts.size(), named_)),
+          loaded_(chosen.scheme, chosen.sampling, chosen.drafts, chosen.heads),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
         if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
@@ -231,51 +227,36 @@ class generator {
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
         engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
-        load_drafters();
-        for (const std::string& kind : members_used_by(scheme_.scheme)) {
-            if (drafters_of_.contains(kind)) drafter_paths_.push_back(drafters_of_.at(kind));
-        }
+        loaded_.load(*target_, chosen.model);
         if (chosen.calibration) calibrate();
-        if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(*target_, drafters_, drafters_of_));
-        if (drafts_what_pays(scheme_) || drafts_trees_that_pay(scheme_)) {
-            const std::size_t most = drafts_what_pays(scheme_) ? policy::cost_aware_options{}.max_length
-                                                               : policy::tree_cost_aware_options{}.max_nodes;
-            verify_seconds_ = tune::verify_curve(*engine_, most + 1);
-        }
+        loaded_.prepare(*target_, *engine_);
         load_seconds_ = watch.seconds();
     }
 
-    const scheme_options& scheme() const { return scheme_; }
+    const loaded_scheme& loaded() const { return loaded_; }
     const llama::host_model& target() const { return *target_; }
-    /// Whether the scheme drafts with this file.
-    bool uses(const std::string& path) const {
-        return std::find(drafter_paths_.begin(), drafter_paths_.end(), path) != drafter_paths_.end();
-    }
-    /// The files of those that the scheme drafts with.
-    const std::vector<std::string>& drafters() const { return drafter_paths_; }
     /// Without a tokenizer there is none.
     bool has_text() const { return words_.has_value(); }
 
     generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
         const interruption stop;
-        run_request request{prompt_, options(), std::move(on_round), verify_seconds_};
+        run_request request{prompt_, options(), std::move(on_round), {}};
         if (chosen_.compare) warm_up(request);
         request.options.on_token = sink;
         generation_report report;
         report.prompt = prompt_;
-        report.scheme = scheme_;
+        report.scheme = loaded_.scheme();
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
         report.load_seconds = load_seconds_;
-        report.weight_bytes = target_->memory_bytes() + drafters_.memory_bytes();
+        report.weight_bytes = target_->memory_bytes() + loaded_.drafters().memory_bytes();
         report.settings = settings_as_json(chosen_, *target_);
-        report.settings["drafters"] = drafter_paths_;
-        if (!verify_seconds_.empty()) report.settings["verify_seconds"] = verify_seconds_;
-        report.composed = run(scheme_, *engine_, drafters_, request);
+        report.settings["drafters"] = loaded_.paths();
+        if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
+        report.composed = loaded_.run(*engine_, request);
         if (!report.composed.counts.models.empty()) {
-            for (const auto* model : {&*drafters_.draft, &*target_}) {
-                report.parameters.push_back(static_cast<double>(model->parameter_count()));
-            }
+            const std::size_t of_draft = loaded_.drafters().draft->parameter_count();
+            report.parameters = {static_cast<double>(of_draft), static_cast<double>(target_->parameter_count())};
         }
         return report;
     }
@@ -292,34 +273,22 @@ class generator {
     }
 
  private:
-    void load_drafters() {
-        const bool free = scheme_.scheme == "auto";
-        if (free) scheme_.scheme = auto_scheme(scheme_);
-        model_options of_drafters = chosen_.model;
-        of_drafters.context = 0;
-        of_drafters.shape.clear();
-        drafters_of_ = load_members(drafters_, scheme_.scheme, !free, named_, *target_, chosen_.model.path,
-                                    load_options_of(of_drafters), draft_shapes_of(of_drafters));
-        if (free && drafters_of_.empty()) scheme_.scheme = "lookup";
-    }
-
     /// Settings from the calibration, but for those that were given. What does not fit is said.
     void calibrate() {
         const std::string& path = *chosen_.calibration;
         const calibration read = read_calibration(path);
-        const auto here = identity_of(*target_, drafters_of_, chosen_.model, chosen_.sampling);
+        const auto here = identity_of(*target_, loaded_.files(), chosen_.model, chosen_.sampling);
         for (const std::string& line : compare_identity(read, here, path)) {
             tell("note", "calibration ", path, ": ", line);
         }
-        const calibration_entry* entry = read.find(scheme_.scheme, chosen_.task);
+        const calibration_entry* entry = read.find(loaded_.scheme().scheme, chosen_.task);
         if (entry == nullptr) {
-            detail::fail("calibration ", path, " holds nothing about scheme '", scheme_.scheme, "' and task ",
+            detail::fail("calibration ", path, " holds nothing about scheme '", loaded_.scheme().scheme, "' and task ",
                          io::quote(chosen_.task));
         }
         scheme_options asked = chosen_.scheme;
-        asked.scheme = scheme_.scheme;
-        scheme_ = resolve(with_settings(std::move(asked), entry->settings, path, chosen_.given), chosen_.sampling,
-                          chosen_.drafts.size(), named_);
+        asked.scheme = loaded_.scheme().scheme;
+        loaded_.settle(with_settings(std::move(asked), entry->settings, path, chosen_.given));
     }
 
     decode::options options() const {
@@ -338,20 +307,15 @@ class generator {
     void warm_up(run_request request) const {
         request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
         request.on_round = {};
-        run(scheme_, *engine_, drafters_, request);
+        loaded_.run(*engine_, request);
     }
 
     const generate_options& chosen_;
-    member_files named_;
-    scheme_options scheme_;
+    loaded_scheme loaded_;
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
     std::optional<llama::host_model> target_;
     std::optional<engine> engine_;  ///< the target, where it computes
-    members drafters_;
-    member_files drafters_of_;
-    std::vector<std::string> drafter_paths_;
-    std::vector<double> verify_seconds_;  ///< where the length depends on it
     double load_seconds_ = 0;
 };
 
@@ -361,7 +325,8 @@ void generate(const generate_options& chosen) {
     std::optional<output_file> trace;
     std::function<void(const round_summary&)> on_round;
     if (chosen.trace) {
-        check_output("--trace", *chosen.trace, {made.drafters().begin(), made.drafters().end()});
+        const auto& drafters = made.loaded().paths();
+        check_output("--trace", *chosen.trace, {drafters.begin(), drafters.end()});
         trace.emplace(*chosen.trace);
         on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
     }
@@ -369,11 +334,11 @@ void generate(const generate_options& chosen) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
     }
-    if (!chosen.drafts.empty() && !made.uses(chosen.drafts.front())) {
+    if (!chosen.drafts.empty() && !made.loaded().uses(chosen.drafts.front())) {
         tell("note", "this scheme uses no draft model, so --draft is not loaded");
     }
     for (const std::string& path : chosen.heads) {
-        if (made.uses(path)) continue;
+        if (made.loaded().uses(path)) continue;
         tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
     }
     std::optional<text_output> output;
@@ -387,8 +352,8 @@ void generate(const generate_options& chosen) {
     generation_report report = made.decode(sink, on_round);
     if (output) output->finish(std::string_view(report.composed.text).substr(shown));
     if (trace) trace->commit();
-    if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.scheme())) {
-        tell("note", "at temperature 0 rows are points, so that '", made.scheme().scheme,
+    if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.loaded().scheme())) {
+        tell("note", "at temperature 0 rows are points, so that '", made.loaded().scheme().scheme,
              "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
              "before");
     }

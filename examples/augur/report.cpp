@@ -25,23 +25,6 @@ std::string padded(std::string text, std::size_t width) {
     return text;
 }
 
-nlohmann::ordered_json stages_as_json(const statistics& counts) {
-    auto stages = nlohmann::ordered_json::array();
-    for (const stage_statistics& stage : counts.stages) {
-        auto positions = nlohmann::ordered_json::array();
-        for (const auto& at : stage.positions)
-            positions.push_back({{"drafted", at.drafted}, {"accepted", at.accepted}});
-        const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier";
-        stages.push_back({{"name", name},
-                          {"rounds", stage.rounds},
-                          {"drafted", stage.drafted},
-                          {"accepted", stage.accepted},
-                          {"acceptance", stage.acceptance()},
-                          {"positions", positions}});
-    }
-    return stages;
-}
-
 /// Of the tokens, how many this model wrote.
 double share_of(const model_statistics& model, const run_result& run) {
     return run.ids.empty() ? 0 : static_cast<double>(model.written) / static_cast<double>(run.ids.size());
@@ -154,6 +137,23 @@ std::string verdict_on_text(const generation_report& report) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json stages_as_json(const statistics& counts) {
+    auto stages = nlohmann::ordered_json::array();
+    for (const stage_statistics& stage : counts.stages) {
+        auto positions = nlohmann::ordered_json::array();
+        for (const auto& at : stage.positions)
+            positions.push_back({{"drafted", at.drafted}, {"accepted", at.accepted}});
+        const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier";
+        stages.push_back({{"name", name},
+                          {"rounds", stage.rounds},
+                          {"drafted", stage.drafted},
+                          {"accepted", stage.accepted},
+                          {"acceptance", stage.acceptance()},
+                          {"positions", positions}});
+    }
+    return stages;
+}
 
 std::optional<std::size_t> generation_report::first_difference() const {
     const auto& other = plain->ids;

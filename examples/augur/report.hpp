@@ -35,6 +35,9 @@ struct generation_report {
 
 nlohmann::ordered_json as_json(const generation_report& report);
 
+/// Of every verifier what it judged, innermost first.
+nlohmann::ordered_json stages_as_json(const statistics& counts);
+
 /// Several lines, each ended; with colour if it may.
 std::string as_table(const generation_report& report, bool colour);
 

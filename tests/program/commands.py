@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""augur tokenize, augur logits and augur bench verify."""
+"""augur tokenize, augur logits and augur bench."""
 
+import json
 import pathlib
 import struct
 import sys
@@ -85,6 +86,50 @@ class BenchVerify(ProgramTest):
         self.refuses(["--rows", "0"], *bench, "--rows", "1,0")
         self.refuses("--repetitions", *bench, "--repetitions", 0)
         self.refuses(["256", "context"], *bench, "--context", 250)
+
+
+class BenchSchemes(ProgramTest):
+    def bench(self, *arguments):
+        path = FOLDER / "several.jsonl"
+        entries = [{"task": task, "prompt": text} for task in ("a", "b") for text in ("the cat the cat", "the the", "cat")]
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+        return ("bench", "schemes", "--model", TARGET, "--prompts", path, "--max-tokens", 12, *arguments)
+
+    def test_every_scheme_decodes_every_prompt_in_every_turn(self):
+        made = self.object(*self.bench("--scheme", "lookup:length=3", "--scheme", "lookup", "--limit", 2, "--repetitions", 3))
+        self.assertEqual(["a", "a", "b", "b"], [prompt["task"] for prompt in made["prompts"]])
+        self.assertEqual([1, 2, 4, 5], [prompt["line"] for prompt in made["prompts"]])
+        for prompt in made["prompts"]:
+            self.assertEqual(["plain", "lookup:length=3", "lookup"], [of["scheme"] for of in prompt["schemes"]])
+            self.assertEqual([3] * 3, [len(of["milliseconds_per_token"]) for of in prompt["schemes"]])
+            self.assertEqual([True] * 3, [of["identical"] for of in prompt["schemes"]])
+            self.assertEqual(1, prompt["schemes"][0]["speedup"])
+            self.assertEqual(0, prompt["schemes"][0]["stages"][-1]["drafted"])
+            for of in prompt["schemes"]:
+                self.assertEqual(of["tokens"], of["stages"][-1]["accepted"] + of["rounds"])
+        self.assertGreater(sum(prompt["schemes"][1]["stages"][-1]["drafted"] for prompt in made["prompts"]), 0)
+        self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in made["tasks"]])
+        self.assertEqual([4] * 3, [of["identical"] for of in made["tasks"][-1]["schemes"]])
+
+    def test_medians_are_those_of_the_prompts(self):
+        made = self.object(*self.bench("--scheme", "lookup", "--repetitions", 1))
+        rates = sorted(1000 / prompt["schemes"][1]["milliseconds_per_token"][0] for prompt in made["prompts"])
+        self.assertAlmostEqual(rates[3], made["tasks"][-1]["schemes"][1]["tokens_per_second"], delta=1e-6 * rates[3])
+
+    def test_table(self):
+        lines = self.works(*self.bench("--scheme", "lookup", "--limit", 1, "--repetitions", 1)).stdout.decode().splitlines()
+        self.assertEqual(["a", "b", "all"], [line.split(" (")[0] for line in lines if "prompts)" in line])
+        self.assertEqual(3, sum(line.split()[:1] == ["lookup"] for line in lines))
+
+    def test_refusals(self):
+        self.refuses("--scheme", "bench", "schemes", "--model", TARGET, "--prompts", FOLDER / "several.jsonl")
+        self.refuses(["nonsense"], *self.bench("--scheme", "nonsense"))
+        self.refuses(["lookup", "twice"], *self.bench("--scheme", "lookup", "--scheme", "lookup"))
+        self.refuses(["depth", "length, max-k"], *self.bench("--scheme", "lookup:depth=3"))
+        self.refuses(["length", "'='"], *self.bench("--scheme", "lookup:length"))
+        self.refuses(["length", "-1"], *self.bench("--scheme", "lookup:length=-1"))
+        self.refuses("--repetitions", *self.bench("--scheme", "lookup", "--repetitions", 0))
+        self.refuses("--max-tokens", *self.bench("--scheme", "lookup", "--max-tokens", 0))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,319 @@
+// augur bench schemes: several schemes in turns on the same prompts, from one loaded target.
+
+#include <algorithm>
+#include <augur/detail/stopwatch.hpp>
+#include <augur/tune/verify_curve.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "engine.hpp"
+#include "loaded_scheme.hpp"
+#include "message.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "report.hpp"
+#include "terminal.hpp"
+
+namespace augur::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct bench_schemes_options {
+    model_options model;
+    std::vector<std::string> schemes, drafts, heads;
+    std::string prompts;
+    transform::settings sampling{.temperature = {0}};
+    std::uint64_t seed = 0;
+    std::size_t max_tokens = 128, limit = 0, repetitions = 2;
+    bool chat = false, json = false;
+};
+
+/// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
+scheme_options parse_scheme(const std::string& text) {
+    scheme_options chosen;
+    std::string_view rest = text;
+    const auto next = [&rest] {
+        const std::size_t colon = rest.find(':');
+        const std::string part(rest.substr(0, colon));
+        rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+        return part;
+    };
+    chosen.scheme = next();
+    while (!rest.empty()) {
+        const std::string part = next();
+        const std::size_t equals = part.find('=');
+        const std::string key = part.substr(0, equals);
+        if (equals == std::string::npos)
+            detail::fail("--scheme ", io::quote(text), ": ", io::quote(part), " has no '='");
+        const std::string value = part.substr(equals + 1), origin = "--scheme " + chosen.scheme + ": " + key;
+        if (key == "length") {
+            chosen.length = parse_number(origin, value, most::length);
+        } else if (key == "max-k") {
+            chosen.max_k = parse_number(origin, value, most::length);
+        } else if (key == "lengths") {
+            chosen.lengths = parse_list(origin, value, most::length);
+        } else if (key == "thresholds") {
+            chosen.thresholds = parse_list(origin, value, most::threshold);
+        } else if (key == "accept") {
+            chosen.accept = value;
+        } else if (key == "bank") {
+            chosen.bank_path = value;
+        } else if (key == "tree" && value == "auto") {
+            chosen.automatic_tree = true;
+        } else if (key == "tree") {
+            chosen.tree = read_tree(value);
+        } else {
+            detail::fail("--scheme ", io::quote(text), ": ", io::quote(key),
+                         " is not one of length, max-k, lengths, thresholds, accept, bank, tree");
+        }
+    }
+    return chosen;
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// What one scheme did with one prompt, in all its turns.
+struct figures {
+    std::vector<double> milliseconds;  ///< of a token, without prefill
+    std::vector<double> speedups;      ///< over the plain decoding of the same turn
+    run_result last{};
+    bool is_plains = true;  ///< every text was plain decoding's
+
+    double predicted(std::span<const double> curve) const {
+        const auto& counts = last.counts;
+        const double rounds = static_cast<double>(counts.rounds());
+        if (curve.empty() || rounds == 0) return 0;
+        const double rows = 1 + static_cast<double>(counts.stages.back().drafted) / rounds;
+        const std::size_t low = std::min(static_cast<std::size_t>(rows), curve.size());
+        const double above = low < curve.size() ? curve[low] - curve[low - 1] : 0;
+        const double pass = curve[low - 1] + above * std::min(1.0, rows - static_cast<double>(low));
+        return counts.accepted_length() * curve[0] / (pass + counts.seconds.draft / rounds);
+    }
+};
+
+class bench_of_schemes {
+ public:
+    explicit bench_of_schemes(const bench_schemes_options& chosen)
+        : chosen_(chosen), words_(load_tokenizer(chosen.model.path)) {
+        names_ = {"plain"};
+        schemes_.emplace_back(scheme_options{.scheme = "plain"}, chosen.sampling, chosen.drafts, chosen.heads);
+        for (const std::string& text : chosen.schemes) {
+            if (text == "plain") continue;
+            if (std::find(names_.begin(), names_.end(), text) != names_.end())
+                detail::fail("--scheme ", io::quote(text), " is there twice");
+            names_.push_back(text);
+            schemes_.emplace_back(parse_scheme(text), chosen.sampling, chosen.drafts, chosen.heads);
+        }
+        read();
+        load();
+    }
+
+    void run() {
+        for (const loaded_scheme& each : schemes_) decode(each, prompts_.front().ids, 4);  // warm-up
+        for (const prompt_entry& prompt : prompts_) {
+            results_.emplace_back(schemes_.size());
+            const passing_note note(
+                detail::message("prompt ", results_.size(), " of ", prompts_.size(), ", ", prompt.task, " ..."));
+            for (std::size_t turn = 0; turn < chosen_.repetitions; ++turn) take_turn(prompt, results_.back());
+        }
+    }
+
+    json as_json() const {
+        json out = {{"model", chosen_.model.path},
+                    {"weights", name_of(target_->format())},
+                    {"shape", llama::shape_of(target_->configuration()).text()},
+                    {"threads", target_->threads()},
+                    {"temperature", chosen_.sampling.temperature.value},
+                    {"max_tokens", chosen_.max_tokens},
+                    {"repetitions", chosen_.repetitions},
+                    {"verify_seconds", curve_},
+                    {"prompts", json::array()},
+                    {"tasks", json::array()}};
+        for (std::size_t i = 0; i < prompts_.size(); ++i) {
+            json of = {{"line", prompts_[i].line}, {"task", prompts_[i].task}, {"schemes", json::array()}};
+            for (std::size_t at = 0; at < names_.size(); ++at) of["schemes"].push_back(one(at, results_[i][at]));
+            out["prompts"].push_back(std::move(of));
+        }
+        for (const auto& [task, places] : tasks()) {
+            json of = {{"task", task}, {"prompts", places.size()}, {"schemes", json::array()}};
+            for (std::size_t at = 0; at < names_.size(); ++at) of["schemes"].push_back(middle(at, places));
+            out["tasks"].push_back(std::move(of));
+        }
+        return out;
+    }
+
+    std::string as_table() const {
+        std::string out;
+        char line[160];
+        for (const auto& [task, places] : tasks()) {
+            std::snprintf(line, sizeof line, "\n%s (%zu prompts)\n  %-30s %9s %9s %9s %9s  %s\n", task.c_str(),
+                          places.size(), "scheme", "tokens/s", "x plain", "predicted", "tok/pass", "same text");
+            out += line;
+            for (std::size_t at = 0; at < names_.size(); ++at) {
+                const json of = middle(at, places);
+                std::snprintf(line, sizeof line, "  %-30s %9.1f %9.2f %9.2f %9.2f  %zu of %zu\n", names_[at].c_str(),
+                              of["tokens_per_second"].get<double>(), of["speedup"].get<double>(),
+                              of["predicted"].get<double>(), of["accepted_length"].get<double>(),
+                              of["identical"].get<std::size_t>(), places.size());
+                out += line;
+            }
+        }
+        return out +
+               "\nMedians over prompts of medians over turns, without loading and prefill. Predicted: from measured "
+               "passes.\n";
+    }
+
+ private:
+    void read() {
+        std::map<std::string, std::size_t> of_task;
+        for (prompt_entry& each :
+             read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "bench schemes")) {
+            if (chosen_.limit == 0 || of_task[each.task]++ < chosen_.limit) prompts_.push_back(std::move(each));
+        }
+    }
+
+    void load() {
+        const passing_note note("loading " + chosen_.model.path);
+        target_.emplace(load_model(chosen_.model.path, chosen_.model));
+        engine_.emplace(engine_of(*target_, "cpu", chosen_.model.weights));
+        for (const prompt_entry& each : prompts_)
+            checked_prompt(each.ids, target_->vocabulary_size(), target_->context_length());
+        std::size_t rows = 1;
+        for (loaded_scheme& each : schemes_) {
+            each.load(*target_, chosen_.model);
+            rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
+        }
+        curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17));
+        for (loaded_scheme& each : schemes_) each.prepare(*target_, *engine_, curve_);
+    }
+
+    run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most) const {
+        interruption::check();
+        decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
+        options.stop.max_tokens = most;
+        options.stop.stop_tokens = end_tokens_of(*words_, *target_);
+        return scheme.run(*engine_, {prompt, options, {}, {}});
+    }
+
+    void take_turn(const prompt_entry& prompt, std::vector<figures>& into) const {
+        for (std::size_t at = 0; at < schemes_.size(); ++at) {
+            figures& of = into[at];
+            of.last = decode(schemes_[at], prompt.ids, chosen_.max_tokens);
+            of.milliseconds.push_back(1000 / of.last.tokens_per_second());
+            of.speedups.push_back(into[0].milliseconds.back() / of.milliseconds.back());
+            of.is_plains = of.is_plains && of.last.ids == into[0].last.ids;
+        }
+    }
+
+    json one(std::size_t at, const figures& of) const {
+        return {{"scheme", names_[at]},
+                {"guarantee", of.last.guarantee},
+                {"policy", of.last.policy},
+                {"milliseconds_per_token", of.milliseconds},
+                {"speedup", median(of.speedups)},
+                {"predicted", of.predicted(curve_)},
+                {"accepted_length", of.last.counts.accepted_length()},
+                {"tokens", of.last.ids.size()},
+                {"rounds", of.last.counts.rounds()},
+                {"draft_seconds", of.last.counts.seconds.draft},
+                {"verify_seconds", of.last.counts.seconds.verify},
+                {"stages", stages_as_json(of.last.counts)},
+                {"identical", of.is_plains}};
+    }
+
+    json middle(std::size_t at, const std::vector<std::size_t>& places) const {
+        std::vector<double> rates, speedups, lengths, predictions;
+        std::size_t same = 0;
+        for (const std::size_t i : places) {
+            const figures& of = results_[i][at];
+            rates.push_back(1000 / median(of.milliseconds));
+            speedups.push_back(median(of.speedups));
+            lengths.push_back(of.last.counts.accepted_length());
+            predictions.push_back(of.predicted(curve_));
+            same += of.is_plains ? 1 : 0;
+        }
+        return {{"scheme", names_[at]},
+                {"tokens_per_second", median(rates)},
+                {"speedup", median(speedups)},
+                {"predicted", median(predictions)},
+                {"accepted_length", median(lengths)},
+                {"identical", same}};
+    }
+
+    /// Places of their prompts; "all" last, where there are several.
+    std::vector<std::pair<std::string, std::vector<std::size_t>>> tasks() const {
+        std::vector<std::pair<std::string, std::vector<std::size_t>>> found;
+        std::vector<std::size_t> all;
+        for (std::size_t i = 0; i < prompts_.size(); ++i) {
+            const auto is_same = [&](const auto& other) { return other.first == prompts_[i].task; };
+            auto at = std::find_if(found.begin(), found.end(), is_same);
+            if (at == found.end()) at = found.insert(at, {prompts_[i].task, {}});
+            at->second.push_back(i);
+            all.push_back(i);
+        }
+        if (found.size() > 1) found.emplace_back("all", std::move(all));
+        return found;
+    }
+
+    const bench_schemes_options& chosen_;
+    std::optional<io::tokenizer> words_;
+    std::vector<std::string> names_;
+    std::vector<loaded_scheme> schemes_;
+    std::vector<prompt_entry> prompts_;
+    std::optional<llama::host_model> target_;
+    std::optional<engine> engine_;
+    std::vector<double> curve_;
+    std::vector<std::vector<figures>> results_;  ///< of each prompt, those of each scheme
+};
+
+void compare(const bench_schemes_options& chosen) {
+    if (chosen.repetitions == 0) detail::fail("--repetitions is 0; a median needs at least 1");
+    if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a rate needs at least 1");
+    check_standard_output();
+    const interruption stop;
+    bench_of_schemes bench(chosen);
+    bench.run();
+    print(chosen.json ? json_line(bench.as_json()) : bench.as_table());
+}
+
+}  // namespace
+
+void add_bench_schemes(CLI::App& bench) {
+    auto* command = bench.add_subcommand("schemes", "Schemes beside plain decoding, in turns on the same prompts");
+    const auto chosen = std::make_shared<bench_schemes_options>();
+    add_model_options(*command, chosen->model);
+    add_draft_shapes(*command, chosen->model);
+    command
+        ->add_option("--scheme", chosen->schemes,
+                     "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
+                     "length, max-k, lengths, thresholds, accept, bank, tree (repeatable)")
+        ->type_name("NAME")
+        ->required()
+        ->allow_extra_args(false);
+    for (const auto& [name, into] : {std::pair{"--draft", &chosen->drafts}, std::pair{"--heads", &chosen->heads}}) {
+        command->add_option(name, *into, "As in `augur generate` (repeatable)")
+            ->type_name("FILE")
+            ->allow_extra_args(false);
+    }
+    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and perhaps \"task\"")
+        ->type_name("FILE")
+        ->required();
+    command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
+    add_number(*command, "--limit", chosen->limit, "Prompts of each task, 0 for all", "N", "0");
+    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
+    add_number(*command, "--seed", chosen->seed, "Of all texts", "S", "0");
+    add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt", "N", "2", most::repetitions);
+    command->add_flag("--json", chosen->json, "Print one JSON object");
+    command->callback([chosen] { compare(*chosen); });
+}
+
+}  // namespace augur::program

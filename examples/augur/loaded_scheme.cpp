@@ -1,0 +1,62 @@
+#include "loaded_scheme.hpp"
+
+#include <algorithm>
+#include <augur/policy/cost_aware.hpp>
+#include <augur/policy/tree_cost_aware.hpp>
+#include <augur/tune/verify_curve.hpp>
+#include <utility>
+
+#include "models.hpp"
+#include "trees.hpp"
+
+namespace augur::program {
+
+loaded_scheme::loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
+                             const std::vector<std::string>& drafts, const std::vector<std::string>& heads)
+    : sampling_(sampling),
+      drafts_(drafts.size()),
+      named_(named_members(drafts, heads, asked.scheme)),
+      scheme_(resolve(asked, sampling, drafts_, named_)) {}
+
+void loaded_scheme::load(const llama::host_model& target, const model_options& chosen) {
+    const bool free = scheme_.scheme == "auto";
+    if (free) scheme_.scheme = auto_scheme(scheme_);
+    model_options of_drafters = chosen;
+    of_drafters.context = 0;
+    of_drafters.shape.clear();
+    files_ = load_members(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
+                          draft_shapes_of(of_drafters));
+    if (free && files_.empty()) scheme_.scheme = "lookup";
+    for (const std::string& kind : members_used_by(scheme_.scheme)) {
+        if (files_.contains(kind)) paths_.push_back(files_.at(kind));
+    }
+}
+
+void loaded_scheme::settle(const scheme_options& asked) {
+    scheme_ = resolve(asked, sampling_, drafts_, named_);
+}
+
+std::size_t loaded_scheme::rows_to_measure() const {
+    if (drafts_what_pays(scheme_)) return policy::cost_aware_options{}.max_length + 1;
+    return drafts_trees_that_pay(scheme_) ? policy::tree_cost_aware_options{}.max_nodes + 1 : 0;
+}
+
+void loaded_scheme::prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds) {
+    if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(target, drafters_, files_));
+    const std::size_t rows = rows_to_measure();
+    if (rows == 0) return;
+    if (verify_seconds.empty()) verify_seconds = tune::verify_curve(runs, rows);
+    verify_seconds.resize(std::min(rows, verify_seconds.size()));
+    verify_seconds_ = std::move(verify_seconds);
+}
+
+bool loaded_scheme::uses(const std::string& path) const {
+    return std::find(paths_.begin(), paths_.end(), path) != paths_.end();
+}
+
+run_result loaded_scheme::run(const engine& target, run_request request) const {
+    request.verify_seconds = verify_seconds_;
+    return program::run(scheme_, target, drafters_, request);
+}
+
+}  // namespace augur::program

@@ -1,0 +1,56 @@
+#pragma once
+// A scheme and whoever drafts for it: from what was asked for to what can run.
+
+#include <string>
+#include <vector>
+
+#include "members.hpp"
+#include "options.hpp"
+#include "scheme.hpp"
+
+namespace augur::program {
+
+class loaded_scheme {
+ public:
+    /// Resolves what does not depend on the target, and throws as resolve does. `drafts`, `heads`: files that the user
+    /// names.
+    loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
+                  const std::vector<std::string>& drafts, const std::vector<std::string>& heads);
+
+    /// Loads whom it drafts with, as load_members does; `auto` becomes what it stands for. `chosen`: how the target was
+    /// loaded.
+    void load(const llama::host_model& target, const model_options& chosen);
+
+    /// Other settings of the same scheme.
+    void settle(const scheme_options& asked);
+
+    /// Of passes over 1, 2, ... rows, the most whose cost it needs to know; 0 where it needs none.
+    std::size_t rows_to_measure() const;
+
+    /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means that they are
+    /// measured, where the scheme needs them.
+    void prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds = {});
+
+    const scheme_options& scheme() const { return scheme_; }
+    const members& drafters() const { return drafters_; }
+    const member_files& files() const { return files_; }
+    /// The files of those that the scheme drafts with.
+    const std::vector<std::string>& paths() const { return paths_; }
+    bool uses(const std::string& path) const;
+    const std::vector<double>& verify_seconds() const { return verify_seconds_; }
+
+    /// Decodes. Throws as program::run does.
+    run_result run(const engine& target, run_request request) const;
+
+ private:
+    transform::settings sampling_;
+    std::size_t drafts_;
+    member_files named_;
+    scheme_options scheme_;
+    members drafters_{};
+    member_files files_{};
+    std::vector<std::string> paths_{};
+    std::vector<double> verify_seconds_{};
+};
+
+}  // namespace augur::program
