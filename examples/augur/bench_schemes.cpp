@@ -1,7 +1,7 @@
 // augur bench schemes: several schemes in turns on the same prompts, from one loaded target.
 
 #include <algorithm>
-#include <augur/detail/stopwatch.hpp>
+#include <augur/measure/entropy.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cstdio>
 #include <map>
@@ -29,7 +29,7 @@ struct bench_schemes_options {
     transform::settings sampling{.temperature = {0}};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128, limit = 0, repetitions = 2;
-    bool chat = false, json = false;
+    bool chat = false, nats = false, json = false;
 };
 
 /// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
@@ -82,20 +82,32 @@ double median(std::vector<double> values) {
 
 /// What one scheme did with one prompt, in all its turns.
 struct figures {
-    std::vector<double> milliseconds;  ///< of a token, without prefill
-    std::vector<double> speedups;      ///< over the plain decoding of the same turn
+    std::vector<double> milliseconds{};  ///< of a token, without prefill
+    std::vector<double> speedups{};      ///< over the plain decoding of the same turn
     run_result last{};
+    std::size_t tokens = 0, rounds = 0, drafted = 0;
+    double draft_seconds = 0, verify_seconds = 0;
+    double nats = 0;        ///< -log probability of all tokens under the target, where it was asked for
     bool is_plains = true;  ///< every text was plain decoding's
 
+    void add(run_result made) {
+        milliseconds.push_back(1000 / made.tokens_per_second());
+        tokens += made.ids.size();
+        rounds += made.counts.rounds();
+        drafted += made.counts.stages.back().drafted;
+        draft_seconds += made.counts.seconds.draft;
+        verify_seconds += made.counts.seconds.verify;
+        last = std::move(made);
+    }
+    double of_round(double all) const { return rounds == 0 ? 0 : all / static_cast<double>(rounds); }
+    double accepted_length() const { return of_round(static_cast<double>(tokens)); }
     double predicted(std::span<const double> curve) const {
-        const auto& counts = last.counts;
-        const double rounds = static_cast<double>(counts.rounds());
-        if (curve.empty() || rounds == 0) return 0;
-        const double rows = 1 + static_cast<double>(counts.stages.back().drafted) / rounds;
+        if (rounds == 0) return 0;
+        const double rows = 1 + of_round(static_cast<double>(drafted));
         const std::size_t low = std::min(static_cast<std::size_t>(rows), curve.size());
         const double above = low < curve.size() ? curve[low] - curve[low - 1] : 0;
         const double pass = curve[low - 1] + above * std::min(1.0, rows - static_cast<double>(low));
-        return counts.accepted_length() * curve[0] / (pass + counts.seconds.draft / rounds);
+        return accepted_length() * curve[0] / (pass + of_round(draft_seconds));
     }
 };
 
@@ -117,12 +129,12 @@ class bench_of_schemes {
     }
 
     void run() {
-        for (const loaded_scheme& each : schemes_) decode(each, prompts_.front().ids, 4);  // warm-up
+        for (const loaded_scheme& each : schemes_) decode(each, prompts_.front().ids, 4, chosen_.seed);  // warm-up
         for (const prompt_entry& prompt : prompts_) {
             results_.emplace_back(schemes_.size());
             const passing_note note(
                 detail::message("prompt ", results_.size(), " of ", prompts_.size(), ", ", prompt.task, " ..."));
-            for (std::size_t turn = 0; turn < chosen_.repetitions; ++turn) take_turn(prompt, results_.back());
+            for (std::size_t turn = 0; turn < chosen_.repetitions; ++turn) take_turn(prompt, turn, results_.back());
         }
     }
 
@@ -164,6 +176,9 @@ class bench_of_schemes {
                               of["predicted"].get<double>(), of["accepted_length"].get<double>(),
                               of["identical"].get<std::size_t>(), places.size());
                 out += line;
+                if (!chosen_.nats) continue;
+                std::snprintf(line, sizeof line, ", %.3f nats a token", of["nats_per_token"].get<double>());
+                out.insert(out.size() - 1, line);
             }
         }
         return out +
@@ -195,57 +210,84 @@ class bench_of_schemes {
         for (loaded_scheme& each : schemes_) each.prepare(*target_, *engine_, curve_);
     }
 
-    run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most) const {
+    run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most,
+                      std::uint64_t seed) const {
         interruption::check();
-        decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
+        decode::options options{.seed = seed, .sampling = chosen_.sampling};
         options.stop.max_tokens = most;
         options.stop.stop_tokens = end_tokens_of(*words_, *target_);
         return scheme.run(*engine_, {prompt, options, {}, {}});
     }
 
-    void take_turn(const prompt_entry& prompt, std::vector<figures>& into) const {
+    void take_turn(const prompt_entry& prompt, std::size_t turn, std::vector<figures>& into) const {
         for (std::size_t at = 0; at < schemes_.size(); ++at) {
             figures& of = into[at];
-            of.last = decode(schemes_[at], prompt.ids, chosen_.max_tokens);
-            of.milliseconds.push_back(1000 / of.last.tokens_per_second());
+            of.add(decode(schemes_[at], prompt.ids, chosen_.max_tokens, chosen_.seed + turn));
             of.speedups.push_back(into[0].milliseconds.back() / of.milliseconds.back());
             of.is_plains = of.is_plains && of.last.ids == into[0].last.ids;
+            if (chosen_.nats) of.nats += nats_of(prompt.ids, of.last.ids);
         }
     }
 
+    /// -log probability of a text under the target's rows at the temperature, or at 1 where that is 0.
+    double nats_of(std::span<const token> prompt, std::span<const token> text) const {
+        const float temperature = chosen_.sampling.temperature.value;
+        std::vector<token> all(prompt.begin(), prompt.end());
+        all.insert(all.end(), text.begin(), text.end());
+        auto sequence = target_->make_sequence();
+        const auto rows = target_->extend(sequence, std::span(all).first(all.size() - 1), text.size());
+        double sum = 0;
+        std::vector<float> row;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            row.assign(rows[i].begin(), rows[i].end());
+            for (float& logit : row) logit /= temperature > 0 ? temperature : 1;
+            sum -= measure::log_probability(row, text[i]);
+        }
+        return sum;
+    }
+
     json one(std::size_t at, const figures& of) const {
-        return {{"scheme", names_[at]},
-                {"guarantee", of.last.guarantee},
-                {"policy", of.last.policy},
-                {"milliseconds_per_token", of.milliseconds},
-                {"speedup", median(of.speedups)},
-                {"predicted", of.predicted(curve_)},
-                {"accepted_length", of.last.counts.accepted_length()},
-                {"tokens", of.last.ids.size()},
-                {"rounds", of.last.counts.rounds()},
-                {"draft_seconds", of.last.counts.seconds.draft},
-                {"verify_seconds", of.last.counts.seconds.verify},
-                {"stages", stages_as_json(of.last.counts)},
-                {"identical", of.is_plains}};
+        json out = {{"scheme", names_[at]},
+                    {"guarantee", of.last.guarantee},
+                    {"policy", of.last.policy},
+                    {"milliseconds_per_token", of.milliseconds},
+                    {"speedup", median(of.speedups)},
+                    {"predicted", of.predicted(curve_)},
+                    {"accepted_length", of.accepted_length()},
+                    {"tokens", of.tokens},
+                    {"rounds", of.rounds},
+                    {"drafted", of.drafted},
+                    {"draft_seconds", of.draft_seconds},
+                    {"verify_seconds", of.verify_seconds},
+                    {"stages", stages_as_json(of.last.counts)},
+                    {"identical", of.is_plains}};
+        if (chosen_.nats) out["nats_per_token"] = of.nats / static_cast<double>(of.tokens);
+        return out;
     }
 
     json middle(std::size_t at, const std::vector<std::size_t>& places) const {
         std::vector<double> rates, speedups, lengths, predictions;
-        std::size_t same = 0;
+        std::size_t same = 0, tokens = 0;
+        double nats = 0;
         for (const std::size_t i : places) {
             const figures& of = results_[i][at];
             rates.push_back(1000 / median(of.milliseconds));
             speedups.push_back(median(of.speedups));
-            lengths.push_back(of.last.counts.accepted_length());
+            lengths.push_back(of.accepted_length());
             predictions.push_back(of.predicted(curve_));
             same += of.is_plains ? 1 : 0;
+            tokens += of.tokens;
+            nats += of.nats;
         }
-        return {{"scheme", names_[at]},
-                {"tokens_per_second", median(rates)},
-                {"speedup", median(speedups)},
-                {"predicted", median(predictions)},
-                {"accepted_length", median(lengths)},
-                {"identical", same}};
+        json out = {{"scheme", names_[at]},
+                    {"tokens_per_second", median(rates)},
+                    {"speedup", median(speedups)},
+                    {"predicted", median(predictions)},
+                    {"accepted_length", median(lengths)},
+                    {"tokens", tokens},
+                    {"identical", same}};
+        if (chosen_.nats) out["nats_per_token"] = nats / static_cast<double>(tokens);
+        return out;
     }
 
     /// Places of their prompts; "all" last, where there are several.
@@ -311,7 +353,9 @@ void add_bench_schemes(CLI::App& bench) {
     add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of all texts", "S", "0");
-    add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt", "N", "2", most::repetitions);
+    add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt, each with the next seed", "N",
+               "2", most::repetitions);
+    command->add_flag("--nats", chosen->nats, "Score every text by the target: nats a token, at the temperature");
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { compare(*chosen); });
 }

@@ -2,6 +2,7 @@
 """augur tokenize, augur logits and augur bench."""
 
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -106,7 +107,7 @@ class BenchSchemes(ProgramTest):
             self.assertEqual(1, prompt["schemes"][0]["speedup"])
             self.assertEqual(0, prompt["schemes"][0]["stages"][-1]["drafted"])
             for of in prompt["schemes"]:
-                self.assertEqual(of["tokens"], of["stages"][-1]["accepted"] + of["rounds"])
+                self.assertEqual(of["tokens"], 3 * of["stages"][-1]["accepted"] + of["rounds"])
         self.assertGreater(sum(prompt["schemes"][1]["stages"][-1]["drafted"] for prompt in made["prompts"]), 0)
         self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in made["tasks"]])
         self.assertEqual([4] * 3, [of["identical"] for of in made["tasks"][-1]["schemes"]])
@@ -115,6 +116,27 @@ class BenchSchemes(ProgramTest):
         made = self.object(*self.bench("--scheme", "lookup", "--repetitions", 1))
         rates = sorted(1000 / prompt["schemes"][1]["milliseconds_per_token"][0] for prompt in made["prompts"])
         self.assertAlmostEqual(rates[3], made["tasks"][-1]["schemes"][1]["tokens_per_second"], delta=1e-6 * rates[3])
+
+    def test_nats_are_those_of_the_targets_row(self):
+        path, row = FOLDER / "one.jsonl", FOLDER / "one.f32"
+        path.write_text('{"prompt": "the cat"}\n', encoding="utf-8")
+        self.works("logits", "--model", TARGET, "--prompt", "the cat", "--output", row)
+        logits = struct.unpack(f"<{tiny_model.VOCABULARY}f", row.read_bytes())
+        for temperature in (0, 0.5):
+            scored = ("--scheme", "lookup", "--nats", "--temperature", temperature, "--repetitions", 1)
+            made = self.object("bench", "schemes", "--model", TARGET, "--prompts", path, "--max-tokens", 1, *scored)
+            made = [of["nats_per_token"] for of in made["tasks"][0]["schemes"]]
+            drawn = self.generated("--prompt", "the cat", "--max-tokens", 1, "--temperature", temperature)["ids"][0]
+            scaled = [logit / (temperature or 1) for logit in logits]
+            expected = math.log(sum(math.exp(x - max(scaled)) for x in scaled)) + max(scaled) - scaled[drawn]
+            for nats in made:
+                self.assertAlmostEqual(expected, nats, delta=1e-4)
+
+    def test_turns_have_seeds_of_their_own(self):
+        made = self.object(*self.bench("--scheme", "lookup", "--temperature", 2, "--nats", "--repetitions", 1))
+        again = self.object(*self.bench("--scheme", "lookup", "--temperature", 2, "--nats", "--repetitions", 2))
+        first, both = (of["prompts"][0]["schemes"][0] for of in (made, again))
+        self.assertNotAlmostEqual(first["nats_per_token"], both["nats_per_token"])
 
     def test_table(self):
         lines = self.works(*self.bench("--scheme", "lookup", "--limit", 1, "--repetitions", 1)).stdout.decode().splitlines()
