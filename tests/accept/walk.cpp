@@ -329,7 +329,7 @@ BOOST_FIXTURE_TEST_CASE(the_verdict_is_the_path_of_accepted_nodes, fixture) {
 
 BOOST_FIXTURE_TEST_CASE(a_verdict_in_storage_forgets_the_walk_before, fixture) {
     verdict out;
-    accept::target_rows<transform::pipeline> storage;
+    accept::walk_storage<transform::pipeline, accept::exact> storage;
     const wanted_rows first(5, {1, 4, 0, 4, 4, 2}), second(5, {3, 2});
     accept::walk(accept::exact{}, two_paths(), first.rows, greedy, before, chooser, 0, storage, out);
     BOOST_TEST(out.at_leaf);
@@ -383,7 +383,7 @@ struct notes {
 
 template <class Criterion>
 verdict watched(fixture& with, const Criterion& criterion, const auto& proposed, const wanted_rows& target, notes by) {
-    accept::target_rows<transform::pipeline> storage;
+    accept::walk_storage<transform::pipeline, Criterion> storage;
     verdict out;
     accept::walk(criterion, proposed, target.rows, with.greedy, with.before, with.chooser, 0, storage, out, by);
     return out;

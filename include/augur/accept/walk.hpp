@@ -80,6 +80,14 @@ struct target_rows {
     std::vector<char> made{};  ///< which of them, where they are made when they are asked for
 };
 
+/// Storage of one text's walks by a criterion: the target's rows, and what the criterion keeps.
+template <class Transform, class Criterion>
+struct walk_storage : target_rows<Transform> {};
+template <class Transform, KeepsStorage Criterion>
+struct walk_storage<Transform, Criterion> : target_rows<Transform> {
+    typename Criterion::storage_type kept{};
+};
+
 /// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row
 /// and the target's distribution that it follows. This one sees nothing.
 struct nobody {
@@ -195,7 +203,7 @@ class rows_when_asked {
 /// A tree at once, or a chain.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
 void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-               prefix& before, C& chooser, std::size_t round, target_rows<Transform>& storage, verdict& out,
+               prefix& before, C& chooser, std::size_t round, walk_storage<Transform, Criterion>& storage, verdict& out,
                Watcher&& watcher) {
     const auto parents = parents_of(proposed);
     const rows_when_asked targets(proposed, rows, transform, before, storage);
@@ -205,7 +213,11 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
         named.at_sibling(sibling);
         return named;
     };
-    out.next = criterion.judge_tree(targets, proposed, draws, out.path);
+    if constexpr (KeepsStorage<Criterion>) {
+        out.next = criterion.judge_tree(targets, proposed, draws, out.path, storage.kept);
+    } else {
+        out.next = criterion.judge_tree(targets, proposed, draws, out.path);
+    }
     out.accepted = out.path.size();
     if (parents.empty()) {
         out.path.clear();
@@ -227,7 +239,7 @@ template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Ro
           class Watcher = nobody>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
 void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-          prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+          prefix& before, C& chooser, std::size_t round, walk_storage<Transform, Criterion>& targets, verdict& out,
           Watcher&& watcher = {}) {
     out.drafted = proposed.size();
     out.accepted = 0;
@@ -249,7 +261,7 @@ template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Ro
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
 walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform, prefix& before,
      C& chooser, std::size_t round) {
-    target_rows<Transform> targets;
+    walk_storage<Transform, Criterion> targets;
     verdict out;
     walk(criterion, proposed, rows, transform, before, chooser, round, targets, out);
     return out;
