@@ -201,9 +201,10 @@ class rows_when_asked {
 };
 
 /// A tree at once, or a chain.
-template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
+          class Watcher>
 void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-               prefix& before, C& chooser, std::size_t round, walk_storage<Transform, Criterion>& storage, verdict& out,
+               prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& storage, verdict& out,
                Watcher&& watcher) {
     const auto parents = parents_of(proposed);
     const rows_when_asked targets(proposed, rows, transform, before, storage);
@@ -230,16 +231,17 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
 
 /// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path
 /// to it; there are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those of
-/// the path to it included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its
-/// own, but where a whole-chain criterion meets a tree: a row from which nothing can be drawn ends the walk.
+/// the path to it included. `targets` and `out` are storage: `For` this criterion, or for the one that it wraps. The
+/// prefix is unchanged on return. Throws nothing of its own, but where a whole-chain criterion meets a tree: a row from
+/// which nothing can be drawn ends the walk.
 /// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of
 /// all rows for criteria of whole chains, and for those of whole trees of the rows that they ask for. Allocates nothing
-/// for a chain.
-template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C,
+/// once its storage has grown.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
           class Watcher = nobody>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
 void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-          prefix& before, C& chooser, std::size_t round, walk_storage<Transform, Criterion>& targets, verdict& out,
+          prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& targets, verdict& out,
           Watcher&& watcher = {}) {
     out.drafted = proposed.size();
     out.accepted = 0;
