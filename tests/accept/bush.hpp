@@ -5,8 +5,11 @@
 #include <augur/draft/draw_next.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/tree_round.hpp>
+#include <boost/test/unit_test.hpp>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace augur::testing {
@@ -59,6 +62,18 @@ double expected_accepted(const Criterion& criterion, const Drawing& drawing, con
     double expected = 0;
     for (const auto& [accepted, probability] : counts.probability) expected += probability * accepted[0];
     return expected;
+}
+
+/// The criterion keeps its promise in this round, by enumeration; where tokens are drawn, with and without replacement.
+template <class Drawing, class Criterion>
+void keeps_its_promise(const Criterion& criterion, tree_round round) {
+    for (const bool replacement : {false, true}) {
+        if (replacement && !std::same_as<Drawing, draft::sampled>) continue;
+        round.replacement = replacement;
+        const std::string found = broken_promise(criterion, round, Drawing{});
+        BOOST_TEST(found == "", describe(round.shape.parents())
+                                    << (replacement ? " with replacement: " : ": ") << found);
+    }
 }
 
 /// Trees over three tokens: every kind of place that a node can have, with one to three paths.

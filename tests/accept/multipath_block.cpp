@@ -39,8 +39,7 @@ BOOST_AUTO_TEST_CASE(laws) {
 }
 
 void check_law(const tree_round& round) {
-    const std::string found = testing::broken_promise(accept::multipath_block{}, round, again{});
-    BOOST_TEST(found == "", testing::describe(round.shape.parents()) << ": " << found);
+    testing::keeps_its_promise<again>(accept::multipath_block{}, round);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_law_of_independent_paths) {

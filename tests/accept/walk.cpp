@@ -18,7 +18,12 @@
 #include <limits>
 #include <random>
 
+#include "accept/bush.hpp"
+#include "accept/random_chain.hpp"
+
 using namespace augur;
+using testing::random_chain;
+using testing::two_paths;
 
 BOOST_AUTO_TEST_SUITE(accept_walk)
 
@@ -145,38 +150,6 @@ struct chain_as_tree {
     drafted_token<Claim> operator[](std::size_t i) const { return chain[i]; }
 };
 
-std::vector<float> random_logits(std::mt19937& random, std::size_t vocabulary) {
-    std::vector<float> row(vocabulary);
-    for (float& logit : row) logit = random() % 7 == 0 ? -INFINITY : static_cast<float>(random() % 5);
-    row[random() % vocabulary] = 1;
-    return row;
-}
-
-/// A drafted chain of up to four tokens and the rows to judge it by; now and then one that cannot be drawn from.
-template <class Claim>
-struct random_chain {
-    proposal<Claim> proposed;
-    std::vector<std::vector<float>> rows;
-
-    random_chain(std::mt19937& random, std::size_t vocabulary) {
-        for (std::size_t i = random() % 5; i > 0; --i) {
-            distribution row;
-            transform::pipeline({}, vocabulary).apply(random_logits(random, vocabulary), prefix{}, row);
-            const random::philox_chooser chooser(random());
-            push(static_cast<token>(chooser.choose(row, {})), row);
-        }
-        for (std::size_t i = 0; i <= proposed.size(); ++i) rows.push_back(random_logits(random, vocabulary));
-        if (random() % 8 == 0) rows[random() % rows.size()].assign(vocabulary, -INFINITY);
-    }
-    void push(token t, const distribution& row) {
-        if constexpr (std::is_same_v<Claim, distribution>) {
-            proposed.push(t, row);
-        } else {
-            proposed.push(t);
-        }
-    }
-};
-
 template <class Claim, class Criterion>
 void check_chains(const Criterion& criterion, float temperature) {
     std::mt19937 random(1);
@@ -218,21 +191,14 @@ BOOST_AUTO_TEST_CASE(a_chain_given_as_a_tree_is_judged_as_the_chain_bit_for_bit)
     both(accept::rejection_then_fuzzy<measure::total_variation>{0.4}, 0.8f);
 }
 
-/// Trees over three tokens: every kind of place that a node can have.
-const topology shapes[] = {{-1, -1}, {-1, -1, -1}, {-1, 0, 0, -1, 3}, {-1, -1, 1, 1, 0}, {-1, 0, -1, 1}};
-
 template <class Drawing, class Criterion>
 void check_trees(const Criterion& criterion, float temperature = 1) {
-    for (const topology& shape : shapes) {
+    for (const topology& shape : testing::small_shapes) {
         for (std::size_t seed = 1; seed < 4; ++seed) {
             testing::tree_round round{testing::hashed_model(3, seed), testing::hashed_model(3, seed + 10), shape};
             round.sampling.temperature.value = temperature;
             round.sampling.penalties.presence = 0.5f;
-            for (const bool replacement : {false, true}) {
-                round.replacement = replacement;
-                const std::string found = testing::broken_promise(criterion, round, Drawing{});
-                BOOST_TEST(found == "", testing::describe(shape.parents()) << ": " << found);
-            }
+            testing::keeps_its_promise<Drawing>(criterion, round);
         }
     }
 }
@@ -253,7 +219,7 @@ BOOST_AUTO_TEST_CASE(trees_keep_what_is_promised_exactly) {
 BOOST_AUTO_TEST_CASE(trees_keep_it_where_rows_have_zeros) {
     const auto target = testing::markov_model({{2, 0, 1}, {0, 1, 3}, {1, 1, 1}});
     const auto draft = testing::markov_model({{0, 1, 1}, {1, 0, 0}, {0, 0, 1}});
-    for (const topology& shape : shapes) {
+    for (const topology& shape : testing::small_shapes) {
         const testing::tree_round round{target, draft, shape};
         BOOST_TEST(testing::broken_promise(accept::rejection_sampling{}, round, draft::sampled{}) == "");
         BOOST_TEST(testing::broken_promise(accept::coupled{}, round, draft::sampled{}) == "");
@@ -295,41 +261,32 @@ BOOST_AUTO_TEST_CASE(siblings_that_share_a_coin_are_refused_by_name) {
     BOOST_TEST(testing::broken_promise(judges_each_alone{}, round, draft::sampled{}).find("total variation 0.0") == 0u);
 }
 
-/// Two paths of two nodes each: 3 then 4, and 1 then 2 or 0.
-proposal<point_mass> two_paths() {
-    proposal<point_mass> made;
-    made.push(3, after_prefix);
-    made.push(1, after_prefix);
-    made.push(4, 0);
-    made.push(2, 1);
-    made.push(0, 1);
-    return made;
-}
-
-BOOST_FIXTURE_TEST_CASE(the_verdict_is_the_path_of_accepted_nodes, fixture) {
+void check_verdicts(fixture& with, const auto& criterion) {
     const auto walked = [&](const std::vector<token>& wanted) {
-        return accept::walk(accept::exact{}, two_paths(), wanted_rows(5, wanted).rows, greedy, before, chooser, 0);
+        return accept::walk(criterion, two_paths(), wanted_rows(5, wanted).rows, with.greedy, with.before, with.chooser,
+                            0);
     };
     // Rows: after the prefix, then after each node.
     const verdict to_a_leaf = walked({1, 4, 0, 4, 4, 2});
-    BOOST_TEST(to_a_leaf.drafted == 5u);
-    BOOST_TEST(to_a_leaf.path == (std::vector<std::size_t>{1, 4}), boost::test_tools::per_element());
-    BOOST_TEST(to_a_leaf.next == 2);
+    BOOST_TEST((to_a_leaf == verdict{.drafted = 5, .accepted = 2, .next = 2, .path = {1, 4}, .at_leaf = true}));
     BOOST_TEST((to_a_leaf.next_origin() == origin::bonus));
     const verdict half_way = walked({3, 2, 0, 0, 0, 0});
-    BOOST_TEST(half_way.path == (std::vector<std::size_t>{0}), boost::test_tools::per_element());
-    BOOST_TEST(half_way.next == 2);
+    BOOST_TEST((half_way == verdict{.drafted = 5, .accepted = 1, .next = 2, .path = {0}}));
     BOOST_TEST((half_way.next_origin() == origin::correction));
     const verdict nowhere = walked({4, 0, 0, 0, 0, 0});
-    BOOST_TEST(nowhere.accepted == 0u);
-    BOOST_TEST(nowhere.next == 4);
+    BOOST_TEST((nowhere == verdict{.drafted = 5, .accepted = 0, .next = 4}));
     BOOST_TEST((nowhere.next_origin() == origin::correction));
-    BOOST_TEST(before.size() == 2u);
+    BOOST_TEST(with.before.size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_verdict_is_the_path_of_accepted_nodes, fixture) {
+    check_verdicts(*this, accept::exact{});
+    check_verdicts(*this, accept::traversal{});
 }
 
 BOOST_FIXTURE_TEST_CASE(a_verdict_in_storage_forgets_the_walk_before, fixture) {
     verdict out;
-    accept::target_rows<transform::pipeline> storage;
+    accept::walk_storage<transform::pipeline, accept::exact> storage;
     const wanted_rows first(5, {1, 4, 0, 4, 4, 2}), second(5, {3, 2});
     accept::walk(accept::exact{}, two_paths(), first.rows, greedy, before, chooser, 0, storage, out);
     BOOST_TEST(out.at_leaf);
@@ -383,7 +340,7 @@ struct notes {
 
 template <class Criterion>
 verdict watched(fixture& with, const Criterion& criterion, const auto& proposed, const wanted_rows& target, notes by) {
-    accept::target_rows<transform::pipeline> storage;
+    accept::walk_storage<transform::pipeline, Criterion> storage;
     verdict out;
     accept::walk(criterion, proposed, target.rows, with.greedy, with.before, with.chooser, 0, storage, out, by);
     return out;

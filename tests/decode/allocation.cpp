@@ -4,17 +4,23 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
+#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/tree_hysteresis.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <list>
@@ -48,7 +54,7 @@ class rows_at_hand {
     }
 
     std::size_t vocabulary_size() const { return vocabulary; }
-    std::size_t context_length() const { return 400; }
+    std::size_t context_length() const { return 900; }
     sequence_type make_sequence() const { return {}; }
     std::size_t length(const sequence_type& s) const { return s.length; }
     void truncate(sequence_type& s, std::size_t length) const { s.length = length; }
@@ -61,10 +67,44 @@ class rows_at_hand {
     std::size_t hidden_size() const { return 16; }
     scores hidden(const sequence_type& s) const { return {rows_.data() + s.first * 16, s.rows, 16}; }
 
+ protected:
+    logit_row rows_after(std::size_t tokens) const { return {rows_.data() + (tokens - 1) * vocabulary, vocabulary}; }
+
  private:
     std::vector<float> rows_;
 };
 static_assert(HiddenStateModel<rows_at_hand>);
+
+/// The same, which runs trees: the row of a node is that of its position.
+class trees_at_hand : public rows_at_hand {
+ public:
+    static constexpr pass_features passes = pass_features::trees | pass_features::states;
+    struct sequence_type : rows_at_hand::sequence_type {
+        std::vector<float> made{};
+    };
+    using rows_at_hand::rows_at_hand;
+
+    sequence_type make_sequence() const { return {}; }
+    scores run(std::span<const pass<sequence_type>> asked) const {
+        const pass<sequence_type>& one = asked.front();
+        sequence_type& s = *one.sequence;
+        const std::size_t wanted = one.wanted(), tokens = one.tokens.size();
+        s.made.resize(wanted * vocabulary);
+        for (std::size_t i = tokens - wanted; i < tokens; ++i) {
+            const std::size_t depth =
+                one.parents.empty() ? i + 1 : parents::depth_of(one.parents, static_cast<std::int32_t>(i));
+            const auto row = rows_after(s.length + depth);
+            std::copy(row.begin(), row.end(),
+                      s.made.begin() + static_cast<std::ptrdiff_t>((i - (tokens - wanted)) * vocabulary));
+        }
+        s.first = s.length;
+        s.rows = tokens;
+        if (one.parents.empty()) s.length += tokens;
+        return {s.made.data(), wanted, vocabulary};
+    }
+    void keep(sequence_type& s, std::span<const std::size_t> path) const { s.length += path.size(); }
+};
+static_assert(TreeModel<trees_at_hand> && PrefillsStates<trees_at_hand>);
 
 /// The same as a layer on hidden states, and as heads.
 class layer_at_hand {
@@ -117,15 +157,17 @@ struct repeats {
 };
 static_assert(Drafter<repeats>);
 
-/// Allocations in the later of a decoding's rounds, in which some draft was accepted and some was not.
+/// Allocations in the later of a decoding's rounds, in which some draft was accepted and some was not: from the one
+/// with so many tokens on to the end, or to `until`.
 template <class Scheme>
-std::size_t allocations_of(const Scheme& scheme, const transform::settings& sampling) {
+std::size_t allocations_of(const Scheme& scheme, const transform::settings& sampling, std::size_t from = 200,
+                           std::size_t until = 1000) {
     const std::vector<token> prompt{0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
-    decode::session<Scheme> s(scheme, prompt, sampling, {.max_tokens = 380}, random::philox_chooser(3));
-    while (s.finished == finish_reason::running && s.committed.size() < 200) decode::step(scheme, s);
+    decode::session<Scheme> s(scheme, prompt, sampling, {.max_tokens = from + 180}, random::philox_chooser(3));
+    while (s.finished == finish_reason::running && s.committed.size() < from) decode::step(scheme, s);
     BOOST_TEST_REQUIRE((s.finished == finish_reason::running), s.fault);
     const std::size_t before = allocations::made;
-    while (s.finished == finish_reason::running) decode::step(scheme, s);
+    while (s.finished == finish_reason::running && s.committed.size() < until) decode::step(scheme, s);
     const std::size_t made = allocations::made - before;
     BOOST_TEST(s.counts.rounds() > 50u);
     return made;
@@ -212,6 +254,49 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(layer, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
     }
+}
+
+/// Storage grows as long as nodes are accepted that never were; a tree is cut where the text ends.
+template <class Scheme>
+std::size_t allocations_of_trees(const Scheme& scheme, const transform::settings& sampling) {
+    return allocations_of(scheme, sampling, 600, 770);
+}
+
+const topology tree = topology::of_paths({{0}, {1}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}});
+
+BOOST_AUTO_TEST_CASE(steps_over_trees_allocate_nothing) {
+    const trees_at_hand target(1), trees(2);
+    const rows_at_hand chains(2);
+    const policy::tree_static wide(tree), narrow(topology{-1, -1, 0});
+    for (const transform::settings& sampling : samplings()) {
+        const auto none_by = [&](const auto& model, const auto& criterion, const policy::tree_static& planned) {
+            const auto scheme = speculate(draft::model_tree(model), target, planned, criterion);
+            BOOST_TEST(allocations_of_trees(scheme, sampling) == 0u);
+        };
+        none_by(trees, accept::rejection_sampling{}, wide);
+        none_by(trees, accept::coupled{}, wide);
+        none_by(trees, accept::traversal{}, wide);
+        none_by(trees, accept::multipath_block{}, wide);
+        none_by(chains, accept::traversal{}, wide);
+        none_by(chains, accept::multipath_block{}, wide);
+        none_by(trees, accept::typical{}, narrow);  // by which few nodes are ever accepted
+    }
+}
+
+BOOST_AUTO_TEST_CASE(steps_that_switch_between_trees_allocate_nothing) {
+    const trees_at_hand target(1), trees(2);
+    const layer_at_hand layer(2);
+    const tree::bank bank({{topology{-1}, 1, 1, 1}, {tree, 1, 1, 2}});
+    const policy::tree_hysteresis<> switched(bank, {.on = 0.5});
+    const auto none_by = [&](auto drafter) {
+        const auto scheme = speculate(std::move(drafter), target, switched, accept::exact{});
+        BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
+    };
+    none_by(draft::model_tree(trees));
+    none_by(draft::head_tree(heads_at_hand{}));
+    none_by(draft::eagle_tree(layer));
+    const auto dynamic = speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::exact{});
+    BOOST_TEST(allocations_of_trees(dynamic, greedy()) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(turns_of_a_batch_allocate_nothing) {

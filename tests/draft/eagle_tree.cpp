@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 
+#include "draft/looking_ahead.hpp"
 #include "up_to.hpp"
 
 using namespace augur;
@@ -178,10 +179,35 @@ BOOST_AUTO_TEST_CASE(one_pass_a_depth_or_one_an_inner_node) {
     // Inner nodes: [0], [1]; [0, 0], [1, 0]. A path that shares nothing with the one before is run whole.
     BOOST_TEST((calls_of(trees, planned) == calls{1, 2, 4}));
     BOOST_TEST((calls_of(paths, planned) == calls{1, 1, 1, 2, 2}));
+    // What was looked at before, [0] and [0, 0], is not run again.
+    std::vector<observation> asked;
+    const testing::looking_ahead looking{&wide, &asked};
+    BOOST_TEST((calls_of(trees, looking) == calls{1, 1, 2, 3, 4}));
+    BOOST_TEST((calls_of(paths, looking) == calls{1, 1, 1, 1, 1}));
     // Two of the second depth, two of the third.
     BOOST_TEST((calls_of(trees, policy::fixed_length{3}) == calls{1, 2, 4}));
     BOOST_TEST(calls_of(paths, policy::fixed_length{3}).size() == 5u);
     BOOST_TEST((calls_of(trees, policy::fixed_length{1}) == calls{1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_plans) {
+    const models made(5);
+    const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}, {1, 0, 1}});
+    const auto row_after = [&](const std::vector<token>& text, const std::vector<token>& path) {
+        return made.row(text, path);
+    };
+    const auto shown = [&](const auto& layer) {
+        const auto scheme_of = [&](auto policy) {
+            return speculate(draft::eagle_tree(layer), made.target, policy, accept::exact{});
+        };
+        for (const topology* shape : {&wide, &aside}) {
+            for (const std::size_t rows : {2u, 3u}) {
+                testing::is_shown_the_greedy_chain(scheme_of, row_after, *shape, rows, 0);
+            }
+        }
+    };
+    shown(made.paths);
+    shown(made.trees);
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_of_one_path_is_eagles_chain) {
@@ -222,21 +248,21 @@ BOOST_AUTO_TEST_CASE(on_a_target_that_runs_no_trees_it_drafts_every_other_round)
 }
 
 BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
-    const auto parents_in = [](const auto& made, const auto& layer) {
-        const auto scheme =
-            speculate(draft::eagle_tree(layer), made.target, policy::tree_static(wide), accept::exact{});
+    const auto found_by = [](const auto& made, const auto& layer, auto policy) {
+        const auto scheme = speculate(draft::eagle_tree(layer), made.target, policy, accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3, 3});
         const auto found = decode::step(scheme, session).proposed.parents();
         return std::vector<std::int32_t>(found.begin(), found.end());
     };
+    const policy::tree_static planned(wide);
     using parents = std::vector<std::int32_t>;
     const auto paths = [&](std::size_t context) {
         const models made(5, context);
-        return parents_in(made, made.paths);
+        return found_by(made, made.paths, planned);
     };
     const auto trees = [&](std::size_t context) {
         const models made(5, context);
-        return parents_in(made, made.trees);
+        return found_by(made, made.trees, planned);
     };
     // Four inputs lead to the root. Without trees the path counts, in a tree each inner node.
     BOOST_TEST((paths(3) == parents{} && trees(3) == parents{}));
@@ -245,6 +271,15 @@ BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     BOOST_TEST((paths(6) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5} && trees(6) == parents{-1, -1, -1, 0, 0, 1}));
     BOOST_TEST((trees(7) == parents{-1, -1, -1, 0, 0, 1, 3}));
     BOOST_TEST((trees(8) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5}));
+    // Who looks ahead has the chain run first: with room for two inner nodes, [0] and [0, 0] in the place of [1].
+    std::vector<observation> asked;
+    for (const std::size_t context : {3u, 4u, 5u, 6u, 7u, 8u}) {
+        const models made(5, context);
+        const testing::looking_ahead looking{&wide, &asked};
+        BOOST_TEST((found_by(made, made.paths, looking) == paths(context)));
+        BOOST_TEST(
+            (found_by(made, made.trees, looking) == (context == 6 ? parents{-1, -1, -1, 0, 0, 3} : trees(context))));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "draft/looking_ahead.hpp"
+
 using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_grow_tree)
@@ -52,14 +54,9 @@ struct fixture {
     }
     proposal<point_mass> filled(const row_source& source, const auto& policy) {
         const transform::pipeline transform(chosen, source.model.vocabulary_size());
-        draft::context context(before, transform, chooser, policy, observation{}, 100);
+        draft::context context(before, transform, chooser, policy, observation{}, 100, signals::draft_confidence);
         proposal<point_mass> made;
-        const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-            const token picked = work.ranked_child(row, context, sibling, count);
-            if (picked != no_token) made.push(picked, node);
-            return picked != no_token;
-        };
-        flow::runner(draft::fill_plan(source, state, context, made, work, draw)).finish();
+        flow::runner(draft::fill_ranked(source, state, context, made, work)).finish();
         return made;
     }
 };
@@ -89,6 +86,17 @@ std::vector<std::pair<double, token>> children(const testing::function_model& mo
         made.emplace_back(std::exp(double{row[t]}) / sum, static_cast<token>(t));
     std::sort(made.begin(), made.end(), [](auto a, auto b) { return a.first > b.first; });
     return made;
+}
+
+/// Siblings are there in the order of their values, after the text of the fixture.
+void siblings_are_ranks(const testing::function_model& model, const proposal<point_mass>& made) {
+    const auto paths = paths_of(made);
+    std::map<std::int32_t, std::size_t> rank;
+    for (std::size_t node = 0; node < made.size(); ++node) {
+        path parent = paths[node];
+        parent.pop_back();
+        BOOST_TEST(children(model, {2, 0, 1}, parent)[rank[made.parent(node)]++].second == paths[node].back());
+    }
 }
 
 /// EAGLE-2's tree by its definition: the paths that are drafted.
@@ -138,13 +146,7 @@ BOOST_FIXTURE_TEST_CASE(siblings_are_there_in_the_order_of_their_values, fixture
     const row_source source{testing::hashed_model(6, 3)};
     const auto made = grown(source, {3, 3, 20}, policy::fixed_length{9});
     BOOST_TEST(made.size() == 20u);
-    const auto paths = paths_of(made);
-    std::map<std::int32_t, std::size_t> rank;
-    for (std::size_t node = 0; node < made.size(); ++node) {
-        path parent = paths[node];
-        parent.pop_back();
-        BOOST_TEST(children(source.model, {2, 0, 1}, parent)[rank[made.parent(node)]++].second == paths[node].back());
-    }
+    siblings_are_ranks(source.model, made);
 }
 
 BOOST_FIXTURE_TEST_CASE(equal_values_go_to_the_shallower_then_the_earlier, fixture) {
@@ -231,13 +233,7 @@ BOOST_FIXTURE_TEST_CASE(a_plan_is_filled_depth_by_depth, fixture) {
     BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
     // Leaves need no row.
     BOOST_TEST((asked == std::vector<std::vector<std::int32_t>>{{-1}, {0, 1}, {3}}));
-    const auto paths = paths_of(made);
-    std::map<std::int32_t, std::size_t> rank;
-    for (std::size_t node = 0; node < made.size(); ++node) {
-        path parent = paths[node];
-        parent.pop_back();
-        BOOST_TEST(children(source.model, {2, 0, 1}, parent)[rank[made.parent(node)]++].second == paths[node].back());
-    }
+    siblings_are_ranks(source.model, made);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_row_does_not_offer_is_left_out_with_what_is_beneath, fixture) {
@@ -271,6 +267,44 @@ BOOST_FIXTURE_TEST_CASE(a_tree_is_planned_once_with_the_first_row, fixture) {
     BOOST_TEST(filled(even, planner{topology{-1, 0, 1, 1}, topology{-1}, &asked}).size() == 1u);
     BOOST_TEST(filled(even, planner{topology{-1, 0, 1, 1}, topology(), &asked}).empty());
     BOOST_TEST(asked == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_rows_are_asked_for_once, fixture) {
+    std::vector<std::vector<std::int32_t>> rows_asked;
+    const row_source source{testing::hashed_model(6, 3), 100, &rows_asked};
+    const row_source shallow{testing::hashed_model(6, 3), 1};
+    const auto shapes = {topology{-1, -1, 0, 0, 1, 2}, topology{-1, -1, 1, 2}, topology{-1}, topology()};
+    for (const topology& shape : shapes) {
+        for (const std::size_t rows : {2u, 3u, 6u}) {
+            std::vector<observation> asked;
+            const testing::looking_ahead policy{&shape, &asked, rows};
+            const auto made = filled(source, policy);
+            BOOST_TEST_REQUIRE(asked.size() == 1u);
+            BOOST_TEST(asked[0].drafted == rows - 1);
+            const auto row = [&](const path& to) { return children(source.model, {2, 0, 1}, to).front(); };
+            path chain;
+            double value = 1;
+            for (std::size_t i = 0; i < rows; ++i) {
+                const auto [probability, best] = row(chain);
+                value *= probability;
+                chain.push_back(best);
+            }
+            BOOST_TEST(asked[0].path_value == value, boost::test_tools::tolerance(1e-6));
+            const auto expected = filled(source, policy::tree_static(shape));
+            BOOST_TEST((testing::difference(expected, made) == ""));
+            BOOST_TEST(made.size() == shape.size());
+        }
+    }
+    // Three rows of the chain, then those that are none of it.
+    rows_asked.clear();
+    std::vector<observation> asked;
+    filled(source, testing::looking_ahead{shapes.begin(), &asked, 3});
+    BOOST_TEST((rows_asked == std::vector<std::vector<std::int32_t>>{{-1}, {0}, {1}, {1}}));
+    // Where rows end it is asked with what there was.
+    asked.clear();
+    const auto made = filled(shallow, testing::looking_ahead{shapes.begin(), &asked, 3});
+    BOOST_TEST((asked.size() == 1u && asked[0].drafted == 1u && asked[0].pending == signals::none));
+    BOOST_TEST((testing::difference(filled(shallow, policy::tree_static(*shapes.begin())), made) == ""));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_length_is_a_chain_of_the_best, fixture) {

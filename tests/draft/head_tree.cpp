@@ -5,7 +5,6 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/measure/entropy.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
@@ -14,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "draft/heads_mock.hpp"
+#include "draft/looking_ahead.hpp"
 #include "up_to.hpp"
 
 using namespace augur;
@@ -99,81 +99,50 @@ BOOST_AUTO_TEST_CASE(heads_that_see_no_tokens_are_asked_once_for_each_depth) {
     }
 }
 
-/// Looks at three rows of the greedy chain, and notes what it sees when it is asked.
-struct looking_ahead {
-    static constexpr signals needs = signals::draft_confidence;
-    const augur::topology* answer;
-    std::vector<observation>* asked;
-    std::size_t rows = 3;
-    std::size_t looks_ahead() const { return rows; }
-    const augur::topology& topology(const observation& seen) const {
-        asked->push_back(seen);
-        return *answer;
-    }
-};
-static_assert(LooksAhead<looking_ahead> && !asked_once<looking_ahead>);
-
-/// Of head `depth` along the best tokens: its row's largest probability.
-double confidence_along(const heads_mock& source, std::span<const float> state, std::vector<token> path,
-                        std::size_t depth) {
-    auto workspace = source.make_workspace();
-    for (std::size_t head = 0; head < depth; ++head) {
-        path.push_back(ranked(source.row(workspace, state, path, head), 0));
-    }
-    return measure::confidence(measure::moments(source.row(workspace, state, path, depth)));
-}
-
 BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_plans) {
     const testing::full_mock target(testing::hashed_model(5, 1));
-    const std::vector<token> prompt{2, 1, 4, 0};
-    auto fresh = target.make_sequence();
-    const auto state = target.extend(fresh, std::span(prompt).first(3)).back();
+    const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}});
     for (const bool sees_tokens : {false, true}) {
-        for (const std::size_t rows : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
-            std::size_t made = 0;
-            std::vector<observation> asked;
-            const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
-            const auto scheme =
-                speculate(draft::head_tree(source), target, looking_ahead{&tree, &asked, rows}, accept::exact{});
-            auto session = session_of(scheme, prompt);
-            const auto& proposed = decode::step(scheme, session).proposed;
-            BOOST_TEST(proposed.parents() == tree.parents(), boost::test_tools::per_element());
-            BOOST_TEST_REQUIRE(asked.size() == 1u);
-            const std::size_t seen = std::min<std::size_t>(rows, 3);
-            BOOST_TEST(asked[0].drafted == seen - 1);
-            BOOST_TEST((asked[0].pending == signals::none));
-            double product = 1, sum = 0;
-            for (std::size_t depth = 0; depth < seen; ++depth) {
-                product *= confidence_along(source, state, {0}, depth);
-                sum += product;
+        std::size_t made = 0;
+        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
+        const auto scheme_of = [&](auto policy) {
+            return speculate(draft::head_tree(source), target, policy, accept::exact{});
+        };
+        const auto row_after = [&](const std::vector<token>& text, const std::vector<token>& path) {
+            auto fresh = target.make_sequence();
+            const auto state = target.extend(fresh, std::span(text).first(text.size() - 1)).back();
+            std::vector<token> tokens{text.back()};
+            tokens.insert(tokens.end(), path.begin(), path.end());
+            auto workspace = source.make_workspace();
+            const auto row = source.row(workspace, state, tokens, path.size());
+            return std::vector<float>(row.begin(), row.end());
+        };
+        for (const topology* shape : {&tree, &aside}) {
+            for (const std::size_t rows : {1u, 2u, 3u}) {
+                testing::is_shown_the_greedy_chain(scheme_of, row_after, *shape, rows, 0);
             }
-            BOOST_TEST(asked[0].path_value == product, boost::test_tools::tolerance(1e-12));
-            BOOST_TEST(asked[0].path_value_sum == sum, boost::test_tools::tolerance(1e-12));
-            // The prefix, [0], [1], [0, 0], [1, 0]: what was looked at is one of these, and is not made again.
+        }
+        // The prefix, [0], [1], [0, 0], [1, 0]: what was looked at is one of these, and is not made again. There are
+        // rows of three heads, however many the policy wants.
+        for (const std::size_t rows : {1u, 3u, 7u}) {
+            std::vector<observation> asked;
+            const auto scheme = scheme_of(testing::looking_ahead{&tree, &asked, rows});
+            auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
             made = 0;
-            auto again = session_of(scheme, prompt);
-            decode::step(scheme, again);
+            decode::step(scheme, session);
             BOOST_TEST(made == (sees_tokens ? 5u : 3u));
+            BOOST_TEST((asked.size() == 1u && asked[0].drafted == std::min<std::size_t>(rows, 3) - 1));
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(looking_ahead_changes_no_node) {
-    const testing::full_mock target(testing::hashed_model(5, 1));
+BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
+    const testing::full_mock target(testing::hashed_model(3, 1));
     for (const bool sees_tokens : {false, true}) {
-        const heads_mock source{testing::hashed_model(5, 2), sees_tokens};
-        std::vector<observation> asked;
-        const auto drafted = [&](auto policy) {
-            const auto scheme = speculate(draft::head_tree(source), target, policy, accept::exact{});
-            auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
-            std::vector<std::vector<token>> all;
-            for (int round = 0; round < 20; ++round) {
-                const auto tokens = decode::step(scheme, session).proposed.tokens();
-                all.emplace_back(tokens.begin(), tokens.end());
-            }
-            return all;
-        };
-        BOOST_CHECK((drafted(looking_ahead{&tree, &asked}) == drafted(policy::tree_static(tree))));
+        const heads_mock source{testing::hashed_model(3, 2), sees_tokens, 2};
+        const auto r = testing::drafter_laws(draft::head_tree(source), target, {.cases = 60});
+        BOOST_TEST(r.kept(), r);
+        BOOST_TEST(r.checked.size() == 6u, r);
     }
 }
 
@@ -183,7 +152,7 @@ BOOST_AUTO_TEST_CASE(who_looks_ahead_is_answered_where_rows_or_room_end) {
     const auto seen_with = [&](std::size_t room, transform::settings chosen, const topology& answer) {
         std::vector<observation> asked;
         const auto scheme =
-            speculate(draft::head_tree(source), target, looking_ahead{&answer, &asked}, accept::exact{});
+            speculate(draft::head_tree(source), target, testing::looking_ahead{&answer, &asked}, accept::exact{});
         decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = room},
                                 random::philox_chooser(0));
         const std::size_t drafted = decode::step(scheme, session).proposed.size();
@@ -221,7 +190,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_left_out) {
                boost::test_tools::per_element());
     BOOST_TEST(parents_after(tree, 2) == (std::vector<std::int32_t>{-1, -1, -1}), boost::test_tools::per_element());
     // A child of a node that was left out is, too, and takes nobody's place.
-    BOOST_TEST(parents_after(topology{-1, 0, 1, 2, -1, 4}, 100) == (std::vector<std::int32_t>{-1, 0, -1, 2}),
+    BOOST_TEST(parents_after(topology{-1, 0, 1, 2, -1, 4}, 100) == (std::vector<std::int32_t>{-1, -1, 0, 1}),
                boost::test_tools::per_element());
     // Five tokens have five ranks.
     const topology wide(std::vector<std::int32_t>(7, after_prefix));

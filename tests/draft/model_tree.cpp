@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 #include <memory>
 
+#include "draft/looking_ahead.hpp"
 #include "up_to.hpp"
 
 using namespace augur;
@@ -191,6 +192,60 @@ struct counting_trees : tree_mock {
     }
 };
 
+BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_plans) {
+    const function_model chains = testing::hashed_model(6, 1);
+    const tree_mock target(between(chains, testing::hashed_model(6, 2)));
+    const tree_mock trees(chains);
+    const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}, {1, 0, 1}});
+    const auto row_after = [&](std::vector<token> text, const std::vector<token>& path) {
+        text.insert(text.end(), path.begin(), path.end());
+        std::vector<float> row(6);
+        chains.fill_row(text, row);
+        return row;
+    };
+    const auto shown = [&](const auto& model, auto drawing, auto criterion, float temperature) {
+        const auto scheme_of = [&](auto policy) {
+            return speculate(draft::model_tree(model, drawing), target, policy, criterion);
+        };
+        for (const topology* shape : {&wide, &aside}) {
+            for (const std::size_t rows : {2u, 3u}) {
+                testing::is_shown_the_greedy_chain(scheme_of, row_after, *shape, rows, temperature);
+            }
+        }
+    };
+    shown(chains, draft::argmax{}, accept::exact{}, 0);
+    shown(trees, draft::argmax{}, accept::exact{}, 0);
+    shown(trees, draft::sampled{}, accept::rejection_sampling{}, 0);
+    shown(chains, draft::sampled{}, accept::rejection_sampling{}, 1);
+    shown(trees, draft::sampled{}, accept::rejection_sampling{}, 1);
+    shown(trees, draft::shared_noise{}, accept::coupled{}, 1);
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_the_chain_are_not_made_again_and_stay_in_the_cache) {
+    const counting_trees source(testing::hashed_model(6, 1));
+    const tree_mock target(between(source, testing::hashed_model(6, 2)));
+    std::vector<observation> asked;
+    const auto scheme =
+        speculate(draft::model_tree(source), target, testing::looking_ahead{&wide, &asked, 3}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+    std::size_t missing = 1, kept = 0;
+    for (int round = 0; round < 60; ++round) {
+        source.passes_run->clear();
+        const auto& record = decode::step(scheme, session);
+        // The chain: [0], then [0, 0]; beside it [1], then [1, 0]. Each tree comes with the last committed token.
+        BOOST_TEST((*source.passes_run == std::vector<std::size_t>{missing, 2, 3, 4, 5}));
+        missing = session.committed.size() - session.drafter_state.tokens().size();
+        std::size_t inner = 0;
+        for (std::size_t i = 0; i < record.decided.accepted; ++i) {
+            const auto node = static_cast<std::int32_t>(record.decided.node(i));
+            inner += std::count(wide.parents().begin(), wide.parents().end(), node) > 0 ? 1 : 0;
+        }
+        BOOST_TEST(missing == 1 + record.decided.accepted - inner);
+        kept += inner;
+    }
+    BOOST_TEST(kept > 20u);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_committed_of_the_nodes_stays_in_the_cache) {
     const counting_trees source(testing::hashed_model(6, 1));
     const tree_mock target(between(source, testing::hashed_model(6, 2)));
@@ -237,12 +292,13 @@ BOOST_AUTO_TEST_CASE(a_model_without_trees_is_asked_for_each_inner_node_alone) {
 
 BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     const tree_mock target(testing::hashed_model(6, 1));
-    const auto parents_in = [&](auto source) {
-        const auto scheme = speculate(draft::model_tree(source), target, policy::tree_static(wide), accept::exact{});
+    const auto found_by = [&](const auto& source, auto policy) {
+        const auto scheme = speculate(draft::model_tree(source), target, policy, accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3}, 0);
         const auto found = decode::step(scheme, session).proposed.parents();
         return std::vector<std::int32_t>(found.begin(), found.end());
     };
+    const auto parents_in = [&](const auto& source) { return found_by(source, policy::tree_static(wide)); };
     using parents = std::vector<std::int32_t>;
     const auto shorter = [](std::size_t context) { return testing::hashed_model(6, 2, 2, context); };
     // Without trees the path counts, in a tree each node that is run.
@@ -256,6 +312,14 @@ BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     BOOST_TEST((parents_in(tree_mock(shorter(6))) == parents{-1, -1, -1, 0, 0, 1}));
     BOOST_TEST((parents_in(tree_mock(shorter(7))) == parents{-1, -1, -1, 0, 0, 1, 3}));
     BOOST_TEST((parents_in(tree_mock(shorter(8))) == parents{-1, -1, -1, 0, 0, 1, 3, 5, 5}));
+    // Who looks ahead has the chain run first: with room for two inner nodes, [0] and [0, 0] in the place of [1].
+    std::vector<observation> asked;
+    const auto ahead_in = [&](const auto& source) { return found_by(source, testing::looking_ahead{&wide, &asked}); };
+    for (const std::size_t context : {3u, 4u, 5u, 6u, 7u, 8u}) {
+        BOOST_TEST((ahead_in(shorter(context)) == parents_in(shorter(context))));
+        const tree_mock trees(shorter(context));
+        BOOST_TEST((ahead_in(trees) == (context == 6 ? parents{-1, -1, -1, 0, 0, 3} : parents_in(trees))));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {

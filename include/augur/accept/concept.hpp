@@ -71,6 +71,11 @@ concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& 
     { criterion.judge_tree(targets, proposed, draws, path) } -> std::same_as<token>;
 };
 
+/// Keeps storage from round to round, so as to allocate nothing: `storage_type`, of which whoever walks keeps one for
+/// each text. judge_tree then takes it, too: judge_tree(targets, proposed, draws, path, storage) const.
+template <class C>
+concept KeepsStorage = std::default_initializable<typename C::storage_type>;
+
 /// Judges token by token; who has judge_block or judge_tree beside accepts is asked by that.
 template <class C, class Claim>
 concept JudgesEach = AcceptsTokens<C, Claim> && !ReturnsVerdict<C, Claim> && !JudgesTrees<C, Claim>;
@@ -101,7 +106,7 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 ///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target
 ///         for the next sibling and for `draw` (default: the target as it was); both then take what it returns, too,
 ///         and so does it; or, in place of accepts, judge_block for whole chains, or judge_tree for whole trees, chains
-///         among them;
+///         among them, which may keep storage (KeepsStorage);
 ///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
 ///         for links inside a cascade `drawn_from`, with `claim`, or `certain` (cascade/stage.hpp).

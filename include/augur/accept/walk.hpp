@@ -80,6 +80,14 @@ struct target_rows {
     std::vector<char> made{};  ///< which of them, where they are made when they are asked for
 };
 
+/// Storage of one text's walks by a criterion: the target's rows, and what the criterion keeps.
+template <class Transform, class Criterion>
+struct walk_storage : target_rows<Transform> {};
+template <class Transform, KeepsStorage Criterion>
+struct walk_storage<Transform, Criterion> : target_rows<Transform> {
+    typename Criterion::storage_type kept{};
+};
+
 /// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row
 /// and the target's distribution that it follows. This one sees nothing.
 struct nobody {
@@ -193,9 +201,10 @@ class rows_when_asked {
 };
 
 /// A tree at once, or a chain.
-template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
+          class Watcher>
 void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-               prefix& before, C& chooser, std::size_t round, target_rows<Transform>& storage, verdict& out,
+               prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& storage, verdict& out,
                Watcher&& watcher) {
     const auto parents = parents_of(proposed);
     const rows_when_asked targets(proposed, rows, transform, before, storage);
@@ -205,7 +214,11 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
         named.at_sibling(sibling);
         return named;
     };
-    out.next = criterion.judge_tree(targets, proposed, draws, out.path);
+    if constexpr (KeepsStorage<Criterion>) {
+        out.next = criterion.judge_tree(targets, proposed, draws, out.path, storage.kept);
+    } else {
+        out.next = criterion.judge_tree(targets, proposed, draws, out.path);
+    }
     out.accepted = out.path.size();
     if (parents.empty()) {
         out.path.clear();
@@ -218,16 +231,17 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
 
 /// Judges a proposal. `rows[0]` is the target's row after the prefix, `rows[1 + i]` the one after node i and the path
 /// to it; there are proposed.size() + 1. Each row is transformed with exactly the tokens before it as history, those of
-/// the path to it included. `targets` and `out` are storage. The prefix is unchanged on return. Throws nothing of its
-/// own, but where a whole-chain criterion meets a tree: a row from which nothing can be drawn ends the walk.
+/// the path to it included. `targets` and `out` are storage: `For` this criterion, or for the one that it wraps. The
+/// prefix is unchanged on return. Throws nothing of its own, but where a whole-chain criterion meets a tree: a row from
+/// which nothing can be drawn ends the walk.
 /// Cost: one transform per position up to the first without an accepted token, and the criterion's judgements there; of
 /// all rows for criteria of whole chains, and for those of whole trees of the rows that they ask for. Allocates nothing
-/// for a chain.
-template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C,
+/// once its storage has grown.
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
           class Watcher = nobody>
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
 void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-          prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+          prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& targets, verdict& out,
           Watcher&& watcher = {}) {
     out.drafted = proposed.size();
     out.accepted = 0;
@@ -249,7 +263,7 @@ template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Ro
 requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
 walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform, prefix& before,
      C& chooser, std::size_t round) {
-    target_rows<Transform> targets;
+    walk_storage<Transform, Criterion> targets;
     verdict out;
     walk(criterion, proposed, rows, transform, before, chooser, round, targets, out);
     return out;

@@ -141,7 +141,7 @@ class stage {
         progress now;                                  ///< this round's proposal included
         progress settled;                              ///< up to the last commit
         proposal<typename Inner::claim_type> block{};  ///< from here on storage
-        accept::target_rows<transform::pipeline> rows{};
+        accept::walk_storage<transform::pipeline, Criterion> rows{};
         distribution mixed{};
     };
     static constexpr bool shows_rows = true;

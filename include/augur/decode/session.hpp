@@ -98,7 +98,7 @@ struct session {
     std::string fault;                 ///< for invalid_logits: which value, where
     observation seen;                  ///< what the policy will be shown at the start of the next round
     round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
-    accept::target_rows<transform::pipeline> target_rows;  ///< storage
+    accept::walk_storage<transform::pipeline, typename Scheme::criterion_type> target_rows;  ///< storage
 
     /// Of the coroutines of an open round.
     flow::frames& frames() { return frames_; }

@@ -37,7 +37,6 @@ class eagle_tree {
     struct state_type : model::fused_sequence<model_type> {
         using model::fused_sequence<model_type>::fused_sequence;
         tree_work work{};
-        inner_nodes inner{};
         std::vector<float> inputs{};  ///< of each inner node, the state that comes with its token
         std::vector<float> own{};     ///< of the root, then of each inner node, the state of its row
         std::vector<std::int32_t> path{},
@@ -70,17 +69,11 @@ class eagle_tree {
     flow::task propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
         if (!context.wants_more(0) || root == 0 || state.known() != root) co_return;
-        state.inner.clear();
         state.inputs.clear();
         state.own.clear();
         state.path.clear();
-        const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-            const token picked = state.work.ranked_child(row, context, sibling, count);
-            if (picked != no_token) proposed.push(picked, node);
-            return picked != no_token;
-        };
         if (plans_trees(context)) {
-            co_await fill_plan(*this, state, context, proposed, state.work, draw);
+            co_await fill_ranked(*this, state, context, proposed, state.work);
         } else {
             co_await grow_by_value(limits_, *this, state, context, proposed, state.work);
         }
@@ -97,24 +90,26 @@ class eagle_tree {
             keep_states(state, 1);
             see(after_prefix, (*rows)[rows->size() - 1]);
         } else if constexpr (FusedTreeModel<model_type>) {
-            const std::size_t before = state.inner.size(), room = model().context_length() - state.known();
+            forget_all_but_inner(state);
+            const std::size_t before = state.work.inner.size(), room = model().context_length() - state.known();
             for (const std::int32_t node : nodes) {
-                if (state.inner.size() < room) add(state, tree, node);
+                if (state.work.inner.size() < room) add(state, tree, node);
             }
-            const std::size_t added = state.inner.size() - before;
+            const std::size_t added = state.work.inner.size() - before;
             if (added == 0) co_return;
             std::optional<rows_type> rows;
             co_await flow::alone{[&] {
-                rows.emplace(model().extend_tree(state.sequence(), state.inner.tokens, state.inputs,
-                                                 state.inner.parents, added));
+                rows.emplace(model().extend_tree(state.sequence(), state.work.inner.tokens, state.inputs,
+                                                 state.work.inner.parents, added));
             }};
             keep_states(state, added);
             for (std::size_t i = 0; i < added; ++i) {
-                const std::int32_t node = state.inner.nodes[before + i];
+                const std::int32_t node = state.work.inner.nodes[before + i];
                 const at_node path(context, tree, node);
                 see(node, (*rows)[i]);
             }
         } else {
+            forget_all_but_inner(state);
             for (const std::int32_t node : nodes) {
                 const at_node path(context, tree, node);
                 if (context.prefix().size() - 1 > model().context_length()) co_return;
@@ -137,10 +132,18 @@ class eagle_tree {
         }
     }
 
+    /// What belongs to nodes that were looked at and are not the tree's.
+    void forget_all_but_inner(state_type& state) const {
+        const auto kept = static_cast<std::int32_t>(state.work.inner.size());
+        state.inputs.resize(static_cast<std::size_t>(row_of(kept)));
+        state.own.resize(static_cast<std::size_t>(row_of(kept + 1)));
+        std::erase_if(state.path, [kept](std::int32_t node) { return node >= kept; });
+    }
+
     /// To the inner nodes, with the state of its parent's row.
     void add(state_type& state, const auto& tree, std::int32_t node) const {
-        state.inner.add(tree, node);
-        const auto from = state.own.begin() + row_of(state.inner.parents.back() + 1);
+        state.work.inner.add(tree, node);
+        const auto from = state.own.begin() + row_of(state.work.inner.parents.back() + 1);
         state.inputs.insert(state.inputs.end(), from, from + row_of(1));
     }
 
@@ -149,8 +152,8 @@ class eagle_tree {
     std::size_t find_path(state_type& state) const {
         std::swap(state.path, state.last);
         state.path.clear();
-        for (auto at = static_cast<std::int32_t>(state.inner.size()) - 1; at != after_prefix;
-             at = state.inner.parents[static_cast<std::size_t>(at)]) {
+        for (auto at = static_cast<std::int32_t>(state.work.inner.size()) - 1; at != after_prefix;
+             at = state.work.inner.parents[static_cast<std::size_t>(at)]) {
             state.path.push_back(at);
         }
         std::reverse(state.path.begin(), state.path.end());
@@ -159,7 +162,7 @@ class eagle_tree {
         state.tokens.clear();
         state.states.clear();
         for (auto at = first; at != state.path.end(); ++at) {
-            state.tokens.push_back(state.inner.tokens[static_cast<std::size_t>(*at)]);
+            state.tokens.push_back(state.work.inner.tokens[static_cast<std::size_t>(*at)]);
             const auto from = state.inputs.begin() + row_of(*at);
             state.states.insert(state.states.end(), from, from + row_of(1));
         }

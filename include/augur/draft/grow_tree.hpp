@@ -12,6 +12,7 @@
 
 #include "augur/detail/largest.hpp"
 #include "augur/draft/context.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/types/error.hpp"
@@ -43,6 +44,39 @@ struct dynamic_tree {
     }
 };
 
+/// None of a tree, nor the prefix before it.
+inline constexpr std::int32_t no_node = after_prefix - 1;
+
+/// Those nodes of a tree whose rows a model was asked for, numbered by themselves.
+struct inner_nodes {
+    std::vector<token> tokens{};
+    std::vector<std::int32_t> parents{};  ///< among these; after_prefix
+    std::vector<std::int32_t> nodes{};    ///< of each, its number in the tree
+
+    std::size_t size() const { return nodes.size(); }
+    void clear() { keep(0); }
+    /// The first of them, which are of another tree.
+    void keep(std::size_t count) {
+        count = std::min(count, size());
+        tokens.resize(count);
+        parents.resize(count);
+        nodes.assign(count, no_node);
+    }
+    /// Its parent is one of these, or after_prefix.
+    void add(const auto& tree, std::int32_t node) {
+        const auto number = static_cast<std::size_t>(node);
+        const auto parent = std::find(nodes.begin(), nodes.end(), tree.parent(number));
+        parents.push_back(parent == nodes.end() ? after_prefix : static_cast<std::int32_t>(parent - nodes.begin()));
+        tokens.push_back(tree.tokens()[number]);
+        nodes.push_back(node);
+    }
+};
+
+/// Of a node of a plan; an empty plan is a chain without an end.
+inline std::size_t planned_children(std::span<const std::int32_t> plan, std::int32_t parent) {
+    return plan.empty() ? 1 : static_cast<std::size_t>(std::count(plan.begin(), plan.end(), parent));
+}
+
 /// Storage of one drafter.
 struct tree_work {
     std::vector<std::int32_t> level{};    ///< nodes whose rows are wanted next, of one depth
@@ -52,6 +86,24 @@ struct tree_work {
     proposal<point_mass> grown{};  ///< all nodes of a dynamic tree, by depth
     std::vector<float> values{};   ///< theirs
     std::vector<std::int32_t> best{}, numbers{};
+    proposal<point_mass> chain{};            ///< the greedy one, as far as the policy looks ahead
+    std::vector<std::vector<float>> rows{};  ///< after the prefix and after each token of the chain
+    std::size_t known = 0;                   ///< of these rows, in this round
+    inner_nodes inner{};                     ///< whose rows were asked for in this round, where a drafter keeps them
+
+    /// For a new tree.
+    void begin() {
+        planned.clear();
+        chain.clear();
+        inner.clear();
+        known = 0;
+    }
+
+    /// Keeps the row after the chain.
+    void keep(logit_row row) {
+        if (rows.size() == known) rows.emplace_back();
+        rows[known++].assign(row.begin(), row.end());
+    }
 
     /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the
     /// other, each from sibling 0 on. no_token where there are no more.
@@ -70,6 +122,21 @@ struct tree_work {
             grown.push(t, node);
             values.push_back(static_cast<float>(value * std::exp(below) / seen.sum));
         }
+    }
+
+    /// Once a tree is planned: forgets the rows of the chain that are not the tree's, and their nodes. Where children
+    /// are not drafted `best_first` only the first is known to be: no one can say whether the chain will be drawn.
+    void keep_those_of(std::span<const std::int32_t> plan, bool best_first) {
+        std::size_t kept = std::min<std::size_t>(known, 1);
+        std::int32_t node = after_prefix;
+        for (; best_first && kept < known; ++kept) {
+            const std::size_t child = parents::next_child(plan, plan.size(), node, 0);
+            if (child == plan.size()) break;
+            node = static_cast<std::int32_t>(child);
+            if (planned_children(plan, node) == 0) break;
+        }
+        known = kept;
+        inner.keep(kept == 0 ? 0 : kept - 1);
     }
 
     /// The best `count` of a dynamic tree. A node is worth no more than its parent, which comes before it: that is
@@ -94,31 +161,6 @@ constexpr bool plans_trees(const context<Policy, C>&) {
     return DecidesTopology<Policy>;
 }
 
-/// Those nodes of a tree whose rows a model was asked for, numbered by themselves.
-struct inner_nodes {
-    std::vector<token> tokens{};
-    std::vector<std::int32_t> parents{};  ///< among these; after_prefix
-    std::vector<std::int32_t> nodes{};    ///< of each, its number in the tree
-
-    std::size_t size() const { return nodes.size(); }
-    void clear() {
-        tokens.clear();
-        parents.clear();
-        nodes.clear();
-    }
-    /// Its parent is one of these, or after_prefix.
-    void add(const auto& tree, std::int32_t node) {
-        const auto number = static_cast<std::size_t>(node);
-        const auto parent = std::find(nodes.begin(), nodes.end(), tree.parent(number));
-        parents.push_back(parent == nodes.end() ? after_prefix : static_cast<std::int32_t>(parent - nodes.begin()));
-        tokens.push_back(tree.tokens()[number]);
-        nodes.push_back(node);
-    }
-};
-
-/// Of trie_node: none.
-inline constexpr std::int32_t no_node = after_prefix - 1;
-
 /// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
 /// already.
 inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, token t, std::size_t most) {
@@ -138,9 +180,23 @@ inline bool repeats_a_sibling(const auto& made, std::size_t node) {
     return false;
 }
 
-/// Of a node of a plan; an empty plan is a chain without an end.
-inline std::size_t planned_children(std::span<const std::int32_t> plan, std::int32_t parent) {
-    return plan.empty() ? 1 : static_cast<std::size_t>(std::count(plan.begin(), plan.end(), parent));
+/// Shows the policy the rows of the greedy chain that it looks at before it plans, and keeps them: as many as `source`
+/// has, as in fill_plan.
+template <class Source, class State>
+flow::task look_ahead(const Source& source, State& state, auto& context, tree_work& work) {
+    const std::size_t rows = context.rows_ahead();
+    bool wanted = rows > 0;
+    const auto see = [&](std::int32_t node, logit_row row) {
+        work.keep(row);
+        if (!context.wants_more(work.known - 1, row) || work.known == rows) return;
+        const token best = work.ranked_child(row, context, 0, 1);
+        wanted = best != no_token;
+        if (wanted) work.chain.push(best, node);
+    };
+    while (std::exchange(wanted, false)) {
+        work.level.assign(1, static_cast<std::int32_t>(work.chain.size()) - 1);
+        co_await source.rows_after(state, context, std::as_const(work.chain), work.level, see);
+    }
 }
 
 /// Fills the tree that the policy plans, or a chain where it decides a length, one depth after the other; nodes get
@@ -149,9 +205,12 @@ inline std::size_t planned_children(std::span<const std::int32_t> plan, std::int
 /// node; and leaves out those for which its context is too short. `draw(row, node, sibling, count)` adds child number
 /// `sibling`, of `count` that are wanted, or says false. What cannot be drawn is left out with what is beneath it, as
 /// is what is beneath a token that repeats its sibling: where the first is rejected, so is the second.
+/// A policy that looks ahead is shown rows of the greedy chain first. Where children are `ranked`, the best first, the
+/// chain's nodes are the tree's, as far as it has them, and `source` is not asked again: work.inner, where it uses
+/// that, then begins with them. Where its context ends the chain comes first.
 template <class Source, class State, class Claim, class Draw>
 flow::task fill_plan(const Source& source, State& state, auto& context, proposal<Claim>& made, tree_work& work,
-                     const Draw& draw) {
+                     const Draw& draw, bool ranked) {
     std::span<const std::int32_t> plan;
     std::size_t depth = 0;
     bool wanted = true;
@@ -160,10 +219,11 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
     };
     const auto see = [&](std::int32_t node, logit_row row) {
         const bool shown = node == after_prefix || (plan.empty() && node == work.level.front());  // a plan stays
-        if (shown) wanted = context.wants_more(depth, row);
+        if (shown && work.known == 0) wanted = context.wants_more(depth, row);
         if (wanted && node == after_prefix) {
             plan = context.plan();  // which may ask the policy
             wanted = context.wants_more(depth);
+            work.keep_those_of(plan, ranked);
         }
         if (!wanted) return;
         const std::int32_t place = place_of(node);
@@ -174,11 +234,19 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
             work.planned.push_back(static_cast<std::int32_t>(child));
         }
     };
-    work.planned.clear();
+    work.begin();
+    if (context.rows_ahead() > 1) co_await look_ahead(source, state, context, work);
     work.level.assign(1, after_prefix);
     while (wanted && !work.level.empty()) {
         const std::size_t first = made.size();
-        co_await source.rows_after(state, context, std::as_const(made), work.level, see);
+        std::span<const std::int32_t> asked = work.level;
+        if (depth < work.known) {
+            const at_node path(context, made, asked.front());
+            if (depth > 0 && depth <= work.inner.size()) work.inner.nodes[depth - 1] = asked.front();
+            see(asked.front(), work.rows[depth]);
+            asked = asked.subspan(1);
+        }
+        if (!asked.empty()) co_await source.rows_after(state, context, std::as_const(made), asked, see);
         ++depth;
         work.level.clear();
         for (std::size_t node = first; node < made.size() && context.wants_more(depth); ++node) {
@@ -187,6 +255,17 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
             work.level.push_back(number);
         }
     }
+}
+
+/// The same with the tokens of the largest logits.
+template <class Source, class State>
+flow::task fill_ranked(const Source& source, State& state, auto& context, proposal<point_mass>& made, tree_work& work) {
+    const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
+        const token picked = work.ranked_child(row, context, sibling, count);
+        if (picked != no_token) made.push(picked, node);
+        return picked != no_token;
+    };
+    co_await fill_plan(source, state, context, made, work, draw, true);
 }
 
 /// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the
@@ -202,6 +281,7 @@ flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State
         if (node == work.level.front()) wanted = context.wants_more(depth, row);
         if (wanted) work.add_children(limits.top_k, node, row, context);
     };
+    work.begin();
     work.grown.clear();
     work.values.clear();
     work.level.assign(1, after_prefix);

@@ -43,8 +43,7 @@ class model_tree {
     struct state_type : model::cached_sequence<model_type> {
         using model::cached_sequence<model_type>::cached_sequence;
         distribution row{};
-        tree_work work{};
-        inner_nodes inner{};        ///< that were run in this round, by a TreeModel
+        tree_work work{};           ///< its inner nodes: that were run in this round, by a TreeModel
         bool nodes_wait = false;    ///< in the model, and the next is
         std::size_t committed = 0;  ///< tokens before them
         std::vector<std::size_t> path{};
@@ -72,7 +71,6 @@ class model_tree {
     }
 
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
-        state.inner.clear();
         state.nodes_wait = false;
         if (!context.wants_more(0) || context.prefix().size() > model().context_length()) co_return;
         state.committed = context.prefix().size();
@@ -85,7 +83,7 @@ class model_tree {
                 co_return;
             }
         }
-        co_await fill_plan(*this, state, context, proposed, state.work, draw);
+        co_await fill_plan(*this, state, context, proposed, state.work, draw, ranked(context));
     }
 
     void on_commit(state_type& state, const prefix& committed) const {
@@ -106,28 +104,31 @@ class model_tree {
                 see(node, rows[0]);
             }
         } else {
-            const std::size_t before = state.inner.size(), room = context_length - context.prefix().size();
+            const std::size_t before = state.work.inner.size(), room = context_length - context.prefix().size();
             for (const std::int32_t node : nodes) {
-                if (state.inner.size() < room) state.inner.add(tree, node);
+                if (state.work.inner.size() < room) state.work.inner.add(tree, node);
             }
-            const std::size_t added = state.inner.size() - before;
+            const std::size_t added = state.work.inner.size() - before;
             if (added == 0) co_return;
             state.nodes_wait = false;
-            const auto rows =
-                co_await state.ask_tree(context.prefix().tokens(), state.inner.tokens, state.inner.parents, added);
+            const auto rows = co_await state.ask_tree(context.prefix().tokens(), state.work.inner.tokens,
+                                                      state.work.inner.parents, added);
             state.nodes_wait = true;
             for (std::size_t i = 0; i < added; ++i) {
-                const at_node path(context, tree, state.inner.nodes[before + i]);
-                see(state.inner.nodes[before + i], rows[i]);
+                const at_node path(context, tree, state.work.inner.nodes[before + i]);
+                see(state.work.inner.nodes[before + i], rows[i]);
             }
         }
     }
 
  private:
+    /// Whether children are the largest logits, and not drawn.
+    static bool ranked(auto& context) { return std::same_as<Drawing, argmax> || context.transform().greedy(); }
+
     /// Child number `sibling` of so many.
     bool draw_child(state_type& state, logit_row row, auto& context, proposal<claim_type>& proposed, std::int32_t node,
                     std::size_t sibling, std::size_t count) const {
-        if (!std::same_as<Drawing, argmax> && !context.transform().greedy()) {
+        if (!ranked(context)) {
             return draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token;
         }
         const token picked = state.work.ranked_child(row, context, sibling, count);
@@ -143,10 +144,10 @@ class model_tree {
         auto& path = state.path;
         path.clear();
         std::int32_t last = after_prefix;
-        for (std::size_t node = 0; node < state.inner.size(); ++node) {
+        for (std::size_t node = 0; node < state.work.inner.size(); ++node) {
             const std::size_t at = state.committed + path.size();
-            if (state.inner.parents[node] != last || at >= committed.size()) continue;
-            if (state.inner.tokens[node] != committed[at]) continue;
+            if (state.work.inner.parents[node] != last || at >= committed.size()) continue;
+            if (state.work.inner.tokens[node] != committed[at]) continue;
             path.push_back(node);
             last = static_cast<std::int32_t>(node);
         }
