@@ -35,6 +35,7 @@
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/eagle.hpp"
 #include "augur/draft/eagle_tree.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/draft/fallback.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/head_tree.hpp"
