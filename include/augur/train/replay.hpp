@@ -43,6 +43,7 @@ struct replay_options {
     bool accepted_only = false;        ///< sample accepted positions
     std::size_t least_accepted = 256;  ///< ... from so many on; of all positions before
     std::size_t whole_every = 4;       ///< ... but for every such update, which samples all; 0: none does
+    std::size_t newest = 0;            ///< sample these alone (REINFORCE wants what its own head drew); 0: all
     std::uint64_t seed = 0;
 
     friend bool operator==(const replay_options&, const replay_options&) = default;
@@ -138,7 +139,8 @@ class replay {
     std::vector<std::size_t> draw(std::size_t count, std::size_t update, std::size_t warm_up) const {
         std::vector<std::size_t> slots;
         const bool only = draws_accepted(update, warm_up);
-        const std::size_t among = only ? accepted_.size() : size_;
+        const std::size_t all = options_.newest == 0 ? size_ : std::min(options_.newest, size_);
+        const std::size_t among = only ? accepted_.size() : all;
         if (among == 0) return slots;
         const random::philox_key key{static_cast<std::uint32_t>(options_.seed),
                                      static_cast<std::uint32_t>(options_.seed >> 32)};
@@ -148,7 +150,7 @@ class replay {
                                                   key);
             const auto picked =
                 static_cast<std::size_t>(random::unit_interval(words[0], words[1]) * static_cast<double>(among));
-            slots.push_back(only ? accepted_[picked] : picked);
+            slots.push_back(only ? accepted_[picked] : (next_ + options_.capacity - 1 - picked) % options_.capacity);
         }
         return slots;
     }
