@@ -8,6 +8,7 @@
 
 #include "augur/types/proposal.hpp"
 #include "augur/types/round_view.hpp"
+#include "augur/types/scores.hpp"
 #include "train/files.hpp"
 #include "train/teacher.hpp"
 
@@ -138,16 +139,17 @@ BOOST_AUTO_TEST_CASE(a_slope_that_overflows_is_dropped_and_decoding_goes_on) {
 BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
     auto head = teacher.head();
     trainer online(head, small());
-    prefix committed({1, 2, 3, 4}, 4);
+    const std::vector<token> prompt{1, 2, 3, 4};
+    const prefix committed{std::span<const token>(prompt)};
     proposal<point_mass> proposed;
-    for (const token each : {3, 5, 6}) proposed.add(each, point_mass{});
+    for (const token each : {3, 5, 6}) proposed.push(each);
     std::vector<float> states, rows;
     for (std::size_t i = 0; i < 4; ++i) {
         const auto hidden = teacher.state(i), logits = teacher.logits(hidden);
         states.insert(states.end(), hidden.begin(), hidden.end());
         rows.insert(rows.end(), logits.begin(), logits.end());
     }
-    const scores verified(rows.data(), 4, linear_teacher::classes);
+    const augur::scores verified(rows.data(), 4, linear_teacher::classes);
     const verdict decided{.drafted = 3, .accepted = 1, .next = 7};
     const std::vector<commit::committed_token> text{{3, origin::accepted}, {7, origin::correction}};
     const observation seen;
