@@ -1,5 +1,6 @@
 # augur::augur    the library: the standard library and threads, nothing else below it
 # augur::encoder  cascades of encoders: adds Eigen
+# augur::train    heads that learn while they draft: adds Eigen
 # augur::device   rows that stay in a device's memory, by Thrust: adds the CUDA C++ core libraries, which are headers
 # augur::cuda     kernels and the bundled Llama's passes on a GPU, for sources that nvcc compiles: adds CUDA's runtime; who includes
 #                 cublas_products.hpp links CUDA::cublasLt as well
@@ -9,16 +10,18 @@ find_package(Threads REQUIRED)
 file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/augur/*.hpp
      ${PROJECT_SOURCE_DIR}/include/augur/*.inc)
 set(augur_encoder_headers ${augur_core_headers})
+set(augur_train_headers ${augur_core_headers})
 set(augur_llama_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
 list(FILTER augur_encoder_headers INCLUDE REGEX "/include/augur/encoder/")
+list(FILTER augur_train_headers INCLUDE REGEX "/include/augur/(train/|io/(fnv_hash|regular_file)\\.hpp$)")
 list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/")
 # of backend/device the kernels, which need no Thrust; the Llama on a device is made of them
 list(FILTER augur_llama_headers EXCLUDE REGEX
      "/backend/device/(chooser|distribution|divergence|edits|execution|measure|pipeline|residual|row|selection)\\.hpp$")
 list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/(backend|decode)/device/")
 list(FILTER augur_device_headers EXCLUDE REGEX "/quantised_tiles\\.hpp$") # reads the blocks of augur::llama's files
-list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(encoder|io|llama|(backend|decode)/device)/")
+list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(encoder|train|io|llama|(backend|decode)/device)/")
 
 add_library(augur INTERFACE)
 add_library(augur::augur ALIAS augur)
@@ -28,15 +31,17 @@ target_link_libraries(augur INTERFACE Threads::Threads)
 
 find_package(Eigen3 3.3 QUIET NO_MODULE)
 if(TARGET Eigen3::Eigen)
-  set(augur_HAS_ENCODER TRUE)
-  add_library(augur_encoder INTERFACE)
-  add_library(augur::encoder ALIAS augur_encoder)
-  set_target_properties(augur_encoder PROPERTIES EXPORT_NAME encoder)
-  target_sources(augur_encoder INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_encoder_headers})
-  target_link_libraries(augur_encoder INTERFACE augur Eigen3::Eigen)
+  set(augur_HAS_EIGEN TRUE)
+  foreach(part IN ITEMS encoder train)
+    add_library(augur_${part} INTERFACE)
+    add_library(augur::${part} ALIAS augur_${part})
+    set_target_properties(augur_${part} PROPERTIES EXPORT_NAME ${part})
+    target_sources(augur_${part} INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_${part}_headers})
+    target_link_libraries(augur_${part} INTERFACE augur Eigen3::Eigen)
+  endforeach()
 else()
-  set(augur_HAS_ENCODER FALSE)
-  message(STATUS "augur::encoder is left out: it needs Eigen 3.3")
+  set(augur_HAS_EIGEN FALSE)
+  message(STATUS "augur::encoder and augur::train are left out: they need Eigen 3.3")
 endif()
 
 find_package(nlohmann_json 3.10 QUIET)

@@ -1,6 +1,6 @@
 # Headers that include others; they are made, not kept.
-#   include/augur/augur.hpp    every core header but the engines' (backend, decode/device), the tests' (testing), and those of encoders,
-#                              which rest on Eigen and take seconds to compile
+#   include/augur/augur.hpp    every core header but the engines' (backend, decode/device), the tests' (testing), and those of encoders
+#                              and of training, which rest on Eigen and take seconds to compile
 #   include/augur/testing.hpp  every header of testing
 #
 #   cmake -P cmake/umbrella.cmake             writes them
@@ -35,5 +35,5 @@ set(testing ${headers})
 list(FILTER testing INCLUDE REGEX "^augur/testing/")
 augur_umbrella(augur/testing.hpp "Everything to test models, drafters, policies, criteria and schemes with." ${testing})
 
-list(FILTER headers EXCLUDE REGEX "/(backend|detail|decode/device|encoder|io|llama|testing)/")
+list(FILTER headers EXCLUDE REGEX "/(backend|detail|decode/device|encoder|io|llama|testing|train)/")
 augur_umbrella(augur/augur.hpp "Everything that needs only the standard library." ${headers})

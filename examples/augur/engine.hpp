@@ -11,7 +11,7 @@
 namespace augur::program {
 
 /// A target, wherever it computes: the criteria are those that a GPU judges by itself.
-using engine = model::basic_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
+using engine = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
 
 /// Throws, before anything is loaded, unless the device is known and there, and holds weights as `--weights` says.
 void check_device(const std::string& device, const std::string& weights);

@@ -5,6 +5,7 @@
 // expected-error {{a member shows_rows that is no static constexpr bool}}
 // expected-error {{a member shows_matches that is no static constexpr bool}}
 // expected-error {{a member branches that is no static constexpr bool}}
+// expected-error {{a member drafts_in_target that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
@@ -28,6 +29,10 @@ struct perhaps_a_tree : augur::draft::no_draft {
     bool branches = false;
 };
 
+struct perhaps_in_the_target : augur::draft::no_draft {
+    bool drafts_in_target = false;
+};
+
 void composed(const auto& drafter) {
     const auto target = augur::testing::hashed_model(8, 1);
     augur::speculate(drafter, target, augur::policy::fixed_length{}, augur::accept::exact{});
@@ -40,4 +45,5 @@ int main() {
     composed(each_its_own{});
     composed(found_out_later{});
     composed(perhaps_a_tree{});
+    composed(perhaps_in_the_target{});
 }

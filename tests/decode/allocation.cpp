@@ -1,6 +1,8 @@
 // A step allocates nothing once its storage has grown, if its drafter takes back its proposals.
 
+#include <algorithm>
 #include <allocations.hpp>
+#include <array>
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
@@ -17,12 +19,14 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <list>
 #include <utility>
 #include <vector>
@@ -105,6 +109,50 @@ class trees_at_hand : public rows_at_hand {
     void keep(sequence_type& s, std::span<const std::size_t> path) const { s.length += path.size(); }
 };
 static_assert(TreeModel<trees_at_hand> && PrefillsStates<trees_at_hand>);
+
+/// The same in two parts, and a head on the states between them.
+class halves_at_hand : public rows_at_hand {
+ public:
+    static constexpr pass_features passes = pass_features::layers;
+    struct sequence_type : rows_at_hand::sequence_type {
+        std::size_t waiting = 0;
+    };
+    using rows_at_hand::rows_at_hand;
+
+    sequence_type make_sequence() const { return {}; }
+    std::size_t layer_count() const { return 2; }
+    std::size_t waiting(const sequence_type& s) const { return s.waiting; }
+    void truncate(sequence_type& s, std::size_t length) const {
+        s.waiting -= std::min(s.waiting, s.length - length);
+        s.length = length;
+    }
+    scores extend(sequence_type& s, std::span<const token> tokens) const { return rows_at_hand::extend(s, tokens); }
+    scores run(std::span<const pass<sequence_type>> asked) const {
+        const auto& one = asked[0];
+        sequence_type& s = *one.sequence;
+        const std::size_t wanted = one.wanted(s.waiting), waited = s.waiting;
+        s.length -= one.from_layer > 0 ? std::exchange(s.waiting, 0) : 0;
+        if (one.to_layer != all_layers) s.waiting += one.tokens.size();
+        static const std::vector<token> any(400);
+        const auto rows = extend(s, one.from_layer > 0 ? std::span(any).first(waited) : one.tokens);
+        if (wanted == 0) return {};
+        return {rows[rows.size() - wanted].data(), wanted, vocabulary};
+    }
+};
+static_assert(SplitModel<halves_at_hand>);
+
+struct exit_at_hand {
+    rows_at_hand rows{2};
+
+    std::size_t layer() const { return 1; }
+    std::size_t vocabulary_size() const { return vocabulary; }
+    std::size_t hidden_size() const { return 16; }
+    void row(std::span<const float> hidden, std::span<float> out) const {
+        rows_at_hand::sequence_type s{.length = std::size_t(std::abs(hidden[0]) * 100) % 390};
+        const auto row = rows.extend(s, std::array<token, 1>{0})[0];
+        std::copy(row.begin(), row.end(), out.begin());
+    }
+};
 
 /// The same as a layer on hidden states, and as heads.
 class layer_at_hand {
@@ -230,6 +278,9 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
     BOOST_TEST(allocations_of(speculate(layer, target, policy::entropy_bins{}, accept::exact{}), greedy()) == 0u);
     const auto headed = speculate(heads_at_hand{}, target, policy::fixed_length{4}, accept::exact{});
     BOOST_TEST(allocations_of(headed, greedy()) == 0u);
+    const halves_at_hand halves(1);
+    const policy::confidence_stop sure({.threshold = 0.01});
+    BOOST_TEST(allocations_of(speculate(exit_at_hand{}, halves, sure, accept::exact{}), greedy()) == 0u);
     const draft::fallback several(draft::prompt_lookup(2), draft::ngram_store(repeating()), other);
     BOOST_TEST(allocations_of(speculate(several, target, policy::cost_aware{}, accept::exact{}), greedy()) == 0u);
     auto penalised = greedy();
@@ -239,6 +290,8 @@ BOOST_AUTO_TEST_CASE(greedy_steps_allocate_nothing) {
 
 BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
     const rows_at_hand target(1), other(2);
+    const halves_at_hand halves(1);
+    const exit_at_hand head;
     const layer_at_hand layer(2);
     const policy::fixed_length four{4};
     const draft::fallback several(draft::prompt_lookup(4), draft::ngram_store(repeating(), 2), other);
@@ -253,6 +306,8 @@ BOOST_AUTO_TEST_CASE(sampling_steps_allocate_nothing) {
         BOOST_TEST(allocations_of(speculate(other, target, four, accept::typical{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(layer, target, four, accept::rejection_sampling{}), sampling) == 0u);
         BOOST_TEST(allocations_of(speculate(several, target, four, accept::rejection_sampling{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(head, halves, four, accept::rejection_sampling{}), sampling) == 0u);
+        BOOST_TEST(allocations_of(speculate(head, halves, four, accept::coupled{}), sampling) == 0u);
     }
 }
 
@@ -304,6 +359,10 @@ BOOST_AUTO_TEST_CASE(turns_of_a_batch_allocate_nothing) {
     const auto scheme = speculate(other, target, policy::entropy_bins{}, accept::rejection_sampling{});
     BOOST_TEST(allocations_of_a_batch(scheme, {}) == 0u);
     BOOST_TEST(allocations_of_a_batch(scheme, greedy()) == 0u);
+    const halves_at_hand halves(1);
+    const exit_at_hand head;
+    const auto split = speculate(head, halves, policy::fixed_length{2}, accept::rejection_sampling{});
+    BOOST_TEST(allocations_of_a_batch(split, {}) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,26 +16,7 @@ using namespace augur::testing;
 
 namespace {
 
-constexpr std::uint64_t rank = 3;
-
-/// Exits after one and after both layers.
-small_llama small_exits(const llama::host_model& target, io::tensor_type type = io::tensor_type::f32) {
-    small_llama made(type);
-    made.shapes.clear();
-    made.sizes.clear();
-    const std::uint64_t width = target.hidden_size();
-    for (const char* depth : {"1", "2"}) {
-        const std::string name = "augur.exit." + std::string(depth);
-        made.shapes[name + ".norm.weight"] = {width};
-        made.shapes[name + ".up.weight"] = {width, rank};
-        made.shapes[name + ".down.weight"] = {rank, width};
-        made.given[name + ".scale"] = {depth[0] == '1' ? 0.75f : 1.25f};
-    }
-    made.lists["augur.exits"] = {1, 2};
-    made.lists["augur.head.tokens"] = {0, 3, 40, 76};
-    made.texts = {{"augur.member", "exit"}, {"augur.target.fingerprint", target.fingerprint()}};
-    return made;
-}
+constexpr std::uint64_t rank = exit_rank;
 
 /// What the definition says, in double precision: norm, low-rank change, scale, head.
 std::vector<double> by_definition(const io::gguf_file& file, const llama::host_model& target, std::size_t depth,

@@ -53,4 +53,25 @@ inline small_llama small_heads(const std::string& kind, const llama::host_model&
     return made;
 }
 
+inline constexpr std::uint64_t exit_rank = 3;
+
+/// Exits after one and after both layers.
+inline small_llama small_exits(const llama::host_model& target, io::tensor_type type = io::tensor_type::f32) {
+    small_llama made(type);
+    made.shapes.clear();
+    made.sizes.clear();
+    const std::uint64_t width = target.hidden_size();
+    for (const char* depth : {"1", "2"}) {
+        const std::string name = "augur.exit." + std::string(depth);
+        made.shapes[name + ".norm.weight"] = {width};
+        made.shapes[name + ".up.weight"] = {width, exit_rank};
+        made.shapes[name + ".down.weight"] = {exit_rank, width};
+        made.given[name + ".scale"] = {depth[0] == '1' ? 0.75f : 1.25f};
+    }
+    made.lists["augur.exits"] = {1, 2};
+    made.lists["augur.head.tokens"] = {0, 3, 40, 76};
+    made.texts = {{"augur.member", "exit"}, {"augur.target.fingerprint", target.fingerprint()}};
+    return made;
+}
+
 }  // namespace augur::testing

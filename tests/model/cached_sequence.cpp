@@ -5,6 +5,7 @@
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>
+#include <string>
 
 #include "model/smallest.hpp"
 
@@ -172,6 +173,114 @@ BOOST_AUTO_TEST_CASE(of_a_tree_the_rows_of_its_last_nodes_can_be_asked_for) {
     };
     last_two(paths);
     last_two(trees);
+}
+
+// ------------------------------------------------------------------------------------------ parts of the layers
+
+/// What an awaitable would do for a coroutine.
+auto at_once(auto asked) {
+    if (!asked.await_ready()) asked.run();
+    return asked.await_resume();
+}
+
+template <class M>
+void any_history_of_parts(const M& model) {
+    model::cached_sequence cached(model);
+    std::mt19937 random(5);
+    std::vector<token> tokens{0};
+    for (int trial = 0; trial < 600; ++trial) {
+        tokens.resize(1 + random() % tokens.size());
+        while (random() % 3 != 0) tokens.push_back(static_cast<token>(random() % 4));
+        switch (random() % 4) {
+            case 0:
+                cached.fill(std::span(tokens).first(random() % (tokens.size() + 1)));
+                BOOST_TEST(cached.waiting() == 0u);
+                break;
+            case 1:
+                cached.rewind(std::span(tokens).first(random() % (tokens.size() + 1)));
+                break;
+            default:
+                at_once(cached.advance(tokens, 1 + random() % 3));
+                BOOST_TEST(cached.waiting() > 0u);
+        }
+        if (random() % 2 == 0) continue;
+        while (random() % 3 != 0) tokens.push_back(static_cast<token>(random() % 4));
+        const std::size_t rows = 1 + random() % tokens.size();
+        const bool at_last = random() % 2 == 0;
+        if (!at_last) at_once(cached.join(tokens));
+        const auto made = at_last ? cached.score(tokens, rows) : at_once(cached.ask(tokens, rows));
+        BOOST_TEST_REQUIRE(made.size() == rows);
+        for (std::size_t i = 0; i < rows; ++i) {
+            const auto expected =
+                fresh_row(testing::hashed_model(4, 1), std::span(tokens).first(tokens.size() - rows + i + 1));
+            BOOST_TEST(std::equal(made[i].begin(), made[i].end(), expected.begin()));
+        }
+        BOOST_TEST(cached.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+        BOOST_TEST(cached.waiting() == 0u);
+        BOOST_TEST(model.length(cached.sequence()) == tokens.size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(any_history_of_parts_of_the_layers_gives_the_rows_of_a_fresh_cache) {
+    any_history_of_parts(testing::split_mock(testing::hashed_model(4, 1)));
+    any_history_of_parts(testing::full_mock(testing::hashed_model(4, 1)));
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_is_finished_from_its_states_and_shown_whole) {
+    const testing::split_mock model(testing::hashed_model(4, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{0, 3, 1, 2, 2};
+    cached.fill(std::span(tokens).first(2));
+    at_once(cached.advance(std::span(tokens).first(4), 2));
+    BOOST_TEST(cached.waiting() == 2u);
+    BOOST_TEST(cached.states(4).size() == 0u);  // they are not the model's last
+    auto joined = cached.join(tokens);
+    BOOST_TEST(!joined.await_ready());
+    joined.run();
+    joined.await_resume();
+    auto asked = cached.ask(tokens, 1);
+    BOOST_TEST(asked.asked_pass().from_layer == 2u);
+    asked.run();
+    BOOST_TEST(asked.await_resume().size() == 1u);
+    BOOST_TEST(cached.join(tokens).await_ready());
+    const auto states = cached.states(tokens.size());
+    BOOST_TEST(states.first() == 2u);
+    BOOST_REQUIRE(states.size() == 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto expected = fresh_row(testing::hashed_model(4, 1), std::span(tokens).first(3 + i));
+        BOOST_TEST(std::equal(expected.begin(), expected.end(), states[i].begin()));
+    }
+}
+
+/// By an engine of one's own: what is wrong with its answer is told, and the right one can still be given.
+BOOST_AUTO_TEST_CASE(parts_of_the_layers_are_answered_by_who_has_run_them) {
+    const testing::split_mock model(testing::hashed_model(4, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> tokens{0, 3, 1};
+    const auto says = [](const char* what) {
+        return [what](const error& e) { return std::string(e.what()).find(what) != std::string::npos; };
+    };
+    using awaited = model::pass_work<testing::split_mock>;
+    const auto answer = [&](auto& work) {
+        auto* const pass = awaited::of(&work, model);
+        BOOST_TEST_REQUIRE(pass != nullptr);
+        const auto& asked = pass->asked_pass();
+        pass->answer(model.run(std::span(&asked, 1)));
+    };
+    auto shallow = cached.advance(tokens, 2);
+    answer(shallow);
+    shallow.await_resume();
+    BOOST_TEST(cached.waiting() == 3u);
+    auto deep = cached.ask(tokens, 3);
+    BOOST_CHECK_EXCEPTION(awaited::of(&deep, model)->answer({}), error, says("3 positions of its sequence wait"));
+    answer(deep);
+    BOOST_TEST(deep.await_resume().size() == 3u);
+    auto again = cached.advance(tokens, 2);
+    const auto& whole = again.asked_pass();
+    const pass<testing::split_mock::sequence_type> through{
+        .sequence = whole.sequence, .tokens = whole.tokens, .rows = 0};
+    model.run(std::span(&through, 1));
+    BOOST_CHECK_EXCEPTION(awaited::of(&again, model)->answer({}), error, says("0 positions of its sequence wait"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -88,6 +88,7 @@ class speculator {
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("draft and target", "the draft", drafter_, "the target", this->target());
+        draft::check_target(drafter_, this->target());
         if constexpr (ReadsStates<DrafterType> && requires { drafter_.hidden_size(); }) {
             if (drafter_.hidden_size() != this->target().hidden_size()) {
                 detail::fail("the drafter reads hidden states of ", drafter_.hidden_size(),

@@ -154,6 +154,7 @@ class stage {
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("the models of a cascade", "one", inner_, "the next", model());
+        draft::check_target(inner_, model());
     }
 
     const Inner& inner() const { return inner_; }
@@ -226,14 +227,15 @@ class stage {
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
         const std::size_t room = std::min(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
-        draft::context<Policy, chooser_type> within(before, context.transform(), chooser, state.now.policy, seen, room,
-                                                    shown_by<Inner>, &context.frames());
+        draft::context within(before, context.transform(), chooser, state.now.policy, seen, room, shown_by<Inner>,
+                              &context.frames(), draft::lent<Inner>(state.cache));
         augur::detail::stopwatch watch;
         co_await draft::proposing(inner_, state.inner, within, state.block);
         require_chain(state.block);
-        const double drafting = watch.lap();
+        const double drafting = watch.lap() - within.verifying_seconds();
+        if constexpr (drafts_in_target<Inner>) co_await verify::join_chain(state.cache, before, state.block);
         const auto rows = co_await verify::ask_chain(state.cache, before, state.block);
-        const double verifying = watch.lap();
+        const double verifying = watch.lap() + within.verifying_seconds();
         const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
         more = !decided.invalid_row();
         state.now.counts.add(state.block.size(), decided.accepted);

@@ -113,12 +113,15 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
-                           shown_by<typename Scheme::drafter_type>, &s.frames());
+                           shown_by<typename Scheme::drafter_type>, &s.frames(),
+                           draft::lent<typename Scheme::drafter_type>(s.target));
     auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
-    record.seconds = {.draft = watch.lap()};
+    const double verified = chosen.timed ? context.verifying_seconds() : 0;
+    record.seconds = {.draft = watch.lap() - verified, .verify = verified};
     if constexpr (!branches<typename Scheme::drafter_type>) require_chain(record.proposed);
-    if constexpr (verify::has_device_verifier<Scheme, C> && !branches<typename Scheme::drafter_type>) {
+    if constexpr (verify::has_device_verifier<Scheme, C> && !branches<typename Scheme::drafter_type> &&
+                  !drafts_in_target<typename Scheme::drafter_type>) {
         if (s.device_verifier) {
             co_await flow::alone{[&] {
                 record.decided =
@@ -132,10 +135,13 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     }
     model::pass_rows<typename Scheme::target_type> rows;
     const auto judge = [&](const auto& proposed) {
-        record.seconds.verify = watch.lap();
+        record.seconds.verify += watch.lap();
         accept::walk(scheme.criterion(), proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
                      s.target_rows, record.decided);
     };
+    if constexpr (drafts_in_target<typename Scheme::drafter_type>) {
+        if (record.proposed.is_chain()) co_await verify::join_chain(s.target, s.committed, record.proposed);
+    }
     if constexpr (!branches<typename Scheme::drafter_type>) {
         rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
         if constexpr (JudgesEach<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {

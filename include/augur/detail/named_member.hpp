@@ -36,6 +36,9 @@ struct name_shows_matches {
 struct name_branches {
     int branches;
 };
+struct name_drafts_in_target {
+    int drafts_in_target;
+};
 struct name_asked_once {
     int asked_once;
 };
@@ -123,6 +126,13 @@ concept NamesBranches = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::branches;
+};
+template <class T>
+concept NamesDraftsInTarget = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_drafts_in_target>::drafts_in_target;
+}
+&&!requires {
+    typename just<T>::drafts_in_target;
 };
 template <class T>
 concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {

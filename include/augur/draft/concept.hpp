@@ -97,7 +97,8 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
 ///         rests on a match.
 ///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains
-///         refuse. A member of one of these names that is written otherwise does not compile.
+///         refuse. `static constexpr bool drafts_in_target = true` when it drafts in the target's own sequence
+///         (DraftsInTarget). A member of one of these names that is written otherwise does not compile.
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
 ///         further token is drafted depends on rows and earlier tokens, never on the value of the token at hand; after
@@ -132,6 +133,9 @@ struct optional_members_of_drafter {
     static_assert(
         !NamesShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
         "augur: this drafter has a member shows_matches that is no static constexpr bool");
+    static_assert(
+        !NamesDraftsInTarget<D> || requires { flag<static_cast<bool>(D::drafts_in_target)>::value; },
+        "augur: this drafter has a member drafts_in_target that is no static constexpr bool");
     static constexpr bool fit = true;
 };
 
@@ -224,6 +228,46 @@ template <class D>
 inline constexpr bool branches = requires {
     requires static_cast<bool>(D::branches);
 };
+
+/// A drafter that drafts in the target's own sequence (self-speculation): it runs the target's first layers, whose
+/// positions wait there for the others, and is given that sequence by context.target().
+template <class D>
+inline constexpr bool drafts_in_target = requires {
+    requires static_cast<bool>(D::drafts_in_target);
+};
+
+/// It says `void check_target(const M&) const`, which throws unless it can draft in this target.
+template <class D, class M>
+concept DraftsInTarget = drafts_in_target<D> && SplitModel<M> && requires(const D& drafter, const M& target) {
+    { drafter.check_target(target) } -> std::same_as<void>;
+};
+
+namespace draft {
+
+/// The target that a drafter's context is given: none unless it drafts in it.
+template <class D, class Target>
+auto* lent(Target& target) {
+    if constexpr (drafts_in_target<D>) {
+        return &target;
+    } else {
+        return static_cast<no_target*>(nullptr);
+    }
+}
+
+/// Refuses a target that a drafter cannot draft in.
+template <class D, class M>
+void check_target(const D& drafter, const M& target) {
+    static_assert(
+        !drafts_in_target<D> || SplitModel<M>,
+        "augur: this drafter drafts in the target's own sequence, but this target cannot run its first layers "
+        "alone; it has to be a SplitModel (pass_features::layers)");
+    static_assert(!drafts_in_target<D> || !SplitModel<M> || DraftsInTarget<D, M>,
+                  "augur: this drafter drafts in the target's own sequence, so that it needs void check_target(const "
+                  "auto& target) const");
+    if constexpr (DraftsInTarget<D, M>) drafter.check_target(target);
+}
+
+}  // namespace draft
 
 /// A drafter that tells the policy how long its matches are.
 template <class D>

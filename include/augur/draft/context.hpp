@@ -1,6 +1,7 @@
 #pragma once
 // What a drafter is given for one proposal.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,14 +22,20 @@ namespace augur::draft {
 /// In one fallback.
 inline constexpr std::size_t most_drafters = 15;
 
-/// The prefix, the transform, randomness, and the policy's answer to "one more?". Lives for one round.
-template <SpeculationPolicy Policy, Chooser C>
+/// Of a context: the drafter does not draft in the target's sequence.
+struct no_target {};
+
+/// The prefix, the transform, randomness, and the policy's answer to "one more?"; and the target's sequence, for who
+/// drafts in it (draft::lent). Lives for one round.
+template <SpeculationPolicy Policy, Chooser C, class Target = no_target>
 class context {
  public:
     /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals
     /// that the drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
+    /// `target`: for drafters that draft in it.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
-            observation seen, std::size_t room, signals shown = signals::none, flow::frames* frames = nullptr)
+            observation seen, std::size_t room, signals shown = signals::none, flow::frames* frames = nullptr,
+            Target* target = nullptr)
         : before_(before),
           transform_(transform),
           chooser_(chooser),
@@ -36,6 +43,7 @@ class context {
           start_(seen),
           room_(room),
           frames_(frames),
+          target_(target),
           committed_(before.size()) {
         query_.begin(policy_, start_, room_, shown);
     }
@@ -113,6 +121,12 @@ class context {
     /// For coroutines that are given this context.
     flow::frames& frames() { return frames_ != nullptr ? *frames_ : own_frames_; }
 
+    /// The target's sequence (model::cached_sequence), for the round.
+    Target& target() requires(!std::same_as<Target, no_target>) { return *target_; }
+    /// Time that the drafter has spent on layers that the target would run in any case: it is the verifier's.
+    void count_as_verifying(double seconds) { verifying_ += seconds; }
+    double verifying_seconds() const { return verifying_; }
+
     /// What the policy saw last.
     const observation& seen() const { return query_.seen(); }
 
@@ -142,6 +156,8 @@ class context {
     std::size_t room_;
     flow::frames* frames_;
     flow::frames own_frames_{};
+    Target* target_;
+    double verifying_ = 0;
     std::size_t committed_;  ///< tokens before the draft
     topology cut_;           ///< of the plan, where it is too deep
     const topology* cut_from_ = nullptr;

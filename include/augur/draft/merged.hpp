@@ -43,6 +43,10 @@ class merged<A, B> : public several<A, B> {
     static_assert(std::same_as<typename A::claim_type, point_mass> && std::same_as<typename B::claim_type, point_mass>,
                   "augur::draft::merged: both drafters have to claim point_mass, but one draws from rows; let it pick "
                   "by draft::argmax or draft::shared_noise");
+    static_assert(
+        !augur::drafts_in_target<A> && !augur::drafts_in_target<B>,
+        "augur::draft::merged: a drafter in the target's own sequence drafts a chain that the target finishes "
+        "where it lies, so that it cannot be merged into a tree; ask one after the other by draft::fallback");
     using claim_type = point_mass;
     struct state_type {
         std::tuple<typename A::state_type, typename B::state_type> drafters;

@@ -8,7 +8,9 @@
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/eagle.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/draft/heads.hpp"
+#include "augur/draft/self_speculation.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/drawing.hpp"
 
@@ -23,8 +25,8 @@ concept BecomesStage = requires(Named&& named) {
 namespace draft {
 
 /// A drafter, or one that awaits its drawing: itself; a scheme becomes a stage, a model a draft_model, a layer on the
-/// target's hidden states an eagle, and heads on them heads. Lvalues are referred to, rvalues are kept; drafters are
-/// copied.
+/// target's hidden states an eagle, heads on them heads, and an exit head self_speculation. Lvalues are
+/// referred to, rvalues are kept; drafters are copied.
 template <class Named>
 auto named(Named&& what) {
     using type = std::remove_cvref_t<Named>;
@@ -38,6 +40,8 @@ auto named(Named&& what) {
         return eagle<Named>(std::forward<Named>(what));
     } else if constexpr (DraftHeads<type>) {
         return heads<Named>(std::forward<Named>(what));
+    } else if constexpr (ExitHead<type>) {
+        return self_speculation<Named>(std::forward<Named>(what));
     } else {
         return type(std::forward<Named>(what));  // whoever needs a drafter says what this one lacks
     }

@@ -39,6 +39,7 @@ class several {
                   "augur::draft: too many drafters in one for the names of their numbers");
     static constexpr bool shows_rows = (augur::shows_rows<D> && ...);
     static constexpr bool shows_matches = (augur::shows_matches<D> && ...);
+    static constexpr bool drafts_in_target = (augur::drafts_in_target<D> || ...);
 
     /// Refuses drafters of different vocabularies. `who` opens the message.
     template <class... Named>
@@ -76,6 +77,10 @@ class several {
 
     void check(const transform::settings& chosen) const {
         std::apply([&](const auto&... each) { (draft::check(each, chosen), ...); }, drafters_);
+    }
+
+    void check_target(const auto& target) const requires drafts_in_target {
+        std::apply([&](const auto&... each) { (draft::check_target(each, target), ...); }, drafters_);
     }
 
     /// Stages inside its drafters, in their order.

@@ -34,9 +34,20 @@ inline std::vector<std::size_t> exit_depths(const member_file& file, const host_
     return depths;
 }
 
+/// The same of one exit; 0 means the last. Throws where there is no such exit.
+inline std::size_t exit_depth(const member_file& file, const host_model& target, std::size_t wanted) {
+    const auto depths = exit_depths(file, target);
+    if (wanted == 0) return depths.back();
+    if (std::find(depths.begin(), depths.end(), wanted) != depths.end()) return wanted;
+    std::string valid;
+    for (const std::size_t each : depths) valid += (valid.empty() ? "" : ", ") + std::to_string(each);
+    augur::detail::fail(file.metadata().path().string(), ": there is no exit after ", wanted,
+                        " layers; there are those after ", valid);
+}
+
 /// The target's head behind an exit: scale * (x + up down x) stands for x, the normalised state. One matrix does both.
-inline backend::host::packed_matrix exit_head(const member_file& file, const host_model& target, std::size_t depth,
-                                              weight_format format) {
+inline backend::host::packed_matrix exit_matrix(const member_file& file, const host_model& target, std::size_t depth,
+                                                weight_format format) {
     const config& c = target.configuration();
     const weight_reader reader(file.tensors(), c, gguf_names(), format);
     const std::string name = "augur.exit." + std::to_string(depth) + ".";
@@ -56,19 +67,13 @@ inline backend::host::packed_matrix exit_head(const member_file& file, const hos
 }
 
 /// A draft model of the target's first layers, shared with it, and one exit of the member `exit`: the one after `depth`
-/// layers, 0 for the last. It has a cache of its own. Throws augur::error, naming the file and the values, where it was
-/// made for another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
+/// layers, 0 for the last. It has a cache of its own: a cheaper model for cascades and turns. To draft in the
+/// target's cache take llama::exit_head. Throws augur::error, naming the file and the values, where it was made for
+/// another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
     const member_file file(path, "exit", target, options.weights);
-    const auto depths = exit_depths(file, target);
-    if (depth == 0) depth = depths.back();
-    if (std::find(depths.begin(), depths.end(), depth) == depths.end()) {
-        std::string valid;
-        for (const std::size_t each : depths) valid += (valid.empty() ? "" : ", ") + std::to_string(each);
-        augur::detail::fail(path.string(), ": there is no exit after ", depth, " layers; there are those after ",
-                            valid);
-    }
+    depth = exit_depth(file, target, depth);
     config c = target.configuration();
     c.layers = depth;
     const weights& lent = target.parameters();
@@ -78,7 +83,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     w.layers.assign(lent.layers.begin(), lent.layers.begin() + static_cast<std::ptrdiff_t>(depth));
     w.embedding_is_lent = w.layers_are_lent = true;
     w.final_norm = reader.vector("augur.exit." + std::to_string(depth) + ".norm.weight", c.width);
-    w.head = exit_head(file, target, depth, options.weights);
+    w.head = exit_matrix(file, target, depth, options.weights);
     w.head_tokens = file.head_tokens();
     return host_model(std::move(c), std::move(w), options, io::fingerprint(file.metadata()));
 }

@@ -26,7 +26,7 @@
 namespace augur::model {
 
 /// What every engine that an erased_model may hold must have: then the erased model has it, too.
-enum class engine_traits : unsigned { none = 0, bitwise_rows = 1, hidden_states = 2, both = 3 };
+enum class engine_traits : unsigned { none = 0, bitwise_rows = 1, hidden_states = 2, both = 3, layers = 4, all = 7 };
 
 constexpr bool includes(engine_traits traits, engine_traits some) {
     return (static_cast<unsigned>(some) & ~static_cast<unsigned>(traits)) == 0;
@@ -40,19 +40,24 @@ concept ShowsStatesOnHost = HiddenStateModel<M> && requires(const M& model, cons
 
 /// What an erased_model can hold.
 template <class M, engine_traits T>
-concept Erasable = Model<M> && std::movable<M> &&(!includes(T, engine_traits::hidden_states) || ShowsStatesOnHost<M>);
+concept Erasable = Model<M> && std::movable<M> &&
+    (!includes(T, engine_traits::hidden_states) ||
+     ShowsStatesOnHost<M>)&&(!includes(T, engine_traits::layers) ||
+                             (SplitModel<M> && BatchModel<M> && ShowsStatesOnHost<M>));
 
 /// A model behind virtual functions, so that schemes are compiled once for several engines. It promises of its rows
-/// what T says, and shows hidden states if T says so: engines must have both. An engine's device verifiers for these
-/// criteria are kept, so that its rows need not come to the host. Passes go through together; trees, states and batches
-/// that the engine does not run by itself are made of what it has (model::run). What an engine does with a part of its
-/// layers is lost. Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states; VerifiesOnDevice
-/// for the criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
+/// what T says, shows hidden states if T says so, and runs parts of its layers: engines must have all of it, and those
+/// with layers run batches. An engine's device verifiers for these criteria are kept, so that its rows need not
+/// come to the host. Passes go through together; trees, states and batches that the engine does not run by itself are
+/// made of what it has (model::run). Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states;
+/// SplitModel with layers; VerifiesOnDevice for the criteria. Cost: a virtual call per run, an allocation per sequence
+/// and per device verifier.
 template <engine_traits T, class... Criteria>
 class erased_model {
     template <class Source>
     using held_type = typename augur::detail::value_or_reference<Source>::type;
-    static constexpr bool shows_states = includes(T, engine_traits::hidden_states);
+    static constexpr bool runs_layers = includes(T, engine_traits::layers);
+    static constexpr bool shows_states = includes(T, engine_traits::hidden_states) || runs_layers;
 
     struct sequence_base {
         virtual ~sequence_base() = default;
@@ -70,8 +75,9 @@ class erased_model {
 
  public:
     static constexpr bool bitwise_rows = includes(T, engine_traits::bitwise_rows);
-    static constexpr pass_features passes =
-        pass_features::trees | pass_features::batches | (shows_states ? pass_features::states : pass_features::none);
+    static constexpr pass_features passes = pass_features::trees | pass_features::batches |
+                                            (shows_states ? pass_features::states : pass_features::none) |
+                                            (runs_layers ? pass_features::layers : pass_features::none);
 
     /// Belongs to the model that made it.
     class sequence_type {
@@ -123,11 +129,13 @@ class erased_model {
     std::string vocabulary_fingerprint() const { return held_->vocabulary_fingerprint(); }
     std::size_t context_length() const { return held_->context_length(); }
     std::size_t hidden_size() const requires shows_states { return held_->hidden_size(); }
+    std::size_t layer_count() const requires runs_layers { return held_->layer_count(); }
+    std::size_t waiting(const sequence_type& s) const requires runs_layers { return held_->waiting(*s.held_); }
 
     sequence_type make_sequence() const { return sequence_type(held_->make_sequence()); }
     std::size_t length(const sequence_type& s) const { return held_->length(*s.held_); }
     scattered_scores run(std::span<const pass<sequence_type>> asked) const {
-        check_passes(asked);
+        check_passes(asked, held_->layer_count());
         return held_->run(asked);
     }
     scattered_scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
@@ -156,6 +164,8 @@ class erased_model {
         virtual std::string vocabulary_fingerprint() const = 0;
         virtual std::size_t context_length() const = 0;
         virtual std::size_t hidden_size() const = 0;
+        virtual std::size_t layer_count() const = 0;  ///< 0 where parts of them are not run
+        virtual std::size_t waiting(const sequence_base& s) const = 0;
         virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
         virtual std::size_t length(const sequence_base& s) const = 0;
         virtual scattered_scores run(std::span<const pass<sequence_type>> asked) const = 0;
@@ -239,6 +249,14 @@ class erased_model {
             if constexpr (shows_states) return own().hidden_size();
             return 0;
         }
+        std::size_t layer_count() const override {
+            if constexpr (runs_layers) return own().layer_count();
+            return 0;
+        }
+        std::size_t waiting(const sequence_base& s) const override {
+            if constexpr (runs_layers) return own().waiting(of(s));
+            return 0;
+        }
         std::unique_ptr<sequence_base> make_sequence() const override {
             return std::make_unique<held_sequence<M>>(own());
         }
@@ -271,8 +289,11 @@ class erased_model {
 
 /// Holds any model, and promises nothing of its rows.
 using any_model = erased_model<engine_traits::none>;
-/// Holds models with bitwise rows and hidden states, as the bundled ones are.
+/// Holds models with bitwise rows and hidden states.
 template <class... Criteria>
 using basic_any_model = erased_model<engine_traits::both, Criteria...>;
+/// Holds models that run parts of their layers, too, as the bundled ones do.
+template <class... Criteria>
+using split_any_model = erased_model<engine_traits::all, Criteria...>;
 
 }  // namespace augur::model

@@ -45,16 +45,36 @@ class cached_sequence {
     /// co_await ask(tokens, rows): the last `rows` rows (1 <= rows <= tokens.size()), as model::pass_rows; the cache
     /// then holds exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws,
     /// or the round ends while it waits, the cache stays usable.
-    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, tokens, rows); }
+    /// Where the positions asked for wait (advance), it is one over the layers that they lack.
+    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, pass_for(tokens, rows)); }
 
     /// The same at once.
     pass_rows<M> score(std::span<const token> tokens, std::size_t rows) {
-        const auto missing = rewind_for(tokens, rows);
-        const pass<sequence_t<M>> wanted{.sequence = &sequence_, .tokens = missing, .rows = rows};
-        pass_rows<M> made;
-        model::run<M, false>(*model_, {&wanted, 1}, {&made, 1});
-        hold(missing);
-        return made;
+        if constexpr (SplitModel<M>) {
+            if (can_join(tokens)) run_once(advance_pass(tokens, layers_));
+        }
+        return run_once(pass_for(tokens, rows));
+    }
+
+    /// co_await advance(tokens, layers): runs the first `layers` layers only, of what the cache lacks, at least of the
+    /// last token, whose state is then the last of model().hidden(sequence()). The cache holds exactly `tokens`; these
+    /// positions wait for ask(), which finishes all of them from their states, or for whatever else is done with the
+    /// cache, which forgets them.
+    asked advance(std::span<const token> tokens, std::size_t layers) requires SplitModel<M> {
+        return asked(*this, advance_pass(tokens, layers));
+    }
+    /// co_await join(tokens): the same, through the same layers, where positions wait that `tokens` goes on after; else
+    /// nothing.
+    asked join(std::span<const token> tokens) requires SplitModel<M> {
+        return can_join(tokens) ? advance(tokens, layers_) : asked(*this, {.sequence = &sequence_}, false);
+    }
+    /// Positions at the end that wait for their other layers.
+    std::size_t waiting() const {
+        if constexpr (SplitModel<M>) {
+            return model_->waiting(sequence_);
+        } else {
+            return 0;
+        }
     }
 
     /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node
@@ -90,22 +110,21 @@ class cached_sequence {
 
     /// Makes the cache hold exactly `tokens`, without asking for rows.
     void fill(std::span<const token> tokens) {
+        forget_waiting();
         rewind(tokens);
         const auto missing = tokens.subspan(tokens_.size());
-        if (missing.empty()) return;
-        run_once({.sequence = &sequence_, .tokens = missing, .rows = 0});
-        hold(missing);
+        if (!missing.empty()) run_once({.sequence = &sequence_, .tokens = missing, .rows = 0});
     }
 
     /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the
     /// model can do without.
     template <class See>
     void fill(std::span<const token> tokens, const See& see) requires HiddenStateModel<M> {
+        forget_waiting();
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
             const auto part = tokens.subspan(tokens_.size(), std::min(tokens.size() - tokens_.size(), most_states));
             run_once({.sequence = &sequence_, .tokens = part, .rows = 0, .states = true});
-            hold(part);
             see(states(tokens_.size()));
         }
     }
@@ -140,20 +159,54 @@ class cached_sequence {
 
     /// What is missing of `tokens`, the last `rows` at least.
     std::span<const token> rewind_for(std::span<const token> tokens, std::size_t rows) {
+        forget_waiting();
         rewind(tokens.first(tokens.size() - rows));
         return tokens.subspan(tokens_.size());
     }
 
-    void run_once(const pass<sequence_t<M>>& wanted) {
+    pass<sequence_t<M>> pass_for(std::span<const token> tokens, std::size_t rows) {
+        if constexpr (SplitModel<M>) {
+            const std::size_t waits = waiting(), longer = std::max(tokens.size(), tokens_.size());
+            if (waits >= rows && shared_length(tokens_, tokens) == longer) {
+                return {.sequence = &sequence_, .rows = rows, .from_layer = layers_, .states = waits > rows};
+            }
+        }
+        const auto missing = rewind_for(tokens, rows);
+        return {.sequence = &sequence_,
+                .tokens = missing,
+                .rows = rows,
+                .states = PrefillsStates<M> && missing.size() > rows};
+    }
+
+    pass<sequence_t<M>> advance_pass(std::span<const token> tokens, std::size_t layers) {
+        if (layers != layers_) forget_waiting();
+        rewind(tokens.first(tokens.size() - 1));
+        layers_ = layers;
+        return {.sequence = &sequence_, .tokens = tokens.subspan(tokens_.size()), .to_layer = layers};
+    }
+
+    bool can_join(std::span<const token> tokens) const {
+        return waiting() > 0 && tokens_.size() < tokens.size() && shared_length(tokens_, tokens) == tokens_.size();
+    }
+
+    void forget_waiting() {
+        if (const std::size_t waits = waiting(); waits > 0) {
+            rewind(std::span<const token>(tokens_).first(tokens_.size() - waits));
+        }
+    }
+
+    pass_rows<M> run_once(const pass<sequence_t<M>>& wanted) {
         pass_rows<M> made;
         model::run<M, false>(*model_, {&wanted, 1}, {&made, 1});
+        hold(wanted.tokens);
+        return made;
     }
 
     void hold(std::span<const token> added) {
         tokens_.insert(tokens_.end(), added.begin(), added.end());
         kept_.clear();
         states_at_ = tokens_.size();
-        states_known_ = true;
+        states_known_ = waiting() == 0;
     }
 
     pass<sequence_t<M>> tree_pass(std::span<const token> tokens, std::span<const token> nodes,
@@ -177,6 +230,7 @@ class cached_sequence {
     const M* model_;
     sequence_t<M> sequence_;
     std::vector<token> tokens_;
+    std::size_t layers_ = 0;     // that those have been through that wait
     std::size_t states_at_ = 0;  // tokens after the last pass; before it, where it was a tree's that was kept
     bool states_known_ = false;  // of tokens that are held
     std::vector<token> tree_tokens_;
@@ -185,32 +239,25 @@ class cached_sequence {
     std::vector<std::size_t> kept_;  // places in the last pass, if a path of it was kept
 };
 
-/// What ask() returns: awaited once, at once.
+/// What ask(), advance() and join() return: awaited once, at once.
 template <Model M>
 class cached_sequence<M>::asked : public pass_work<M> {
  public:
-    asked(cached_sequence& cache, std::span<const token> tokens, std::size_t rows)
-        : asked(cache, cache.rewind_for(tokens, rows), rows, 0) {}
+    asked(cached_sequence& cache, const pass<sequence_t<M>>& wanted, bool is_needed = true)
+        : pass_work<M>(*cache.model_, wanted, std::false_type()), cache_(cache), is_needed_(is_needed) {}
 
-    bool await_ready() const noexcept { return false; }
+    bool await_ready() const noexcept { return !is_needed_; }
     void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }
     pass_rows<M> await_resume() {
+        if (!is_needed_) return {};
         this->check();
         cache_.hold(this->asked_pass().tokens);
         return std::move(this->rows_);
     }
 
  private:
-    asked(cached_sequence& cache, std::span<const token> missing, std::size_t rows, int)
-        : pass_work<M>(*cache.model_,
-                       {.sequence = &cache.sequence_,
-                        .tokens = missing,
-                        .rows = rows,
-                        .states = PrefillsStates<M> && missing.size() > rows},
-                       std::false_type()),
-          cache_(cache) {}
-
     cached_sequence& cache_;
+    bool is_needed_;
 };
 
 /// What ask_tree() returns.

@@ -1,6 +1,7 @@
 #pragma once
 // A pass that a round waits for.
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -25,7 +26,9 @@ class pass_work : public flow::work {
         : work(&model, &pass_work::run_passes<Trees>, &kind),
           model_(&model),
           asked_(asked),
-          length_(model.length(*asked.sequence)) {}
+          length_(model.length(*asked.sequence)),
+          wanted_(rows_of(model, asked)),
+          waited_(waiting()) {}
 
     /// The work, if it is a pass of this model; else null.
     static pass_work* of(flow::work* wanted, const M& model) {
@@ -47,16 +50,18 @@ class pass_work : public flow::work {
             fail("a pass of ", asked_.tokens.size(), " tokens after ", length_,
                  " was answered, but its sequence holds ", holds, " tokens, not ", expected);
         }
-        if (made.size() != asked_.wanted()) {
-            fail("a pass that wants ", asked_.wanted(), " rows was answered with ", made.size());
+        if (waiting() != waiting_after()) {
+            fail("a pass through layers from ", asked_.from_layer, " on was answered, but ", waiting(),
+                 " positions of its sequence wait for others, not ", waiting_after());
         }
+        if (made.size() != wanted_) fail("a pass that wants ", wanted_, " rows was answered with ", made.size());
         for (std::size_t i = 0; i < made.size(); ++i) {
             const std::size_t width = logit_row(made[i]).size();
             if (width == model_->vocabulary_size()) continue;
             fail("row ", i, " of an answer has ", width, " logits, but the vocabulary has ", model_->vocabulary_size(),
                  " tokens");
         }
-        rows_ = pass_rows<M>(std::move(made), 0, asked_.wanted());
+        rows_ = pass_rows<M>(std::move(made), 0, wanted_);
         set_done();
     }
 
@@ -65,6 +70,16 @@ class pass_work : public flow::work {
     pass_rows<M> rows_;
 
  private:
+    /// Positions of the sequence that lack layers.
+    std::size_t waiting() const {
+        if constexpr (SplitModel<M>) {
+            return model_->waiting(*asked_.sequence);
+        } else {
+            return 0;
+        }
+    }
+    std::size_t waiting_after() const { return asked_.to_layer != all_layers ? waited_ + asked_.tokens.size() : 0; }
+
     static bool same_kind(const flow::work& other) { return flow::work::kind_of(other) == &kind; }
     static constexpr char kind = 0;
 
@@ -82,10 +97,16 @@ class pass_work : public flow::work {
         }
     };
 
+    /// Where the model runs them one after another anyway, each fails for itself: layers that were finished are not
+    /// asked for twice.
     template <bool Trees>
     static void run_passes(std::span<flow::work* const> all) {
         auto* const first = static_cast<pass_work*>(all.front());
-        if (all.size() == 1) return model::run<M, Trees>(*first->model_, {&first->asked_, 1}, {&first->rows_, 1});
+        if (all.size() == 1) return first->template run_alone<Trees>();
+        if (!std::all_of(all.begin(), all.end(), [](const flow::work* each) { return is_together(*each); })) {
+            for (flow::work* each : all) each->run();
+            return;
+        }
         static thread_local together spare;
         together here = std::exchange(spare, {});  // a model may run others inside
         here.reserve(all.size());
@@ -97,9 +118,20 @@ class pass_work : public flow::work {
         spare = std::move(here);
     }
 
+    template <bool Trees>
+    void run_alone() {
+        model::run<M, Trees>(*model_, {&asked_, 1}, {&rows_, 1});
+        check_made(rows_.size(), wanted_);  // others, if another run has finished what waited
+    }
+    static bool is_together(const flow::work& of) {
+        return BatchModel<M> && includes(pass_features_of<M>, static_cast<const pass_work&>(of).asked_.needs());
+    }
+
     const M* model_;
     pass<sequence_t<M>> asked_;
     std::size_t length_;  // of the sequence before it
+    std::size_t wanted_;  // rows
+    std::size_t waited_;  // positions, before it
 };
 
 }  // namespace augur::model

@@ -103,7 +103,7 @@ class drafter_law_cases {
         target.prefill(drafter_, used, asked.before);
         std::string history;
         for (std::size_t round = from.below(4); round > 0; --round) {
-            const auto proposed = propose(used, asked, chooser, asked.policy());
+            const auto proposed = propose(used, target, asked, chooser, asked.policy());
             target.verify(asked.before, proposed);
             std::size_t accepted = 0;
             for (std::size_t node = 0, most = from.below(proposed.size() + 1);
@@ -116,9 +116,8 @@ class drafter_law_cases {
             target.on_commit(drafter_, used, asked.before);
             history += augur::detail::message(" proposed ", described_proposal(proposed), ", accepted ", accepted, ';');
         }
-        auto fresh = fresh_state(asked.before);
-        const auto expected = propose(fresh, asked, chooser, asked.policy());
-        const std::string found = difference(expected, propose(used, asked, chooser, asked.policy()));
+        const auto expected = propose_fresh(asked, chooser);
+        const std::string found = difference(expected, propose(used, target, asked, chooser, asked.policy()));
         return found.empty() ? found : asked.described() + ", having" + history + ' ' + found;
     }
 
@@ -247,21 +246,19 @@ class drafter_law_cases {
         return made;
     }
 
-    typename D::state_type fresh_state(const prefix& before) const {
-        auto state = drafter_.make_state();
-        typename Target::follower(target_).prefill(drafter_, state, before);
-        return state;
-    }
-
-    proposal<claim> propose(typename D::state_type& state, request& asked, auto chooser, const auto& policy) const {
+    proposal<claim> propose(typename D::state_type& state, typename Target::follower& target, request& asked,
+                            auto chooser, const auto& policy) const {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
-                               observation{.prefix_length = asked.before.size()}, asked.room);
+                               observation{.prefix_length = asked.before.size()}, asked.room, signals::none, nullptr,
+                               target.template lent<D>());
         return draft::propose(drafter_, state, context);
     }
     proposal<claim> propose_fresh(request& asked, auto chooser, const auto& policy) const {
-        auto state = fresh_state(asked.before);
-        return propose(state, asked, chooser, policy);
+        auto state = drafter_.make_state();
+        typename Target::follower target(target_);
+        target.prefill(drafter_, state, asked.before);
+        return propose(state, target, asked, chooser, policy);
     }
     proposal<claim> propose_fresh(request& asked, auto chooser) const {
         return propose_fresh(asked, chooser, asked.policy());
@@ -339,9 +336,10 @@ requires HasVocabularySize<D> report drafter_laws(const D& drafter, const effort
     return drafter_laws(drafter, drafter.vocabulary_size(), tries);
 }
 
-/// The same for a drafter that follows the hidden states of `target`.
+/// The same for a drafter that follows the hidden states of `target`, or drafts in its sequence.
 template <Drafter D, HiddenStateModel M>
-requires ReadsStates<D> report drafter_laws(const D& drafter, const M& target, const effort& tries = {}) {
+requires(ReadsStates<D> || drafts_in_target<D>) report
+    drafter_laws(const D& drafter, const M& target, const effort& tries = {}) {
     return drafter_laws(drafter, target.vocabulary_size(), tries, followed_target<M>{target});
 }
 

@@ -3,6 +3,7 @@
 
 #include "augur/decode/session.hpp"
 #include "augur/draft/concept.hpp"
+#include "augur/draft/context.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/prefix.hpp"
@@ -16,13 +17,17 @@ struct no_target {
         explicit follower(const no_target&) {}
         void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
         void verify(prefix&, const auto& /*proposed*/) {}
+        template <class D>
+        draft::no_target* lent() {
+            return nullptr;
+        }
         void on_commit(const auto& drafter, auto& state, const prefix& committed) {
             drafter.on_commit(state, committed);
         }
     };
 };
 
-/// For those that follow a target's states: what a session does with it.
+/// For those that follow a target's states, or draft in its sequence: what a session does with it.
 template <HiddenStateModel M>
 struct followed_target {
     const M& model;
@@ -44,6 +49,10 @@ struct followed_target {
             }
             cache.fill(committed.tokens().first(committed.size() - 1),
                        [&](const auto& states) { draft::on_commit(drafter, state, committed, states); });
+        }
+        template <class D>
+        auto* lent() {
+            return draft::lent<D>(cache);
         }
         bool was_chain = true;
         model::cached_sequence<M> cache;

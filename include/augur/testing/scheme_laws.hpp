@@ -95,8 +95,8 @@ class scheme_law_cases {
         auto fresh = scheme_.drafter().make_state();
         model::cached_sequence rebuilt(scheme_.target());
         decode::prefill(rebuilt, scheme_.drafter(), fresh, s.committed);
-        const auto expected = propose(s, fresh);
-        const std::string found = difference(expected, propose(s, s.drafter_state));
+        const auto expected = propose(s, fresh, rebuilt);
+        const std::string found = difference(expected, propose(s, s.drafter_state, s.target));
         return found.empty() ? found : at.described() + ", after " + describe(s.committed.tokens()) + ": " + found;
     }
 
@@ -194,10 +194,11 @@ class scheme_law_cases {
         decode::session<Scheme> s;
     };
 
-    auto propose(auto& s, auto& state) const {
+    auto propose(auto& s, auto& state, auto& target) const {
         prefix before = s.committed;
         draft::context context(before, s.transform, s.chooser, s.policy, s.seen, longer,
-                               shown_by<typename Scheme::drafter_type>);
+                               shown_by<typename Scheme::drafter_type>, nullptr,
+                               draft::lent<typename Scheme::drafter_type>(target));
         return draft::propose(scheme_.drafter(), state, context);
     }
 

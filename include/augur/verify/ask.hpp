@@ -30,6 +30,24 @@ class ask_chain {
     typename model::cached_sequence<M>::asked pass_;
 };
 
+/// co_await join_chain(target, before, proposed), before ask_chain: where a drafter has left positions of the target
+/// waiting for their other layers, what they lack of the chain joins them, so that one pass over these layers verifies
+/// all. Where none wait nothing is asked.
+template <SplitModel M>
+class join_chain {
+ public:
+    join_chain(model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed)
+        : speculative_(before, proposed.tokens()), pass_(target.join(before.tokens())) {}
+
+    bool await_ready() const noexcept { return pass_.await_ready(); }
+    void await_suspend(flow::task::handle by) noexcept { pass_.await_suspend(by); }
+    void await_resume() { pass_.await_resume(); }
+
+ private:
+    speculative_suffix speculative_;
+    typename model::cached_sequence<M>::asked pass_;
+};
+
 /// The same at once, for a chain.
 template <Model M>
 model::pass_rows<M> chain(model::cached_sequence<M>& target, prefix& before, const ChainProposal auto& proposed) {

@@ -4,6 +4,9 @@
 #ifdef consumer_has_encoder
 #include "augur/encoder/gate.hpp"
 #endif
+#ifdef consumer_has_train
+#include "augur/train/trainer.hpp"
+#endif
 #ifdef consumer_has_llama
 #include "augur/io/gguf.hpp"
 #endif

@@ -20,7 +20,7 @@ enum class gpu_number { bfloat16, binary16, q8_0, q4_0 };
 std::string describe_gpu();
 
 /// A model on some engine, with what judges rounds by the lossless criteria where its rows are.
-using gpu_model = model::basic_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
+using gpu_model = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
 
 /// A device_model with the current GPU. Throws what its constructor refuses, and where there is no GPU.
 gpu_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);

@@ -1,0 +1,91 @@
+#pragma once
+// The target's own first layers draft, and its others verify from where these have stopped.
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/stopwatch.hpp"
+#include "augur/detail/value_or_reference.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/draw_next.hpp"
+#include "augur/draft/exit_head.hpp"
+#include "augur/flow/task.hpp"
+#include "augur/model/same_vocabulary.hpp"
+#include "augur/types/drawing.hpp"
+
+namespace augur::draft {
+
+/// Drafts a chain in the target's own sequence: the first layers run over the last committed token and over each token
+/// that is drafted, and the exit head `Source` (by value, or `Head&` by reference) guesses what follows; verification
+/// is one pass through the other layers, from the hidden states that wait there. No layer runs twice over a token, and
+/// no cache beside the target's is kept. Picks tokens as `Drawing` says, by default as the criterion asks.
+/// Cost: the first layers of one token, one after the other, and the head, for each row looked at; the first layers of
+/// the last token drafted, where its row is not looked at. What the first layers cost counts as the verifier's time:
+/// it would run them in any case.
+/// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
+/// Source: Liu et al. 2024, Kangaroo (arXiv 2404.18911).
+template <class Source, class Drawing = as_asked>
+class self_speculation {
+ public:
+    using head_type = typename detail::value_or_reference<Source>::type;
+    static_assert(ExitHead<head_type>);
+    using claim_type = typename Drawing::claim_type;
+    /// Storage.
+    struct state_type {
+        std::vector<float> logits;
+        distribution row;
+    };
+    static constexpr bool shows_rows = true;
+    static constexpr bool drafts_in_target = true;
+
+    explicit self_speculation(Source&& source, Drawing drawing = {})
+        : head_(std::forward<Source>(source)), drawing_(drawing) {}
+
+    const head_type& head() const { return head_.get(); }
+    std::size_t vocabulary_size() const { return head().vocabulary_size(); }
+    std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(head()); }
+    void check_target(const auto& target) const { check_exit(head(), target); }
+
+    state_type make_state() const { return {std::vector<float>(vocabulary_size()), {}}; }
+
+    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+        auto& target = context.target();
+        speculative_suffix speculative(context.prefix());
+        while (context.wants_more(proposed.size())) {
+            const augur::detail::stopwatch watch;
+            co_await target.advance(context.prefix().tokens(), head().layer());
+            context.count_as_verifying(watch.seconds());
+            const auto states = target.model().hidden(target.sequence());
+            head().row(states[states.size() - 1], state.logits);
+            if (!context.wants_more(proposed.size(), state.logits)) break;
+            const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);
+            if (picked == no_token) break;
+            speculative.push(picked);
+        }
+    }
+
+    void on_commit(state_type&, const prefix&) const {}
+
+ private:
+    detail::value_or_reference<Source> head_;
+    Drawing drawing_;
+};
+
+/// With the drawing that the criterion will name.
+template <class Source>
+class self_speculation<Source, as_asked> : public undrawn<self_speculation, Source> {
+    static_assert(ExitHead<typename detail::value_or_reference<Source>::type>);
+
+ public:
+    using undrawn<augur::draft::self_speculation, Source>::undrawn;
+};
+
+template <class Source>
+self_speculation(Source&&) -> self_speculation<Source, as_asked>;
+template <class Source, class Drawing>
+self_speculation(Source&&, Drawing) -> self_speculation<Source, Drawing>;
+
+}  // namespace augur::draft

@@ -1,0 +1,107 @@
+#pragma once
+// The steps that a head takes against the slope of its losses.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "augur/train/head_options.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+struct adam_w_options {
+    double rate = 1e-3;                              ///< of a step, after the warm-up
+    double first_decay = 0.9, second_decay = 0.999;  ///< of the moments
+    double epsilon = 1e-8;
+    double weight_decay = 0.01;  ///< a step takes rate * weight_decay of what decays
+    std::size_t warm_up = 50;    ///< steps in which the rate rises to its own, in a line
+    double clip = 1;             ///< largest norm of a slope, over all numbers; 0: unbounded
+
+    void check() const {
+        const auto within = [](const char* what, double value, bool fits, const char* bounds) {
+            if (!fits) detail::fail("adam_w: ", what, " is ", value, "; it must be ", bounds);
+        };
+        const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
+        within("rate", rate, positive(rate), "positive and finite");
+        within("first_decay", first_decay, first_decay >= 0 && first_decay < 1, "0 or more, and less than 1");
+        within("second_decay", second_decay, second_decay >= 0 && second_decay < 1, "0 or more, and less than 1");
+        within("epsilon", epsilon, positive(epsilon), "positive and finite");
+        within("weight_decay", weight_decay, weight_decay >= 0 && rate * weight_decay < 1,
+               "0 or more, and less than 1 / rate");
+        within("clip", clip, clip >= 0 && std::isfinite(clip), "finite, and 0 or more");
+    }
+    friend bool operator==(const adam_w_options&, const adam_w_options&) = default;
+};
+
+/// Adam with decoupled weight decay. A slope with a NaN or an infinity is dropped and counted: weights, moments and the
+/// number of steps stay.
+/// Cost: two numbers kept for each that is learned, one pass over all.
+/// Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's AdamW; its clip_grad_norm_.
+template <class Scalar>
+class adam_w {
+ public:
+    adam_w(std::size_t size, const adam_w_options& chosen) : chosen_(chosen) {
+        chosen.check();
+        first_ = vector<Scalar>::Zero(detail::index(size));
+        second_ = first_;
+    }
+
+    std::size_t steps() const { return steps_; }
+    std::size_t dropped() const { return dropped_; }
+    /// Of the last slope, before it was clipped.
+    double slope_norm() const { return slope_norm_; }
+    const adam_w_options& options() const { return chosen_; }
+    const vector<Scalar>& first() const { return first_; }
+    const vector<Scalar>& second() const { return second_; }
+
+    /// What a checkpoint kept.
+    void restore(const vector<Scalar>& first, const vector<Scalar>& second, std::size_t steps, std::size_t dropped) {
+        if (first.size() != first_.size() || second.size() != second_.size()) {
+            detail::fail("adam_w: moments of ", first.size(), " and ", second.size(), " numbers, but it has ",
+                         first_.size());
+        }
+        first_ = first;
+        second_ = second;
+        steps_ = steps;
+        dropped_ = dropped;
+    }
+
+    /// One step; blocks say what decays. Returns false where the slope was dropped.
+    bool step(vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
+        slope_norm_ = std::sqrt(slope.template cast<double>().squaredNorm());
+        if (!std::isfinite(slope_norm_)) {
+            ++dropped_;
+            return false;
+        }
+        ++steps_;
+        const double t = static_cast<double>(steps_);
+        const double warmth = chosen_.warm_up == 0 ? 1 : std::min(1.0, t / static_cast<double>(chosen_.warm_up));
+        const double rate = chosen_.rate * warmth;
+        const double share = chosen_.clip == 0 ? 1 : std::min(1.0, chosen_.clip / (slope_norm_ + 1e-6));
+        for (const head_block& each : blocks) {
+            if (!each.decays || each.size() == 0) continue;
+            values.segment(detail::index(each.offset), detail::index(each.size())) *=
+                static_cast<Scalar>(1 - rate * chosen_.weight_decay);
+        }
+        const auto first_decay = static_cast<Scalar>(chosen_.first_decay);
+        const auto second_decay = static_cast<Scalar>(chosen_.second_decay);
+        const auto scale = static_cast<Scalar>(share);
+        first_ = first_decay * first_ + (1 - first_decay) * scale * slope;
+        second_.array() = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
+        const auto by = static_cast<Scalar>(rate / (1 - std::pow(chosen_.first_decay, t)));
+        const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
+        values.array() -= by * first_.array() / (second_.array().sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
+        return true;
+    }
+
+ private:
+    adam_w_options chosen_;
+    vector<Scalar> first_, second_;
+    std::size_t steps_ = 0, dropped_ = 0;
+    double slope_norm_ = 0;
+};
+
+}  // namespace augur::train

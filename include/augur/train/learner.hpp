@@ -1,0 +1,131 @@
+#pragma once
+// One update of a head: losses of a batch, their slope, a step.
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "augur/train/adam_w.hpp"
+#include "augur/train/diagnostics.hpp"
+#include "augur/train/exit_head.hpp"
+#include "augur/train/head_clamp.hpp"
+#include "augur/train/lesson.hpp"
+#include "augur/train/losses.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+template <class Scalar>
+struct batch {
+    columns<Scalar> states;  ///< one a column
+    std::vector<lesson<Scalar>> lessons;
+    double spread = 0;  ///< of the verifier's logits, mean standard deviation
+};
+
+/// A head of its own, which it changes; the base is shared. No clock, no thread, no randomness: equal batches, equal
+/// heads. `t` of the schedule is the number of steps that were applied.
+/// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
+/// one; and an exit norm every `norm_every` updates.
+template <HeadBase Base>
+class learner {
+ public:
+    using head_type = exit_head<Base>;
+    using scalar = typename Base::scalar;
+    static constexpr std::size_t norm_every = 64;
+
+    learner(head_type head, const loss_options& losses, const adam_w_options& steps)
+        : head_(std::move(head)), losses_(losses), optimizer_(head_.layout().size, steps) {
+        losses.check();
+        if (head_.layout().size == 0) detail::fail("learner: this head has no number that is learned");
+        base_square_ = head_.base().row_squares().template cast<double>().sum();
+    }
+
+    const head_type& head() const { return head_; }
+    const loss_options& losses() const { return losses_; }
+    const adam_w<scalar>& optimizer() const { return optimizer_; }
+    std::size_t updates() const { return optimizer_.steps(); }
+    /// For what is not of this batch, 0.
+    const diagnostics& last() const { return last_; }
+
+    /// `baseline`: b of REINFORCE. Returns false where the slope was dropped: head and moments are as before.
+    bool update(const batch<scalar>& of, double baseline) {
+        const std::size_t t = updates(), count = of.lessons.size();
+        if (count == 0 || of.states.cols() != detail::index(count)) {
+            detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " lessons");
+        }
+        const auto made = head_.forward(of.states);
+        columns<scalar> slopes(made.logits.rows(), made.logits.cols());
+        train::losses<scalar> judge(losses_, t, baseline);
+        diagnostics found;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto at = detail::index(i);
+            add(found, judge(made.logits.col(at), of.lessons[i], slopes.col(at)), made.logits.col(at), of.lessons[i]);
+        }
+        const double share = 1 / static_cast<double>(count);
+        slopes *= static_cast<scalar>(share);
+        scale(found, share);
+        auto values = head_.values();
+        const bool applied = optimizer_.step(values, head_.backward(made, slopes), head_.layout().blocks());
+        if (applied) {
+            head_.assign(values);
+            clamp(head_, base_square_);
+        }
+        found.lambda = losses_.schedule.lambda_at(t);
+        found.anchor = losses_.schedule.anchor.at(t);
+        found.std_t = of.spread;
+        found.slope_norm = optimizer_.slope_norm();
+        found.updates = updates();
+        found.dropped = optimizer_.dropped();
+        found.alpha = head_.alpha();
+        found.exit_norm = t % norm_every == 0 ? exit_norm() : last_.exit_norm;
+        last_ = found;
+        return applied;
+    }
+
+    /// |W_exit| / |W|.
+    double exit_norm() const { return std::sqrt(norms_of(head_, base_square_).square() / base_square_); }
+
+    /// What a checkpoint kept.
+    void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
+                 std::size_t steps, std::size_t dropped) {
+        if (values.size() != head_.values().size()) {
+            detail::fail("learner: ", values.size(), " numbers, but the head has ", head_.values().size());
+        }
+        optimizer_.restore(first, second, steps, dropped);
+        head_.assign(values);
+    }
+
+ private:
+    template <class Logits>
+    static void add(diagnostics& to, const loss_values& found, const Logits& logits, const lesson<scalar>& taught) {
+        loss_values& sum = to.losses;
+        sum.total += found.total;
+        sum.policy += found.policy;
+        sum.divergence += found.divergence;
+        sum.anchor += found.anchor;
+        sum.entropy_nats += found.entropy_nats;
+        sum.top_probability += found.top_probability;
+        const auto mean = logits.mean();
+        to.std_s += std::sqrt(static_cast<double>((logits.array() - mean).square().mean()));
+        Eigen::Index largest = 0;
+        logits.maxCoeff(&largest);
+        to.agreement += taught.top == static_cast<std::size_t>(largest) ? 1 : 0;
+    }
+    static void scale(diagnostics& of, double by) {
+        loss_values& sum = of.losses;
+        for (double* each : {&sum.total, &sum.policy, &sum.divergence, &sum.anchor, &sum.entropy_nats,
+                             &sum.top_probability, &of.std_s, &of.agreement}) {
+            *each *= by;
+        }
+    }
+
+    head_type head_;
+    loss_options losses_;
+    adam_w<scalar> optimizer_;
+    double base_square_ = 0;
+    diagnostics last_;
+};
+
+}  // namespace augur::train

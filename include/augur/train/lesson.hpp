@@ -1,0 +1,90 @@
+#pragma once
+// What one position teaches a head: the verifier's row there, and what became of the draft.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::train {
+
+/// What the verifier said of a drafted token. It says nothing after the first rejection.
+enum class accept_bit : std::uint32_t { unknown, rejected, accepted };
+
+/// A verifier's row, before any transform: natural logarithms of probabilities.
+struct teacher_row {
+    std::span<const token> tokens{};             ///< the most probable, the first first; empty: all, in order
+    std::span<const float> log_probabilities{};  ///< of each of them
+    float tail = 0;                              ///< probability of all others together
+
+    token top() const {
+        if (!tokens.empty()) return tokens[0];
+        const auto largest = std::max_element(log_probabilities.begin(), log_probabilities.end());
+        return static_cast<token>(largest - log_probabilities.begin());
+    }
+};
+
+/// The same for a head's classes. Outcomes are the classes listed, and the head's other classes as one. A token that
+/// the head has no class for teaches nothing: no number of the head could change its own share of it, which is 0.
+template <class Scalar>
+struct lesson {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    std::vector<std::size_t> classes;  ///< empty: all, in order
+    std::vector<Scalar> probabilities;
+    Scalar tail = 0;         ///< the teacher's, for the classes that are not listed
+    std::size_t top = none;  ///< the verifier's most probable token, where the head has it
+    std::size_t drafted = none;
+    accept_bit bit = accept_bit::unknown;
+};
+
+/// From tokens to the classes of a head.
+class class_index {
+ public:
+    /// `tokens`: of each class; empty: the classes are the vocabulary.
+    class_index(std::span<const token> tokens, std::size_t vocabulary) : vocabulary_(vocabulary) {
+        if (tokens.empty()) return;
+        classes_.assign(vocabulary, lesson<float>::none);
+        for (std::size_t i = 0; i < tokens.size(); ++i) classes_.at(static_cast<std::size_t>(tokens[i])) = i;
+    }
+    std::size_t operator()(token of) const {
+        if (of < 0 || static_cast<std::size_t>(of) >= vocabulary_) return lesson<float>::none;
+        return classes_.empty() ? static_cast<std::size_t>(of) : classes_[static_cast<std::size_t>(of)];
+    }
+    bool all() const { return classes_.empty(); }
+
+ private:
+    std::size_t vocabulary_;
+    std::vector<std::size_t> classes_;
+};
+
+/// At temperature T outcomes weigh p^(1 / T), the tail being one of them: exact at 1, or where the row is whole.
+template <class Scalar>
+void teach(const teacher_row& row, const class_index& index, double temperature, lesson<Scalar>& out) {
+    const bool whole = row.tokens.empty();
+    out.classes.clear();
+    out.probabilities.clear();
+    double total = 0;
+    const auto weight = [&](double logarithm) { return std::exp(logarithm / temperature); };
+    for (std::size_t i = 0; i < row.log_probabilities.size(); ++i) {
+        const double mass = weight(static_cast<double>(row.log_probabilities[i]));
+        total += mass;
+        const std::size_t of = index(whole ? static_cast<token>(i) : row.tokens[i]);
+        if (of == lesson<Scalar>::none) continue;
+        if (!whole || !index.all()) out.classes.push_back(of);
+        out.probabilities.push_back(static_cast<Scalar>(mass));
+    }
+    const double rest = row.tail > 0 ? weight(std::log(static_cast<double>(row.tail))) : 0;
+    total += rest;
+    for (Scalar& each : out.probabilities) each = static_cast<Scalar>(static_cast<double>(each) / total);
+    out.tail = static_cast<Scalar>(rest / total);
+    out.top = index(row.top());
+}
+
+}  // namespace augur::train

@@ -1,0 +1,194 @@
+#pragma once
+// What a head is taught by, with exact slopes. See docs/train/losses.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+#include "augur/train/lesson.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/train/schedule.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+/// L_policy, v being the verifier's most probable token and t the drafted one, pi the draft's distribution.
+enum class policy_kind {
+    log_probability,  ///< -log pi(v)
+    reinforce,        ///< -(r - b) log pi(t), where t was judged: r is 1 for accepted, b the mean of r
+    probability,      ///< -pi(v)
+    margin            ///< max(0, margin - (z_v - z_u)), u being the draft's strongest other token
+};
+enum class divergence_kind {
+    forward,  ///< KL(verifier || draft): covers what the verifier may say
+    reverse   ///< KL(draft || verifier): seeks one of its modes
+};
+
+struct loss_options {
+    policy_kind policy = policy_kind::log_probability;
+    divergence_kind divergence = divergence_kind::forward;
+    double margin = 1;             ///< in logits
+    double baseline_decay = 0.99;  ///< of b, a moving average of r
+    train::schedule schedule{};
+
+    void check() const {
+        schedule.check();
+        if (!(margin >= 0 && std::isfinite(margin))) {
+            detail::fail("losses: margin is ", margin, "; it must be finite, and 0 or more");
+        }
+        if (!(baseline_decay >= 0 && baseline_decay < 1)) {
+            detail::fail("losses: baseline_decay is ", baseline_decay, "; it must be 0 or more, and less than 1");
+        }
+    }
+    friend bool operator==(const loss_options&, const loss_options&) = default;
+};
+
+/// Of one sample, or the mean of many. Logarithms are natural.
+struct loss_values {
+    double total = 0;  ///< (1 - lambda) policy + lambda divergence + anchor weight * anchor - entropy weight * entropy
+    double policy = 0, divergence = 0, anchor = 0, entropy_nats = 0;
+    double top_probability = 0;  ///< pi(v); 0 where the head has no class for v
+};
+
+/// The losses at one update.
+template <class Scalar>
+class losses {
+ public:
+    using logits = Eigen::Ref<const vector<Scalar>>;
+    using slopes = Eigen::Ref<vector<Scalar>>;
+
+    /// `t`: updates before this one. `baseline`: b of REINFORCE.
+    losses(const loss_options& chosen, std::size_t t, double baseline = 0)
+        : chosen_(chosen),
+          lambda_(static_cast<Scalar>(chosen.schedule.lambda_at(t))),
+          anchor_(static_cast<Scalar>(chosen.schedule.anchor.at(t))),
+          entropy_(static_cast<Scalar>(chosen.schedule.entropy)),
+          baseline_(static_cast<Scalar>(baseline)) {}
+
+    /// Writes the total's slope by each logit.
+    loss_values operator()(const logits& z, const lesson<Scalar>& taught, slopes slope) {
+        const Scalar largest = z.maxCoeff();
+        log_draft_ = z.array() - largest;
+        log_draft_.array() -= std::log(log_draft_.array().exp().sum());
+        draft_ = log_draft_.array().exp();
+        loss_values found;
+        slope.setZero();
+        const Scalar kl =
+            chosen_.divergence == divergence_kind::forward ? forward(taught, slope) : reverse(taught, slope);
+        found.divergence = static_cast<double>(kl);
+        const Scalar policy = add_policy(z, taught, slope);
+        found.policy = static_cast<double>(policy);
+        Scalar total = (1 - lambda_) * policy + lambda_ * kl;
+        if (taught.top != lesson<Scalar>::none) {
+            const auto v = detail::index(taught.top);
+            add_logarithm(v, anchor_, slope);
+            found.anchor = static_cast<double>(-log_draft_[v]);
+            found.top_probability = static_cast<double>(draft_[v]);
+            total -= anchor_ * log_draft_[v];
+        }
+        const Scalar entropy = -draft_.dot(log_draft_);
+        slope.array() += entropy_ * draft_.array() * (log_draft_.array() + entropy);
+        found.entropy_nats = static_cast<double>(entropy);
+        found.total = static_cast<double>(total - entropy_ * entropy);
+        return found;
+    }
+
+ private:
+    static constexpr Scalar least =
+        static_cast<Scalar>(1e-30);  ///< what a probability of 0 counts as under a logarithm
+
+    /// The slope of -weight log pi(of).
+    void add_logarithm(Eigen::Index of, Scalar weight, slopes& slope) const {
+        slope += weight * draft_;
+        slope[of] -= weight;
+    }
+
+    /// The draft's mass on the classes that are not listed, which become marked in `listed_`.
+    Scalar mark(const lesson<Scalar>& taught) {
+        if (taught.classes.empty()) return 0;
+        listed_.setConstant(draft_.size(), false);
+        for (const std::size_t of : taught.classes) listed_[detail::index(of)] = true;
+        return listed_.select(Scalar(0), draft_.array()).sum();
+    }
+    static Eigen::Index place(const lesson<Scalar>& taught, std::size_t i) {
+        return detail::index(taught.classes.empty() ? i : taught.classes[i]);
+    }
+
+    Scalar forward(const lesson<Scalar>& taught, slopes& slope) {
+        const Scalar tail = mark(taught);
+        Scalar value = 0, mass = 0;
+        for (std::size_t i = 0; i < taught.probabilities.size(); ++i) {
+            const Scalar p = taught.probabilities[i];
+            if (!(p > 0)) continue;
+            const auto at = place(taught, i);
+            value += p * (std::log(p) - log_draft_[at]);
+            mass += p;
+            slope[at] -= lambda_ * p;
+        }
+        if (tail > 0 && taught.tail > 0) {
+            value += taught.tail * (std::log(taught.tail) - std::log(tail));
+            mass += taught.tail;
+            slope.array() -= listed_.select(Scalar(0), lambda_ * taught.tail / tail * draft_.array());
+        }
+        slope += lambda_ * mass * draft_;
+        return value;
+    }
+
+    /// Each class's log(draft / verifier), of the classes that are not listed that of all of them; their mean is the
+    /// divergence.
+    Scalar reverse(const lesson<Scalar>& taught, slopes& slope) {
+        const Scalar tail = mark(taught);
+        ratio_.setConstant(draft_.size(), std::log(std::max(tail, least)) - std::log(std::max(taught.tail, least)));
+        for (std::size_t i = 0; i < taught.probabilities.size(); ++i) {
+            const auto at = place(taught, i);
+            ratio_[at] = log_draft_[at] - std::log(std::max(taught.probabilities[i], least));
+        }
+        const Scalar value = draft_.dot(ratio_);
+        slope.array() += lambda_ * draft_.array() * (ratio_.array() - value);
+        return value;
+    }
+
+    Scalar add_policy(const logits& z, const lesson<Scalar>& taught, slopes& slope) const {
+        const Scalar share = 1 - lambda_;
+        if (chosen_.policy == policy_kind::reinforce) {
+            if (taught.drafted == lesson<Scalar>::none || taught.bit == accept_bit::unknown) return 0;
+            const Scalar advantage = (taught.bit == accept_bit::accepted ? Scalar(1) : Scalar(0)) - baseline_;
+            const auto t = detail::index(taught.drafted);
+            add_logarithm(t, share * advantage, slope);
+            return -advantage * log_draft_[t];
+        }
+        if (taught.top == lesson<Scalar>::none) return 0;
+        const auto v = detail::index(taught.top);
+        if (chosen_.policy == policy_kind::probability) {
+            slope += share * draft_[v] * draft_;
+            slope[v] -= share * draft_[v];
+            return -draft_[v];
+        }
+        if (chosen_.policy == policy_kind::log_probability) {
+            add_logarithm(v, share, slope);
+            return -log_draft_[v];
+        }
+        return add_margin(z, v, share, slope);
+    }
+
+    Scalar add_margin(const logits& z, Eigen::Index v, Scalar share, slopes& slope) const {
+        Eigen::Index other = v == 0 ? 1 : 0;
+        if (z.size() < 2) return 0;
+        for (Eigen::Index i = 0; i < z.size(); ++i) {
+            if (i != v && z[i] > z[other]) other = i;
+        }
+        const Scalar lacking = static_cast<Scalar>(chosen_.margin) - (z[v] - z[other]);
+        if (!(lacking > 0)) return 0;
+        slope[v] -= share;
+        slope[other] += share;
+        return lacking;
+    }
+
+    loss_options chosen_;
+    Scalar lambda_, anchor_, entropy_, baseline_;
+    vector<Scalar> draft_, log_draft_, ratio_;
+    Eigen::Array<bool, Eigen::Dynamic, 1> listed_;
+};
+
+}  // namespace augur::train

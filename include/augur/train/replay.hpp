@@ -1,0 +1,247 @@
+#pragma once
+// What was seen while decoding, to learn from: a ring of fixed memory. See docs/train/replay.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/largest.hpp"
+#include "augur/random/philox.hpp"
+#include "augur/train/lesson.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::train {
+
+/// One position of a round, as it is shown.
+struct sample {
+    std::span<const float> hidden;  ///< after the exit's layers
+    std::span<const float> logits;  ///< the verifier's, before any transform
+    token drafted = no_token;
+    accept_bit bit = accept_bit::unknown;
+    std::size_t position = 0;  ///< of the token that is guessed
+};
+
+/// One position, as it is kept.
+struct kept_sample {
+    std::span<const float> hidden;
+    teacher_row row;
+    float spread = 0;  ///< standard deviation of the verifier's finite logits
+    token drafted = no_token;
+    accept_bit bit = accept_bit::unknown;
+    std::size_t position = 0;
+};
+
+struct replay_options {
+    std::size_t capacity = 4096;       ///< positions; the oldest gives way
+    std::size_t top = 64;              ///< of each row so many tokens are kept, and the mass of the others; 0: all
+    bool accepted_only = false;        ///< sample accepted positions
+    std::size_t least_accepted = 256;  ///< ... from so many on; of all positions before
+    std::size_t whole_every = 4;       ///< ... but for every such update, which samples all; 0: none does
+    std::size_t newest = 0;            ///< sample these alone (REINFORCE wants what its own head drew); 0: all
+    std::uint64_t seed = 0;
+
+    friend bool operator==(const replay_options&, const replay_options&) = default;
+};
+
+/// Memory: bytes_per_sample() times capacity, taken when it is made. add() costs two passes over the row; drawing is
+/// O(count), with replacement, a pure function of seed, update and contents.
+class replay {
+ public:
+    static constexpr std::size_t most_bytes = std::size_t{1} << 40;
+
+    replay(std::size_t width, std::size_t vocabulary, const replay_options& chosen)
+        : options_(chosen), width_(width), vocabulary_(vocabulary), kept_(chosen.top == 0 ? vocabulary : chosen.top) {
+        constexpr std::size_t most_slots = std::numeric_limits<std::uint32_t>::max();
+        if (chosen.capacity == 0 || chosen.capacity > most_slots) {
+            detail::fail("replay: capacity is ", chosen.capacity, "; it must be between 1 and ", most_slots);
+        }
+        if (width == 0 || vocabulary == 0) {
+            detail::fail("replay: hidden states of ", width, " numbers and a vocabulary of ", vocabulary,
+                         "; both must be 1 or more");
+        }
+        if (kept_ > vocabulary) {
+            detail::fail("replay: top is ", chosen.top, ", more than the vocabulary of ", vocabulary);
+        }
+        if (chosen.capacity > most_bytes / bytes_per_sample()) {
+            detail::fail("replay: ", chosen.capacity, " samples of ", bytes_per_sample(), " bytes are more than ",
+                         most_bytes);
+        }
+        hidden_.resize(chosen.capacity * width);
+        logarithms_.resize(chosen.capacity * kept_);
+        if (chosen.top != 0) tokens_.resize(chosen.capacity * kept_);
+        marks_.resize(chosen.capacity);
+        accepted_.reserve(chosen.capacity);
+    }
+
+    const replay_options& options() const { return options_; }
+    std::size_t width() const { return width_; }
+    std::size_t vocabulary_size() const { return vocabulary_; }
+    std::size_t size() const { return size_; }
+    std::size_t accepted() const { return accepted_.size(); }
+    /// Samples that were not finite, and were not kept.
+    std::size_t refused() const { return refused_; }
+    std::size_t bytes_per_sample() const {
+        const std::size_t numbers = width_ + kept_ + (options_.top == 0 ? 0 : kept_);
+        return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t);
+    }
+    std::size_t memory_bytes() const { return bytes_per_sample() * options_.capacity; }
+
+    /// Copies it over the oldest. One whose state has a NaN or an infinity, or whose row is no row, is refused and
+    /// counted. Throws for sizes that are not the ring's.
+    bool add(const sample& of) {
+        if (of.hidden.size() != width_ || of.logits.size() != vocabulary_) {
+            detail::fail("replay: a sample of ", of.hidden.size(), " numbers and ", of.logits.size(),
+                         " logits, but it holds those of ", width_, " and ", vocabulary_);
+        }
+        const auto finite = [](float value) { return std::isfinite(value); };
+        mark made{.position = of.position, .drafted = of.drafted, .bit = of.bit};
+        double normalizer = 0;
+        if (!std::all_of(of.hidden.begin(), of.hidden.end(), finite) || !measure(of.logits, made, normalizer)) {
+            ++refused_;
+            return false;
+        }
+        forget(next_);
+        std::copy(of.hidden.begin(), of.hidden.end(), hidden_.begin() + at(next_ * width_));
+        keep_row(of.logits, normalizer, made);
+        put(next_, made);
+        next_ = (next_ + 1) % options_.capacity;
+        size_ = std::min(size_ + 1, options_.capacity);
+        return true;
+    }
+
+    /// The slot-th, in no order. Valid until the next add().
+    kept_sample operator[](std::size_t slot) const {
+        const mark& of = marks_[slot];
+        const std::size_t from = slot * kept_;
+        const auto tokens = tokens_.empty() ? std::span<const token>() : std::span(tokens_).subspan(from, of.listed);
+        return {std::span(hidden_).subspan(slot * width_, width_),
+                {tokens, std::span(logarithms_).subspan(from, of.listed), of.tail},
+                of.spread,
+                of.drafted,
+                of.bit,
+                static_cast<std::size_t>(of.position)};
+    }
+
+    /// Whether an update samples accepted positions only.
+    bool draws_accepted(std::size_t update, std::size_t warm_up) const {
+        if (!options_.accepted_only || update < warm_up) return false;
+        if (accepted_.empty() || accepted_.size() < options_.least_accepted) return false;
+        return options_.whole_every == 0 || update % options_.whole_every != 0;
+    }
+
+    /// `count` slots for an update; none of an empty ring.
+    std::vector<std::size_t> draw(std::size_t count, std::size_t update, std::size_t warm_up) const {
+        std::vector<std::size_t> slots;
+        const bool only = draws_accepted(update, warm_up);
+        const std::size_t all = options_.newest == 0 ? size_ : std::min(options_.newest, size_);
+        const std::size_t among = only ? accepted_.size() : all;
+        if (among == 0) return slots;
+        const random::philox_key key{static_cast<std::uint32_t>(options_.seed),
+                                     static_cast<std::uint32_t>(options_.seed >> 32)};
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto words = random::philox4x32({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(update),
+                                                   static_cast<std::uint32_t>(update >> 32), 1},
+                                                  key);
+            const auto picked =
+                static_cast<std::size_t>(random::unit_interval(words[0], words[1]) * static_cast<double>(among));
+            slots.push_back(only ? accepted_[picked] : (next_ + options_.capacity - 1 - picked) % options_.capacity);
+        }
+        return slots;
+    }
+
+    void clear() {
+        accepted_.clear();
+        size_ = next_ = 0;
+    }
+
+ private:
+    friend struct replay_file;
+
+    struct mark {
+        std::uint64_t position = 0;
+        token drafted = no_token;
+        std::uint32_t listed = 0;
+        float tail = 0, spread = 0;
+        std::uint32_t place = 0;  ///< among the accepted
+        accept_bit bit = accept_bit::unknown;
+    };
+    static_assert(sizeof(mark) == 32, "it is written to files: no bytes between");
+
+    static std::ptrdiff_t at(std::size_t of) { return static_cast<std::ptrdiff_t>(of); }
+
+    /// The row's spread and the logarithm of its sum; false where it has none.
+    static bool measure(std::span<const float> logits, mark& made, double& normalizer) {
+        float largest = -std::numeric_limits<float>::infinity();
+        for (const float z : logits) {
+            if (!(z < std::numeric_limits<float>::infinity())) return false;
+            largest = std::max(largest, z);
+        }
+        if (!std::isfinite(largest)) return false;
+        double total = 0, sum = 0, squares = 0, count = 0;
+        for (const float z : logits) {
+            if (!std::isfinite(z)) continue;
+            const double below = static_cast<double>(z) - static_cast<double>(largest);
+            total += std::exp(below);
+            sum += below;
+            squares += below * below;
+            ++count;
+        }
+        made.spread = static_cast<float>(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))));
+        normalizer = static_cast<double>(largest) + std::log(total);
+        return true;
+    }
+
+    void keep_row(std::span<const float> logits, double normalizer, mark& made) {
+        float* const out = logarithms_.data() + next_ * kept_;
+        const auto logarithm = [&](std::size_t id) {
+            return static_cast<float>(static_cast<double>(logits[id]) - normalizer);
+        };
+        if (options_.top == 0) {
+            made.listed = static_cast<std::uint32_t>(vocabulary_);
+            for (std::size_t i = 0; i < vocabulary_; ++i) out[i] = logarithm(i);
+            return;
+        }
+        detail::largest_of(logits, kept_, largest_);
+        double mass = 0;
+        made.listed = static_cast<std::uint32_t>(largest_.size());
+        for (std::size_t i = 0; i < largest_.size(); ++i) {
+            tokens_[next_ * kept_ + i] = largest_[i];
+            out[i] = logarithm(static_cast<std::size_t>(largest_[i]));
+            mass += std::exp(static_cast<double>(out[i]));
+        }
+        made.tail = largest_.size() < kept_ || kept_ == vocabulary_ ? 0 : static_cast<float>(std::max(0.0, 1 - mass));
+    }
+
+    void put(std::size_t slot, mark made) {
+        if (made.bit == accept_bit::accepted) {
+            made.place = static_cast<std::uint32_t>(accepted_.size());
+            accepted_.push_back(static_cast<std::uint32_t>(slot));
+        }
+        marks_[slot] = made;
+    }
+    /// Takes a slot that is to be written over out of the accepted ones.
+    void forget(std::size_t slot) {
+        if (slot >= size_ || marks_[slot].bit != accept_bit::accepted) return;
+        const std::uint32_t place = marks_[slot].place, last = accepted_.back();
+        accepted_[place] = last;
+        marks_[last].place = place;
+        accepted_.pop_back();
+    }
+
+    replay_options options_;
+    std::size_t width_, vocabulary_, kept_;
+    std::vector<float> hidden_, logarithms_;
+    std::vector<token> tokens_;
+    std::vector<mark> marks_;
+    std::vector<std::uint32_t> accepted_;
+    std::vector<std::int32_t> largest_;
+    std::size_t next_ = 0, size_ = 0, refused_ = 0;
+};
+
+}  // namespace augur::train

@@ -1,0 +1,86 @@
+#pragma once
+// A ring of samples on disk, so that a program goes on learning where it was.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "augur/train/replay.hpp"
+#include "augur/train/state_file.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+struct replay_file {
+    static constexpr std::string_view kind = "replay";
+    static constexpr std::uint32_t version = 1;
+
+    /// Written beside and renamed: a file of that name stays until the new one is whole. Cost: the ring's memory.
+    static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose) {
+        state_writer out(path, kind, version);
+        out.put(whose);
+        for (const std::size_t each :
+             {from.options_.capacity, from.options_.top, from.size_, from.next_, from.refused_}) {
+            out.put(std::uint64_t{each});
+        }
+        out.array(std::span(from.marks_).first(from.size_));
+        out.array(std::span(from.hidden_).first(from.size_ * from.width_));
+        out.array(std::span(from.logarithms_).first(from.size_ * from.kept_));
+        out.array(std::span(from.tokens_).first(from.tokens_.empty() ? 0 : from.size_ * from.kept_));
+        out.commit();
+    }
+
+    /// Replaces what the ring holds. Throws, with both values, where the file is of another model, depth, width,
+    /// vocabulary, capacity or top, was damaged or cut short; the ring then stays as it was.
+    static void restore(replay& into, const std::filesystem::path& path, const state_identity& here) {
+        state_reader in(path, kind, version);
+        in.identity().check(here, in.origin());
+        const auto same = [&](const char* what, std::size_t own) {
+            if (const auto found = in.get<std::uint64_t>(what); found != own) {
+                detail::fail(in.origin(), ": ", what, " is ", found, ", but here it is ", own);
+            }
+        };
+        same("the capacity", into.options_.capacity);
+        same("top", into.options_.top);
+        replay read(into.width_, into.vocabulary_, into.options_);
+        const auto number = [&](const char* what, std::size_t most) {
+            const auto found = in.get<std::uint64_t>(what);
+            if (found > most) detail::fail(in.origin(), ": ", what, " is ", found, ", more than ", most);
+            return static_cast<std::size_t>(found);
+        };
+        read.size_ = number("the size", into.options_.capacity);
+        read.next_ = number("the next slot", into.options_.capacity - 1);
+        read.refused_ = number("refused samples", static_cast<std::size_t>(-1));
+        in.fill(std::span(read.marks_).first(read.size_), "marks");
+        in.fill(std::span(read.hidden_).first(read.size_ * read.width_), "hidden states");
+        in.fill(std::span(read.logarithms_).first(read.size_ * read.kept_), "rows");
+        in.fill(std::span(read.tokens_).first(read.tokens_.empty() ? 0 : read.size_ * read.kept_), "tokens");
+        in.finish();
+        check(read, in.origin());
+        into = std::move(read);
+    }
+
+ private:
+    /// What a file of the right checksum could still say.
+    static void check(replay& read, const std::string& origin) {
+        for (std::size_t slot = 0; slot < read.size_; ++slot) {
+            const replay::mark of = read.marks_[slot];
+            if (of.bit > accept_bit::accepted || of.listed > read.kept_ || of.listed == 0) {
+                detail::fail(origin, ": sample ", slot, " has ", of.listed, " of ", read.kept_, " tokens and the bit ",
+                             static_cast<unsigned>(of.bit));
+            }
+            for (std::size_t i = slot * read.kept_; !read.tokens_.empty() && i < slot * read.kept_ + of.listed; ++i) {
+                if (read.tokens_[i] < 0 || static_cast<std::size_t>(read.tokens_[i]) >= read.vocabulary_) {
+                    detail::fail(origin, ": sample ", slot, " has token ", read.tokens_[i], " of a vocabulary of ",
+                                 read.vocabulary_);
+                }
+            }
+            read.put(slot, of);
+        }
+    }
+};
+
+}  // namespace augur::train

@@ -1,0 +1,283 @@
+#pragma once
+// A head that learns from the rounds it drafts in. See docs/train/trainer.md.
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "augur/detail/stopwatch.hpp"
+#include "augur/train/checkpoint.hpp"
+#include "augur/train/learner.hpp"
+#include "augur/train/replay.hpp"
+#include "augur/train/replay_file.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+struct trainer_options {
+    loss_options losses{};
+    adam_w_options steps{};
+    replay_options replay{};
+    std::size_t batch = 32;           ///< samples of an update
+    std::size_t least = 64;           ///< samples before the first
+    std::size_t every = 32;           ///< committed tokens between two
+    double share = 0.05;              ///< of the decoding time that may go into learning; infinity: unbounded
+    bool background = false;          ///< updates are made by a thread of their own
+    std::function<double()> clock{};  ///< seconds, from any start; none: the wall's
+};
+
+/// Keeps what rounds showed, and updates the head that `draft::self_speculation<Head&>` drafts with. The head changes
+/// in show(), watch() and publish() only, which are called between rounds: inside a round weights are constant, so that
+/// whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
+/// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
+/// other but the trainer's own may use it.
+/// The share is kept by not learning: an update is due only where, with what the last one took, learning stays within
+/// it; keeping samples counts, too. So it is exceeded by one update at most.
+/// Memory: the ring's; four copies of the learned numbers, six with `background`'s; per update the batch's logits,
+/// thrice.
+template <HeadBase Base>
+class trainer {
+ public:
+    using head_type = exit_head<Base>;
+    using scalar = typename Base::scalar;
+
+    /// Refers to the head, which must outlive it.
+    trainer(head_type& head, trainer_options chosen)
+        : head_(head),
+          options_(std::move(chosen)),
+          index_(head.tokens(), head.vocabulary_size()),
+          replay_(head.hidden_size(), head.vocabulary_size(), options_.replay),
+          learner_(head, options_.losses, options_.steps),
+          ready_(head) {
+        check();
+        if (!options_.clock) options_.clock = [watch = detail::stopwatch()] { return watch.seconds(); };
+        if (options_.background) worker_ = std::thread([this] { work(); });
+    }
+    trainer(const trainer&) = delete;
+    trainer& operator=(const trainer&) = delete;
+    ~trainer() {
+        if (!worker_.joinable()) return;
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        wakes_.notify_one();
+        worker_.join();
+    }
+
+    const trainer_options& options() const { return options_; }
+
+    /// One position of the round that is over.
+    void add(const sample& of) {
+        const double start = options_.clock();
+        const std::lock_guard lock(mutex_);
+        replay_.add(of);
+        if (of.bit != accept_bit::unknown) {
+            const double r = of.bit == accept_bit::accepted ? 1 : 0, decay = options_.losses.baseline_decay;
+            acceptance_ += (1 - decay) * (r - acceptance_);
+        }
+        training_ += options_.clock() - start;
+    }
+
+    /// The round committed so many tokens in so many seconds: updates, or lets the thread do so, if one is due, and
+    /// publishes. Throws what ended the thread.
+    void committed(std::size_t tokens, double seconds) {
+        bool due = false;
+        {
+            const std::lock_guard lock(mutex_);
+            tokens_ += tokens;
+            waiting_ += tokens;
+            decoding_ += seconds;
+            due = is_due();
+        }
+        if (due && options_.background) wakes_.notify_one();
+        if (due && !options_.background) update();
+        publish();
+    }
+
+    /// A round of a chain, and the states that its rows were guessed from: hidden_size() numbers for each drafted
+    /// token, in order, and perhaps for the row after them.
+    template <class View>
+    void show(const View& view, std::span<const float> states) {
+        const std::size_t width = head_.hidden_size(), drafted = view.decided.drafted;
+        if (!view.proposed.is_chain()) detail::fail("trainer: it learns from chains, but was shown a tree");
+        const auto tokens = view.proposed.tokens();
+        for (std::size_t i = 0; i < std::min(states.size() / width, drafted + 1); ++i) {
+            const accept_bit bit = i < view.decided.accepted                   ? accept_bit::accepted
+                                   : i == view.decided.accepted && i < drafted ? accept_bit::rejected
+                                                                               : accept_bit::unknown;
+            add({states.subspan(i * width, width), view.rows[i], i < drafted ? tokens[i] : no_token, bit,
+                 view.length_before + i});
+        }
+        const auto& took = view.seconds;
+        committed(view.committed.size(), took.draft + took.verify + took.accept + took.other);
+    }
+
+    /// One update now, whatever time it takes; published by publish(). False where there are too few samples, or the
+    /// slope was dropped. Refused while a thread makes updates.
+    bool update() {
+        if (options_.background) detail::fail("trainer: its thread makes the updates");
+        std::unique_lock lock(mutex_);
+        return replay_.size() >= options_.least && learn(lock);
+    }
+
+    /// The numbers of the last update become the head's. Returns whether there were new ones.
+    bool publish() {
+        const std::lock_guard lock(mutex_);
+        if (problem_) std::rethrow_exception(std::exchange(problem_, nullptr));
+        if (!is_ready_) return false;
+        head_.swap(ready_);
+        is_ready_ = false;
+        return true;
+    }
+
+    diagnostics report() const {
+        const std::lock_guard lock(mutex_);
+        diagnostics made = last_;
+        made.samples = replay_.size();
+        made.accepted = replay_.accepted();
+        made.refused = replay_.refused();
+        made.tokens = tokens_;
+        made.acceptance = acceptance_;
+        made.training_seconds = training_;
+        made.decoding_seconds = decoding_;
+        return made;
+    }
+
+    /// All that is needed to go on; waits for an update that is being made.
+    checkpoint<scalar> state() {
+        const std::lock_guard pause(learning_);
+        const std::lock_guard lock(mutex_);
+        const auto& optimizer = learner_.optimizer();
+        const auto tokens = head_.tokens();
+        return {head_.options(),          {tokens.begin(), tokens.end()},
+                learner_.head().values(), optimizer.first(),
+                optimizer.second(),       optimizer.steps(),
+                optimizer.dropped(),      acceptance_};
+    }
+    /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
+    /// head of other options or tokens.
+    void restore(const checkpoint<scalar>& from) {
+        const std::lock_guard pause(learning_);
+        const std::lock_guard lock(mutex_);
+        from.check(head_);
+        learner_.restore(from.values, from.first, from.second, from.steps, from.dropped);
+        head_.assign(from.values);
+        is_ready_ = false;
+        acceptance_ = from.acceptance;
+        last_.updates = from.steps;
+        last_.dropped = from.dropped;
+        drawn_ = from.steps + from.dropped;
+    }
+
+    void save_replay(const std::filesystem::path& path, const state_identity& whose) const {
+        const std::lock_guard lock(mutex_);
+        replay_file::save(replay_, path, whose);
+    }
+    void restore_replay(const std::filesystem::path& path, const state_identity& here) {
+        const std::lock_guard lock(mutex_);
+        replay_file::restore(replay_, path, here);
+    }
+
+ private:
+    void check() const {
+        const auto positive = [](const char* what, std::size_t value) {
+            if (value == 0) detail::fail("trainer: ", what, " is 0; it must be 1 or more");
+        };
+        positive("batch", options_.batch);
+        positive("least", options_.least);
+        positive("every", options_.every);
+        if (options_.least > options_.replay.capacity) {
+            detail::fail("trainer: least is ", options_.least, ", but the ring holds ", options_.replay.capacity);
+        }
+        if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
+    }
+
+    bool is_due() const {
+        return waiting_ >= options_.every && replay_.size() >= options_.least &&
+               training_ + last_.update_seconds <= options_.share * decoding_;
+    }
+
+    /// The lock is held when it is called and when it returns, not while it computes.
+    bool learn(std::unique_lock<std::mutex>& lock) {
+        const double start = options_.clock();
+        waiting_ = 0;
+        const batch<scalar> drawn = draw();
+        const double baseline = acceptance_;
+        lock.unlock();
+        bool applied = false;
+        {
+            const std::lock_guard busy(learning_);
+            applied = learner_.update(drawn, baseline);
+            head_type made = learner_.head();
+            lock.lock();
+            last_ = learner_.last();
+            ready_.swap(made);
+        }
+        is_ready_ = is_ready_ || applied;
+        last_.update_seconds = options_.clock() - start;
+        training_ += last_.update_seconds;
+        return applied;
+    }
+
+    batch<scalar> draw() {
+        const schedule& plan = options_.losses.schedule;
+        const auto slots = replay_.draw(options_.batch, drawn_++, plan.warm_up);
+        batch<scalar> made;
+        made.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
+        made.lessons.resize(slots.size());
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const kept_sample of = replay_[slots[i]];
+            made.states.col(detail::index(i)) =
+                Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size()))
+                    .template cast<scalar>();
+            teach(of.row, index_, plan.temperature.at(last_.updates), made.lessons[i]);
+            made.lessons[i].drafted = index_(of.drafted);
+            made.lessons[i].bit = of.bit;
+            made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
+        }
+        return made;
+    }
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        while (!ends_) {
+            wakes_.wait(lock, [this] { return ends_ || is_due(); });
+            if (ends_) return;
+            try {
+                learn(lock);
+            } catch (...) {
+                if (!lock.owns_lock()) lock.lock();
+                problem_ = std::current_exception();
+                return;
+            }
+        }
+    }
+
+    head_type& head_;
+    trainer_options options_;
+    class_index index_;
+    std::mutex learning_;       ///< held by who uses learner_; taken before mutex_
+    mutable std::mutex mutex_;  ///< of everything below
+    replay replay_;
+    learner<Base> learner_;
+    head_type ready_;
+    diagnostics last_;
+    double acceptance_ = 0, training_ = 0, decoding_ = 0;
+    std::size_t tokens_ = 0, waiting_ = 0, drawn_ = 0;
+    bool is_ready_ = false, ends_ = false;
+    std::exception_ptr problem_;
+    std::condition_variable wakes_;
+    std::thread worker_;
+};
+
+}  // namespace augur::train

@@ -1,0 +1,284 @@
+#include "augur/train/losses.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "train/slopes.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_losses)
+using namespace augur;
+using namespace augur::train;
+using testing::differences;
+using testing::relative_difference;
+
+constexpr std::size_t vocabulary = 7;
+const vector<double> logits = testing::some_numbers(vocabulary, 1, 0.3) * 2;
+const std::vector<float> teacher_logits{0.2F, -1.5F, 1.75F, 0.4F, -0.3F, 1.0F, -2.0F};
+
+std::vector<float> log_probabilities(const std::vector<float>& of) {
+    double total = 0;
+    for (const float each : of) total += std::exp(static_cast<double>(each));
+    std::vector<float> made;
+    for (const float each : of) made.push_back(each - static_cast<float>(std::log(total)));
+    return made;
+}
+
+/// The teacher's row as it is, or its three largest and a tail.
+struct row_of_teacher {
+    std::vector<float> logarithms = log_probabilities(teacher_logits);
+    std::vector<token> tokens{};
+    float tail = 0;
+
+    static row_of_teacher top_three() {
+        row_of_teacher made;
+        const auto all = made.logarithms;
+        made.tokens = {2, 5, 3};
+        made.logarithms.clear();
+        double listed = 0;
+        for (const token id : made.tokens) {
+            made.logarithms.push_back(all[static_cast<std::size_t>(id)]);
+            listed += std::exp(static_cast<double>(made.logarithms.back()));
+        }
+        made.tail = static_cast<float>(1 - listed);
+        return made;
+    }
+    teacher_row view() const { return {tokens, logarithms, tail}; }
+};
+
+lesson<double> lesson_of(const row_of_teacher& row, const std::vector<token>& head = {}, double temperature = 1) {
+    lesson<double> made;
+    teach(row.view(), class_index(head, vocabulary), temperature, made);
+    return made;
+}
+
+loss_options constant(double lambda, double anchor = 0) {
+    loss_options chosen;
+    chosen.schedule.lambda = lambda_kind::constant;
+    chosen.schedule.floor = lambda;
+    chosen.schedule.anchor = {anchor, anchor, 0};
+    return chosen;
+}
+
+struct judged_loss {
+    loss_values values;
+    vector<double> slope;
+};
+judged_loss judge(const loss_options& chosen, const lesson<double>& taught, const vector<double>& z,
+                  double baseline = 0, std::size_t t = 0) {
+    judged_loss made{{}, vector<double>::Constant(z.size(), 99)};
+    made.values = losses<double>(chosen, t, baseline)(z, taught, made.slope);
+    return made;
+}
+
+void check_slope(const loss_options& chosen, const lesson<double>& taught, const vector<double>& z,
+                 double baseline = 0.25) {
+    const auto found = judge(chosen, taught, z, baseline);
+    const auto expected =
+        differences([&](const vector<double>& at) { return judge(chosen, taught, at, baseline).values.total; }, z);
+    BOOST_TEST(expected.cwiseAbs().maxCoeff() > 1e-3);
+    BOOST_TEST(relative_difference(found.slope, expected) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(every_switch_has_the_slope_of_its_value) {
+    const std::vector<token> head{5, 2, 0, 6};  // a pruned vocabulary, in an order of its own
+    for (const auto& row : {row_of_teacher(), row_of_teacher::top_three()}) {
+        for (const bool pruned : {false, true}) {
+            lesson<double> taught = lesson_of(row, pruned ? head : std::vector<token>{}, 1.3);
+            taught.drafted = 3;
+            const vector<double> z = pruned ? vector<double>(logits.head(4)) : logits;
+            for (const double lambda : {0.0, 0.3, 1.0}) {
+                for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce,
+                                          policy_kind::probability, policy_kind::margin}) {
+                    for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
+                        for (const auto bit : {accept_bit::accepted, accept_bit::rejected}) {
+                            BOOST_TEST_CONTEXT("pruned " << pruned << ", lambda " << lambda << ", policy "
+                                                         << static_cast<int>(policy)) {
+                                loss_options chosen = constant(lambda, 0.2);
+                                chosen.policy = policy;
+                                chosen.divergence = divergence;
+                                chosen.margin = 6;
+                                chosen.schedule.entropy = 0.1;
+                                taught.bit = bit;
+                                check_slope(chosen, taught, z);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_part_alone_has_the_slope_of_its_value) {
+    lesson<double> taught = lesson_of(row_of_teacher::top_three());
+    taught.drafted = 1;
+    taught.bit = accept_bit::rejected;
+    for (const auto policy :
+         {policy_kind::log_probability, policy_kind::reinforce, policy_kind::probability, policy_kind::margin}) {
+        loss_options chosen = constant(0);
+        chosen.policy = policy;
+        chosen.margin = 6;
+        check_slope(chosen, taught, logits);
+    }
+    for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
+        loss_options chosen = constant(1);
+        chosen.divergence = divergence;
+        check_slope(chosen, taught, logits);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_values_are_those_of_their_formulas) {
+    const auto taught = lesson_of(row_of_teacher());
+    const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
+    double forward = 0, reverse = 0, entropy = 0;
+    for (std::size_t i = 0; i < vocabulary; ++i) {
+        const double p = taught.probabilities[i], q = draft[static_cast<Eigen::Index>(i)];
+        forward += p * std::log(p / q);
+        reverse += q * std::log(q / p);
+        entropy -= q * std::log(q);
+    }
+    const double tolerance = 1e-10;
+    loss_options chosen = constant(0.3, 0.2);
+    chosen.schedule.entropy = 0.1;
+    const auto found = judge(chosen, taught, logits).values;
+    BOOST_TEST(std::abs(found.divergence - forward) < tolerance);
+    BOOST_TEST(std::abs(found.entropy_nats - entropy) < tolerance);
+    BOOST_TEST(std::abs(found.policy + std::log(draft[2])) < tolerance);
+    BOOST_TEST(found.anchor == found.policy);
+    BOOST_TEST(std::abs(found.top_probability - draft[2]) < tolerance);
+    BOOST_TEST(std::abs(found.total - (0.7 * found.policy + 0.3 * forward + 0.2 * found.anchor - 0.1 * entropy)) <
+               tolerance);
+    chosen.divergence = divergence_kind::reverse;
+    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.divergence - reverse) < tolerance);
+    chosen.policy = policy_kind::probability;
+    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.policy + draft[2]) < tolerance);
+    chosen.policy = policy_kind::margin;
+    double strongest = -1e9;  // beside token 2, the verifier's
+    for (Eigen::Index i = 0; i < logits.size(); ++i) strongest = i == 2 ? strongest : std::max(strongest, logits[i]);
+    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.policy - std::max(0.0, 1 - logits[2] + strongest)) <
+               tolerance);
+}
+
+BOOST_AUTO_TEST_CASE(where_both_agree_divergences_are_zero_and_level) {
+    for (const auto& row : {row_of_teacher(), row_of_teacher::top_three()}) {
+        const Eigen::Map<const Eigen::VectorXf> same(teacher_logits.data(), vocabulary);
+        for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
+            loss_options chosen = constant(1);
+            chosen.divergence = divergence;
+            const auto found = judge(chosen, lesson_of(row), same.cast<double>());
+            BOOST_TEST(std::abs(found.values.divergence) < 1e-6);
+            BOOST_TEST(found.slope.cwiseAbs().maxCoeff() < 1e-6);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_policy_alone_is_the_anchor_alone) {
+    const auto taught = lesson_of(row_of_teacher());
+    const auto policy = judge(constant(0), taught, logits);
+    loss_options chosen = constant(0, 1);
+    chosen.policy = policy_kind::reinforce;  // of a token that was not judged: nothing
+    const auto anchor = judge(chosen, taught, logits);
+    BOOST_TEST((policy.slope - anchor.slope).cwiseAbs().maxCoeff() < 1e-15);
+    BOOST_TEST(policy.values.total == anchor.values.total);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_judged_has_no_reward) {
+    lesson<double> taught = lesson_of(row_of_teacher());
+    taught.drafted = 4;
+    loss_options chosen = constant(0);
+    chosen.policy = policy_kind::reinforce;
+    BOOST_TEST(judge(chosen, taught, logits, 0.5).slope.isZero(0));
+    taught.bit = accept_bit::accepted;
+    const auto accepted = judge(chosen, taught, logits, 0.5);
+    BOOST_TEST(accepted.slope[4] < 0);  // a step against the slope makes it more likely
+    taught.bit = accept_bit::rejected;
+    BOOST_TEST((accepted.slope + judge(chosen, taught, logits, 0.5).slope).isZero(1e-15));
+}
+
+BOOST_AUTO_TEST_CASE(a_listed_tail_is_one_outcome) {
+    const auto row = row_of_teacher::top_three();
+    const auto taught = lesson_of(row);
+    BOOST_TEST(taught.classes == (std::vector<std::size_t>{2, 5, 3}), boost::test_tools::per_element());
+    const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
+    double expected = 0, tail = 1;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double q = draft[static_cast<Eigen::Index>(taught.classes[i])];
+        expected += taught.probabilities[i] * std::log(taught.probabilities[i] / q);
+        tail -= q;
+    }
+    expected += taught.tail * std::log(taught.tail / tail);
+    BOOST_TEST(std::abs(judge(constant(1), taught, logits).values.divergence - expected) < 1e-10);
+    BOOST_TEST(taught.tail > 0.1);
+}
+
+BOOST_AUTO_TEST_CASE(a_head_without_the_verifiers_token_is_not_taught_it) {
+    const std::vector<token> head{5, 3, 0};
+    const auto taught = lesson_of(row_of_teacher(), head);
+    BOOST_TEST(taught.top == lesson<double>::none);
+    const vector<double> z = logits.head(3);
+    const auto found = judge(constant(0, 0.2), taught, z);
+    BOOST_TEST(found.slope.isZero(0));
+    BOOST_TEST(found.values.top_probability == 0);
+    const auto divergence = judge(constant(1), taught, z);  // of the tokens that it has
+    BOOST_TEST(divergence.slope.sum() == 0, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(!divergence.slope.isZero(1e-3));
+}
+
+BOOST_AUTO_TEST_CASE(impossible_tokens_are_no_fault) {
+    row_of_teacher row;
+    row.logarithms = log_probabilities({0, -std::numeric_limits<float>::infinity(), 1, 0, 0, 0, 0});
+    for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
+        loss_options chosen = constant(1, 0.2);
+        chosen.divergence = divergence;
+        check_slope(chosen, lesson_of(row), logits);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_softer_teacher_is_its_row_to_the_power) {
+    const auto soft = lesson_of(row_of_teacher(), {}, 2), sharp = lesson_of(row_of_teacher());
+    double total = 0;
+    for (const double p : sharp.probabilities) total += std::sqrt(p);
+    for (std::size_t i = 0; i < vocabulary; ++i) {
+        BOOST_TEST(std::abs(soft.probabilities[i] - std::sqrt(sharp.probabilities[i]) / total) < 1e-12);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lambda_falls_as_the_schedule_says) {
+    schedule s;
+    BOOST_TEST(s.lambda_at(0) == 1);
+    BOOST_TEST(s.lambda_at(1000) == std::exp(-1.0));
+    BOOST_TEST(s.lambda_at(100000) == 0.05);
+    s.lambda = lambda_kind::ramp;
+    BOOST_TEST(s.lambda_at(199) == 1);
+    BOOST_TEST(s.lambda_at(600) == 0.525, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(s.lambda_at(1000) == 0.05, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(s.lambda_at(5000) == 0.05);
+    s.ramp = 0;
+    BOOST_TEST(s.lambda_at(200) == 0.05);
+    s.anchor = {0.2, 0, 100};
+    BOOST_TEST(s.anchor.at(0) == 0.2);
+    BOOST_TEST(s.anchor.at(50) == 0.1, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(s.anchor.at(100) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_weight_is_refused) {
+    const auto refused = [](auto&& change) {
+        loss_options chosen;
+        change(chosen);
+        BOOST_CHECK_THROW(chosen.check(), error);
+    };
+    loss_options().check();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double bad : {-0.1, 1.1, nan}) refused([&](auto& o) { o.schedule.floor = bad; });
+    for (const double bad : {0.0, -1.0, nan}) refused([&](auto& o) { o.schedule.tau = bad; });
+    for (const double bad : {-0.1, nan}) refused([&](auto& o) { o.schedule.anchor.first = bad; });
+    for (const double bad : {0.0, nan}) refused([&](auto& o) { o.schedule.temperature.last = bad; });
+    for (const double bad : {-1.0, nan}) refused([&](auto& o) { o.schedule.entropy = bad; });
+    for (const double bad : {-1.0, nan}) refused([&](auto& o) { o.margin = bad; });
+    for (const double bad : {-0.1, 1.0, nan}) refused([&](auto& o) { o.baseline_decay = bad; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,165 @@
+#include "augur/train/replay.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(train_replay)
+using namespace augur;
+using namespace augur::train;
+
+constexpr std::size_t width = 3, vocabulary = 6;
+
+/// The n-th position of a text.
+struct seen {
+    explicit seen(std::size_t n, accept_bit was = accept_bit::unknown)
+        : hidden(width, static_cast<float>(n)), bit(was), position(n) {
+        for (std::size_t i = 0; i < vocabulary; ++i) logits.push_back(std::sin(static_cast<float>(3 * n + i)) * 2);
+    }
+    sample view() const { return {hidden, logits, static_cast<token>(position % vocabulary), bit, position}; }
+
+    std::vector<float> hidden, logits;
+    accept_bit bit;
+    std::size_t position;
+};
+
+BOOST_AUTO_TEST_CASE(a_ring_keeps_the_last_of_what_it_was_shown) {
+    replay ring(width, vocabulary, {.capacity = 4, .top = 2});
+    for (std::size_t n = 0; n < 10; ++n) {
+        const accept_bit bit = n % 3 == 0   ? accept_bit::accepted
+                               : n % 3 == 1 ? accept_bit::rejected
+                                            : accept_bit::unknown;
+        BOOST_TEST(ring.add(seen(n, bit).view()));
+        BOOST_TEST(ring.size() == std::min<std::size_t>(n + 1, 4));
+        std::set<std::size_t> positions;
+        std::size_t accepted = 0;
+        for (std::size_t slot = 0; slot < ring.size(); ++slot) {
+            const kept_sample kept = ring[slot];
+            positions.insert(kept.position);
+            accepted += kept.bit == accept_bit::accepted ? 1 : 0;
+            BOOST_TEST(kept.hidden[2] == static_cast<float>(kept.position));
+            BOOST_TEST(kept.drafted == static_cast<token>(kept.position % vocabulary));
+        }
+        BOOST_TEST(positions.size() == ring.size());
+        BOOST_TEST(*positions.rbegin() == n);
+        BOOST_TEST(*positions.begin() == n + 1 - ring.size());
+        BOOST_TEST(ring.accepted() == accepted);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_kept_as_probabilities_with_the_mass_of_the_others) {
+    for (const std::size_t top : {std::size_t{0}, std::size_t{2}, vocabulary}) {
+        replay ring(width, vocabulary, {.capacity = 4, .top = top});
+        const seen shown(5);
+        ring.add(shown.view());
+        const kept_sample kept = ring[0];
+        double total = 0, mean = 0, squares = 0, listed = 0;
+        for (const float z : shown.logits) total += std::exp(static_cast<double>(z));
+        for (const float z : shown.logits) mean += static_cast<double>(z) / vocabulary;
+        for (const float z : shown.logits) squares += std::pow(static_cast<double>(z) - mean, 2);
+        BOOST_TEST(std::abs(static_cast<double>(kept.spread) - std::sqrt(squares / vocabulary)) < 1e-5);
+        BOOST_TEST(kept.row.log_probabilities.size() == (top == 0 ? vocabulary : top));
+        for (std::size_t i = 0; i < kept.row.log_probabilities.size(); ++i) {
+            const auto id = static_cast<std::size_t>(top == 0 ? static_cast<token>(i) : kept.row.tokens[i]);
+            const double expected = std::exp(static_cast<double>(shown.logits[id])) / total;
+            listed += expected;
+            BOOST_TEST(std::abs(std::exp(static_cast<double>(kept.row.log_probabilities[i])) - expected) < 1e-6);
+        }
+        BOOST_TEST(std::abs(static_cast<double>(kept.row.tail) - (1 - listed)) < 1e-6);
+        BOOST_TEST(kept.row.top() == std::max_element(shown.logits.begin(), shown.logits.end()) - shown.logits.begin());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(impossible_tokens_are_not_listed) {
+    replay ring(width, vocabulary, {.capacity = 4, .top = 3});
+    seen shown(1);
+    std::fill(shown.logits.begin(), shown.logits.end(), -std::numeric_limits<float>::infinity());
+    shown.logits[4] = 7;
+    BOOST_TEST(ring.add(shown.view()));
+    BOOST_TEST(ring[0].row.tokens.size() == 1U);
+    BOOST_TEST(ring[0].row.tail == 0);
+    BOOST_TEST(ring[0].spread == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_finite_is_refused_and_counted) {
+    replay ring(width, vocabulary, {.capacity = 4, .top = 3});
+    const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+    for (const float bad : {nan, infinity, -infinity}) {
+        seen shown(1);
+        shown.hidden[1] = bad;
+        BOOST_TEST(!ring.add(shown.view()));
+    }
+    for (const float bad : {nan, infinity}) {
+        seen shown(1);
+        shown.logits[3] = bad;
+        BOOST_TEST(!ring.add(shown.view()));
+    }
+    seen nothing(1);
+    std::fill(nothing.logits.begin(), nothing.logits.end(), -infinity);
+    BOOST_TEST(!ring.add(nothing.view()));
+    BOOST_TEST(ring.refused() == 6U);
+    BOOST_TEST(ring.size() == 0U);
+    BOOST_TEST(ring.draw(8, 0, 0).empty());
+    seen narrow(1);
+    narrow.hidden.pop_back();
+    BOOST_CHECK_THROW(ring.add(narrow.view()), error);
+    seen few(1);
+    few.logits.pop_back();
+    BOOST_CHECK_THROW(ring.add(few.view()), error);
+}
+
+BOOST_AUTO_TEST_CASE(accepted_positions_are_sampled_once_there_are_enough) {
+    replay ring(width, vocabulary,
+                {.capacity = 8, .top = 2, .accepted_only = true, .least_accepted = 3, .whole_every = 4});
+    const auto add = [&](std::size_t n, bool accepted) {
+        ring.add(seen(n, accepted ? accept_bit::accepted : accept_bit::rejected).view());
+    };
+    const auto all_accepted = [&](std::size_t update, std::size_t warm_up) {
+        const auto slots = ring.draw(64, update, warm_up);
+        BOOST_TEST(slots.size() == 64U);
+        return std::all_of(slots.begin(), slots.end(), [&](auto s) { return ring[s].bit == accept_bit::accepted; });
+    };
+    for (std::size_t n = 0; n < 6; ++n) add(n, n < 2);
+    BOOST_TEST(!all_accepted(11, 10));  // two are too few
+    add(6, true);
+    BOOST_TEST(all_accepted(11, 10));
+    BOOST_TEST(!all_accepted(9, 10));   // warm-up
+    BOOST_TEST(!all_accepted(12, 10));  // a fourth one
+    add(7, false);
+    add(8, false);  // over the first accepted one
+    BOOST_TEST(ring.accepted() == 2U);
+    BOOST_TEST(!all_accepted(11, 10));
+    ring.clear();
+    BOOST_TEST(ring.size() + ring.accepted() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(draws_are_a_function_of_seed_and_update_and_reach_all) {
+    replay a(width, vocabulary, {.capacity = 8, .top = 2, .seed = 1}),
+        b = a, other(width, vocabulary, {.capacity = 8, .top = 2, .seed = 2});
+    for (std::size_t n = 0; n < 8; ++n) {
+        for (replay* each : {&a, &b, &other}) each->add(seen(n).view());
+    }
+    BOOST_TEST(a.draw(16, 3, 0) == b.draw(16, 3, 0), boost::test_tools::per_element());
+    BOOST_TEST((a.draw(16, 3, 0) != a.draw(16, 4, 0)));
+    BOOST_TEST((a.draw(16, 3, 0) != other.draw(16, 3, 0)));
+    const auto many = a.draw(400, 0, 0);
+    BOOST_TEST(std::set<std::size_t>(many.begin(), many.end()).size() == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_as_stated) {
+    BOOST_TEST(replay(576, 49152, {.capacity = 1, .top = 64}).bytes_per_sample() == (576 + 2 * 64) * 4 + 32 + 4);
+    BOOST_TEST(replay(576, 49152, {.capacity = 2, .top = 0}).memory_bytes() == 2 * ((576 + 49152) * 4 + 32 + 4));
+}
+
+BOOST_AUTO_TEST_CASE(what_holds_nothing_is_refused) {
+    BOOST_CHECK_THROW(replay(width, vocabulary, {.capacity = 0}), error);
+    BOOST_CHECK_THROW(replay(width, vocabulary, {.capacity = 1, .top = 7}), error);
+    BOOST_CHECK_THROW(replay(0, vocabulary, {.top = 2}), error);
+    BOOST_CHECK_THROW(replay(width, 0, {.top = 0}), error);
+    BOOST_CHECK_THROW(replay(1 << 20, vocabulary, {.capacity = 1 << 30, .top = 2}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,90 @@
+#include "augur/train/replay_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "train/files.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_replay_file)
+using namespace augur;
+using namespace augur::train;
+
+constexpr std::size_t width = 3, vocabulary = 6;
+const state_identity whose{"0123456789abcdef", 2, width, vocabulary};
+
+replay filled(const replay_options& chosen, std::size_t count) {
+    replay ring(width, vocabulary, chosen);
+    for (std::size_t n = 0; n < count; ++n) {
+        const std::vector<float> hidden(width, static_cast<float>(n));
+        std::vector<float> logits(vocabulary);
+        for (std::size_t i = 0; i < vocabulary; ++i) logits[i] = static_cast<float>((7 * n + 5 * i) % 11);
+        ring.add({hidden, logits, static_cast<token>(n % vocabulary), static_cast<accept_bit>(n % 3), n});
+    }
+    return ring;
+}
+bool equal(const replay& a, const replay& b) {
+    if (a.size() != b.size() || a.accepted() != b.accepted() || a.refused() != b.refused()) return false;
+    const auto same = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const kept_sample x = a[i], y = b[i];
+        if (!same(x.hidden, y.hidden) || !same(x.row.tokens, y.row.tokens) || x.row.tail != y.row.tail ||
+            !same(x.row.log_probabilities, y.row.log_probabilities) || x.spread != y.spread || x.bit != y.bit ||
+            x.drafted != y.drafted || x.position != y.position)
+            return false;
+    }
+    return true;
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_goes_on_where_it_was) {
+    const testing::scratch_folder folder;
+    for (const std::size_t top : {std::size_t{0}, std::size_t{3}}) {
+        for (const std::size_t count : {std::size_t{0}, std::size_t{3}, std::size_t{5}, std::size_t{13}}) {
+            const replay_options chosen{.capacity = 5, .top = top, .accepted_only = true, .least_accepted = 1};
+            replay ring = filled(chosen, count), read = filled(chosen, 2);
+            replay_file::save(ring, folder / "r", whose);
+            replay_file::restore(read, folder / "r", whose);
+            BOOST_TEST(equal(ring, read));
+            for (std::size_t n = 0; n < 4; ++n) {  // the same slots give way
+                const std::vector<float> hidden(width, 9), logits(vocabulary, 1);
+                ring.add({hidden, logits, 1, accept_bit::rejected, n});
+                read.add({hidden, logits, 1, accept_bit::rejected, n});
+                BOOST_TEST(equal(ring, read));
+                BOOST_TEST(ring.draw(8, 1, 0) == read.draw(8, 1, 0), boost::test_tools::per_element());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(others_are_refused_with_both_values_and_change_nothing) {
+    const testing::scratch_folder folder;
+    const replay_options chosen{.capacity = 5, .top = 3};
+    replay_file::save(filled(chosen, 4), folder / "r", whose);
+    replay ring = filled(chosen, 2);
+    const replay before = ring;
+    const auto refused = [&](replay& into, const state_identity& here, const std::string& what) {
+        BOOST_CHECK_EXCEPTION(replay_file::restore(into, folder / "r", here), error, [&](const error& e) {
+            BOOST_TEST_INFO(e.what());
+            return std::string(e.what()).find(what) != std::string::npos;
+        });
+    };
+    refused(ring, {"0123456789abcdef", 2, width, 8}, "a vocabulary of 6, but here it is 8");
+    refused(ring, {"0123456789abcdef", 2, 4, vocabulary}, "a size of 3, but here it is 4");
+    refused(ring, {"0123456789abcdef", 3, width, vocabulary}, "after layer 2, but here it is 3");
+    refused(ring, {"another", 2, width, vocabulary}, "'0123456789abcdef', but here it is 'another'");
+    replay larger(width, vocabulary, {.capacity = 6, .top = 3}), deeper(width, vocabulary, {.capacity = 5, .top = 4});
+    refused(larger, whose, "the capacity is 5, but here it is 6");
+    refused(deeper, whose, "top is 3, but here it is 4");
+    const std::string whole = testing::content_of(folder / "r");
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        std::string damaged = whole;
+        damaged[i] = static_cast<char>(damaged[i] ^ 1);
+        testing::write(folder / "r", damaged);
+        BOOST_CHECK_THROW(replay_file::restore(ring, folder / "r", whose), error);
+        testing::write(folder / "r", whole.substr(0, i));
+        BOOST_CHECK_THROW(replay_file::restore(ring, folder / "r", whose), error);
+    }
+    BOOST_TEST(equal(ring, before));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,119 @@
+#include "augur/train/state_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "train/files.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_state_file)
+using namespace augur;
+using namespace augur::train;
+using testing::content_of;
+using testing::ending;
+
+const state_identity whose{"0123456789abcdef", 6, 5, 9};
+
+void save(const std::filesystem::path& path, float with) {
+    state_writer out(path, "test", 3);
+    out.put(whose);
+    out.put(std::uint32_t{17});
+    out.text("words");
+    const std::vector<float> numbers{with, 2, 3};
+    out.array(std::span(numbers));
+    out.commit();
+}
+struct content {
+    state_identity identity;
+    std::uint32_t number = 0;
+    std::string words;
+    std::vector<float> numbers;
+};
+content load(const std::filesystem::path& path) {
+    state_reader in(path, "test", 3);
+    content made;
+    made.identity = in.identity();
+    made.number = in.get<std::uint32_t>("a number");
+    made.words = in.text(8, "words");
+    in.array(made.numbers, 10, "numbers");
+    in.finish();
+    return made;
+}
+bool says(const error& problem, const std::string& what) {
+    BOOST_TEST_INFO(problem.what());
+    return std::string(problem.what()).find(what) != std::string::npos;
+}
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
+    const testing::scratch_folder folder;
+    save(folder / "a", 1.5F);
+    const content read = load(folder / "a");
+    BOOST_TEST((read.identity == whose));
+    BOOST_TEST(read.number == 17U);
+    BOOST_TEST(read.words == "words");
+    BOOST_TEST(read.numbers == (std::vector<float>{1.5F, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(folder.files() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_ends_the_writing_the_old_file_stays) {
+    const testing::scratch_folder folder;
+    const auto path = folder / "a";
+    save(path, 1);
+    const std::string before = content_of(path);
+    for (std::size_t limit = 0; limit < before.size(); ++limit) {
+        for (const bool killed : {false, true}) {
+            const ending found = testing::limited(limit, killed, [&] { save(path, 2); });
+            BOOST_TEST((found == (killed ? ending::killed : ending::refused)));
+            BOOST_TEST(content_of(path) == before);
+        }
+    }
+    BOOST_TEST(folder.files() == 1 + before.size());  // what killed processes left; the others removed it
+    BOOST_TEST((testing::limited(before.size(), true, [&] { save(path, 2); }) == ending::done));
+    BOOST_TEST(load(path).numbers[0] == 2);
+}
+
+BOOST_AUTO_TEST_CASE(every_damaged_byte_and_every_cut_is_noticed) {
+    const testing::scratch_folder folder;
+    save(folder / "a", 1);
+    const std::string whole = content_of(folder / "a");
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        std::string damaged = whole;
+        damaged[i] = static_cast<char>(damaged[i] ^ 4);
+        testing::write(folder / "b", damaged);
+        BOOST_CHECK_THROW(load(folder / "b"), error);
+        testing::write(folder / "b", whole.substr(0, i));
+        BOOST_CHECK_EXCEPTION(load(folder / "b"), error, [](auto& e) { return says(e, "it is cut short"); });
+    }
+    testing::write(folder / "b", whole + "x");
+    BOOST_CHECK_EXCEPTION(load(folder / "b"), error, [](auto& e) { return says(e, "bytes, but ends after"); });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_something_else_is_named) {
+    const testing::scratch_folder folder;
+    save(folder / "a", 1);
+    BOOST_CHECK_EXCEPTION(state_reader(folder / "a", "other", 3), error,
+                          [](auto& e) { return says(e, "it is no other"); });
+    BOOST_CHECK_EXCEPTION(state_reader(folder / "a", "test", 4), error,
+                          [](auto& e) { return says(e, "its version is 3; this program knows 4"); });
+    BOOST_CHECK_THROW(state_reader(folder / "absent", "test", 3), error);
+    BOOST_CHECK_THROW(save(folder / "absent/a", 1), error);
+    const auto refused = [](state_identity here, const char* what) {
+        BOOST_CHECK_EXCEPTION(whose.check(here, "f"), error, [&](auto& e) { return says(e, what); });
+    };
+    whose.check(whose, "f");
+    refused({"0123456789abcdef", 7, 5, 9}, "f: it is of hidden states after layer 6, but here it is 7");
+    refused({"0123456789abcdef", 6, 4, 9}, "hidden states of a size of 5, but here it is 4");
+    refused({"0123456789abcdef", 6, 5, 8}, "a vocabulary of 9, but here it is 8");
+    refused({"f", 6, 5, 9}, "the model '0123456789abcdef', but here it is 'f'");
+}
+
+BOOST_AUTO_TEST_CASE(links_are_followed) {
+    const testing::scratch_folder folder;
+    save(folder / "a", 1);
+    std::filesystem::create_symlink(folder / "a", folder / "b");
+    save(folder / "b", 2);
+    BOOST_TEST(std::filesystem::is_symlink(folder / "b"));
+    BOOST_TEST(load(folder / "a").numbers[0] == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

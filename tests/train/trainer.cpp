@@ -1,0 +1,233 @@
+#include "augur/train/trainer.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "augur/types/proposal.hpp"
+#include "augur/types/round_view.hpp"
+#include "augur/types/scores.hpp"
+#include "train/files.hpp"
+#include "train/teacher.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_trainer)
+using namespace augur;
+using namespace augur::train;
+using testing::linear_teacher;
+
+const linear_teacher teacher;
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+trainer_options small() {
+    trainer_options chosen;
+    chosen.replay = {.capacity = 64, .top = 4};
+    chosen.batch = 8;
+    chosen.least = 4;
+    chosen.every = 4;
+    chosen.share = unbounded;
+    chosen.steps.rate = 0.01;
+    return chosen;
+}
+template <class Trainer>
+void show(Trainer& to, std::size_t n, accept_bit bit = accept_bit::accepted) {
+    const auto hidden = teacher.state(n), logits = teacher.logits(hidden);
+    to.add({hidden, logits, static_cast<token>(n % linear_teacher::classes), bit, n});
+}
+
+BOOST_AUTO_TEST_CASE(updates_come_every_so_many_tokens_once_there_are_samples) {
+    auto head = teacher.head();
+    const auto before = head.values();
+    trainer online(head, small());
+    online.committed(100, 1);  // nothing to learn from
+    BOOST_TEST(online.report().updates == 0U);
+    BOOST_TEST(!online.update());
+    for (std::size_t n = 0; n < 4; ++n) show(online, n);
+    BOOST_TEST(online.report().updates == 0U);
+    online.committed(0, 0);
+    BOOST_TEST(online.report().updates == 1U);
+    BOOST_TEST(head.values() != before);
+    for (const auto& [tokens, updates] : {std::pair{3, 1U}, {1, 2U}, {9, 3U}, {3, 3U}, {1, 4U}}) {
+        online.committed(static_cast<std::size_t>(tokens), 0);
+        BOOST_TEST(online.report().updates == updates);
+    }
+    BOOST_TEST(online.report().tokens == 117U);
+    BOOST_TEST(online.report().samples == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(learning_keeps_its_share_of_the_time) {
+    double now = 0;  // each look takes a second
+    for (const double share : {0.0, 0.05, 0.5}) {
+        auto head = teacher.head();
+        auto chosen = small();
+        chosen.share = share;
+        chosen.clock = [&] { return now += 1; };
+        trainer online(head, chosen);
+        double decoded = 0, longest = 0;
+        for (std::size_t n = 0; n < 400; ++n) {
+            show(online, n);
+            online.committed(4, 10);
+            decoded += 10;
+            const diagnostics seen = online.report();
+            longest = std::max(longest, seen.update_seconds);
+            BOOST_TEST(seen.decoding_seconds == decoded);
+        }
+        const diagnostics seen = online.report();
+        const double of_samples = 400;
+        BOOST_TEST(seen.training_seconds == of_samples + static_cast<double>(seen.updates));
+        BOOST_TEST((share == 0 || share * decoded < of_samples ? seen.updates == 0U
+                                                               : seen.training_seconds > 0.15 * share * decoded));
+        BOOST_TEST(seen.training_seconds <= std::max(of_samples, share * decoded + longest));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_share_that_is_used_up_is_waited_for) {
+    double now = 0, took = 0;
+    auto head = teacher.head();
+    auto chosen = small();
+    chosen.share = 0.05;
+    chosen.clock = [&] { return now += took; };
+    trainer online(head, chosen);
+    for (std::size_t n = 0; n < 8; ++n) show(online, n);
+    took = 1;  // from here on an update takes a second
+    online.committed(4, 1);
+    BOOST_TEST(online.report().updates == 1U);  // nothing was known of what it takes
+    online.committed(4, 37);                    // .05 of 38 seconds are 1.9
+    BOOST_TEST(online.report().updates == 1U);
+    online.committed(4, 2);
+    BOOST_TEST(online.report().updates == 2U);
+    BOOST_TEST(online.report().training_seconds == 2);
+}
+
+BOOST_AUTO_TEST_CASE(weights_change_when_they_are_published) {
+    auto head = teacher.head();
+    trainer online(head, small());
+    for (std::size_t n = 0; n < 8; ++n) show(online, n);
+    const auto before = head.values();
+    BOOST_TEST(!online.publish());
+    BOOST_TEST(online.update());
+    BOOST_TEST(head.values() == before);
+    BOOST_TEST(online.publish());
+    const auto first = head.values();
+    BOOST_TEST(first != before);
+    BOOST_TEST(!online.publish());
+    BOOST_TEST(head.values() == first);
+    online.update();
+    online.update();
+    BOOST_TEST(online.publish());
+    BOOST_TEST(head.values() == online.state().values);
+}
+
+BOOST_AUTO_TEST_CASE(a_slope_that_overflows_is_dropped_and_decoding_goes_on) {
+    auto head = teacher.head({.norm = norm_kind::none, .rank = 4});
+    trainer online(head, small());
+    const auto before = head.values();
+    const std::vector<float> hidden(linear_teacher::width, 3e38F), logits(linear_teacher::classes, 1.0F);
+    for (std::size_t n = 0; n < 8; ++n) online.add({hidden, logits, 1, accept_bit::rejected, n});
+    online.committed(8, 1);
+    BOOST_TEST(online.report().dropped == 1U);
+    BOOST_TEST(online.report().updates == 0U);
+    BOOST_TEST(head.values() == before);
+    for (std::size_t n = 0; n < 64; ++n) show(online, n);  // they give way
+    online.committed(8, 1);
+    BOOST_TEST(online.report().updates == 1U);
+    BOOST_TEST(head.values().allFinite());
+    BOOST_TEST(head.values() != before);
+}
+
+BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
+    auto head = teacher.head();
+    trainer online(head, small());
+    const std::vector<token> prompt{1, 2, 3, 4};
+    const prefix committed{std::span<const token>(prompt)};
+    proposal<point_mass> proposed;
+    for (const token each : {3, 5, 6}) proposed.push(each);
+    std::vector<float> states, rows;
+    for (std::size_t i = 0; i < 4; ++i) {
+        const auto hidden = teacher.state(i), logits = teacher.logits(hidden);
+        states.insert(states.end(), hidden.begin(), hidden.end());
+        rows.insert(rows.end(), logits.begin(), logits.end());
+    }
+    const augur::scores verified(rows.data(), 4, linear_teacher::classes);
+    const verdict decided{.drafted = 3, .accepted = 1, .next = 7};
+    const std::vector<commit::committed_token> text{{3, origin::accepted}, {7, origin::correction}};
+    const observation seen;
+    const time_spent took{.draft = 1, .verify = 2, .accept = 3, .other = 4};
+    const no_states nothing;
+    const round_view view{committed,
+                          std::size_t{4},
+                          proposed,
+                          verified,
+                          nothing,
+                          decided,
+                          std::span<const commit::committed_token>(text),
+                          seen,
+                          took};
+    online.show(view, states);
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
+    online.save_replay(folder / "r", whose);
+    replay ring(linear_teacher::width, linear_teacher::classes, small().replay);
+    replay_file::restore(ring, folder / "r", whose);
+    const std::vector<accept_bit> bits{accept_bit::accepted, accept_bit::rejected, accept_bit::unknown,
+                                       accept_bit::unknown};
+    const std::vector<token> drafted{3, 5, 6, no_token};
+    BOOST_REQUIRE(ring.size() == 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+        const kept_sample kept = ring[i];
+        BOOST_TEST((kept.bit == bits[i]));
+        BOOST_TEST(kept.drafted == drafted[i]);
+        BOOST_TEST(kept.position == 4 + i);
+        BOOST_TEST(kept.hidden[0] == states[i * linear_teacher::width]);
+        const auto row = verified[i];
+        BOOST_TEST(kept.row.top() == std::max_element(row.begin(), row.end()) - row.begin());
+    }
+    BOOST_TEST(online.report().decoding_seconds == 10);
+    BOOST_TEST(online.report().tokens == 2U);
+    online.show(view, std::span(states).first(2 * linear_teacher::width));  // as many as there are states
+    BOOST_TEST(online.report().samples == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
+    auto head = teacher.head(), other = teacher.head();
+    trainer online(head, small()), later(other, small());
+    for (std::size_t n = 0; n < 32; ++n) {
+        show(online, n, n % 3 == 0 ? accept_bit::accepted : accept_bit::rejected);
+        online.committed(1, 1);
+    }
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
+    checkpoint_file::save(online.state(), folder / "c", whose);
+    online.save_replay(folder / "r", whose);
+    later.restore(checkpoint_file::load<float>(folder / "c", whose));
+    later.restore_replay(folder / "r", whose);
+    BOOST_TEST(other.values() == head.values());
+    BOOST_TEST(later.report().acceptance == online.report().acceptance);
+    for (trainer<dense_base<float>>* each : {&online, &later}) {
+        each->update();
+        each->publish();
+    }
+    BOOST_TEST(other.values() == head.values());
+    BOOST_TEST(later.report().updates == online.report().updates);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
+    auto head = teacher.head();
+    const auto refused = [&](auto&& change) {
+        auto chosen = small();
+        change(chosen);
+        BOOST_CHECK_THROW(trainer(head, chosen), error);
+    };
+    refused([](auto& o) { o.batch = 0; });
+    refused([](auto& o) { o.least = 0; });
+    refused([](auto& o) { o.least = 65; });
+    refused([](auto& o) { o.every = 0; });
+    refused([](auto& o) { o.share = -0.1; });
+    refused([](auto& o) { o.share = std::numeric_limits<double>::quiet_NaN(); });
+    refused([](auto& o) { o.losses.margin = -1; });
+    refused([](auto& o) { o.steps.rate = 0; });
+    refused([](auto& o) { o.replay.top = 17; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
