@@ -80,8 +80,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command
         .add_option(
             "--scheme", s.scheme,
-            "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, fsd, "
-            "psd_a, psd_f, psd_f_as_published or ead")
+            "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, "
+            "kangaroo, fsd, psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command
@@ -98,7 +98,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
              "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "
-             "hysteresis the long length, 4",
+             "kangaroo, too, 6, with hysteresis the long length, 4",
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
     const auto tree = [&s](const std::string& path) {
@@ -130,8 +130,15 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(command, "--thresholds", thresholds,
              "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
-             "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it goes",
-             "LIST", "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis");
+             "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it "
+             "goes; kangaroo: probability of the draft's best token below which it is the last",
+             "LIST", "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis; 0.6 with kangaroo");
+    const auto exit_layer = [&s](const std::string& text) {
+        s.exit_layer = parse_number("--exit-layer", text, most::length);
+    };
+    add_text(command, "--exit-layer", exit_layer, "kangaroo: the model's first K layers draft", "K",
+             "the family's exit near three quarters of them; with --untrained three quarters");
+    command.add_flag("--untrained", s.untrained, "kangaroo: with the model's own norm and output instead of an exit");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",
              "1,2");
@@ -252,6 +259,7 @@ class generator {
         report.weight_bytes = target_->memory_bytes() + loaded_.drafters().memory_bytes();
         report.settings = settings_as_json(chosen_, *target_);
         report.settings["drafters"] = loaded_.paths();
+        if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         report.composed = loaded_.run(*engine_, request);
         if (!report.composed.counts.models.empty()) {

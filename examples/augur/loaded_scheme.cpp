@@ -24,8 +24,13 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     model_options of_drafters = chosen;
     of_drafters.context = 0;
     of_drafters.shape.clear();
+    if (scheme_.untrained) {
+        const std::size_t layer = scheme_.exit_layer.value_or(0);
+        drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
+        return;
+    }
     files_ = load_members(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
-                          draft_shapes_of(of_drafters));
+                          draft_shapes_of(of_drafters), scheme_.exit_layer.value_or(0));
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));

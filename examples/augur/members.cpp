@@ -51,9 +51,10 @@ bool is_for(const fs::path& path, const llama::host_model& target) {
 }
 
 /// What a member is used as.
-std::string use_of(const std::string& path, bool qualifies) {
+std::string use_of(const std::string& path, const std::string& scheme) {
     const std::string kind = llama::member_kind(io::gguf_file(path));
-    if (kind == "qualifier" && qualifies) return kind;
+    if (kind == "qualifier" && scheme.starts_with("psd")) return kind;
+    if (kind == "exit" && scheme == "kangaroo") return kind;
     if (kind == "exit" || kind == "qualifier") return "draft";
     for (const char* known : {"draft", "eagle", "medusa", "hydra", "ngram"}) {
         if (kind == known) return kind;
@@ -98,11 +99,14 @@ void check_tokens(const std::optional<llama::host_model>& loaded, const std::str
 
 /// Loads a file as the member of this kind. A draft may also be any Llama.
 void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
-                 const llama::load_options& options, const std::optional<llama::shape>& wanted = {}) {
+                 const llama::load_options& options, std::size_t exit_layer,
+                 const std::optional<llama::shape>& wanted = {}) {
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
         into.eagle.emplace(llama::eagle_model::load(path, target, options));
+    } else if (kind == "exit") {
+        into.exit.emplace(llama::exit_head::load(path, target, exit_layer, options));
     } else if (kind == "draft") {
         into.draft.emplace(load_draft(path, target, options, wanted));
     } else if (kind == "qualifier") {
@@ -115,14 +119,15 @@ void load_member(members& into, const std::string& kind, const std::string& path
 /// Whether a family's file was made for the target and is loaded now. One that cannot be read is nobody's business but
 /// its owner's.
 bool load_if_for(members& into, const std::string& kind, const fs::path& path, const llama::host_model& target,
-                 const llama::load_options& options) {
+                 const llama::load_options& options, std::size_t exit_layer) {
     std::error_code unknown;
     if (fs::symlink_status(path, unknown).type() == fs::file_type::not_found) return false;
     try {
         if (!is_for(path, target)) return false;
-        load_member(into, kind, path.string(), target, options);
+        load_member(into, kind, path.string(), target, options, exit_layer);
         return true;
     } catch (const std::exception& problem) {
+        if (kind == "exit" && exit_layer != 0) throw;  // the user names what is not in it
         tell("warning", "skipped the family's ", path.string(), ": ", problem.what());
         return false;
     }
@@ -130,11 +135,11 @@ bool load_if_for(members& into, const std::string& kind, const fs::path& path, c
 
 /// Its file; empty if there is none.
 std::string load_found(members& into, const std::string& kind, const llama::host_model& target,
-                       const llama::load_options& options) {
+                       const llama::load_options& options, std::size_t exit_layer) {
     for (const std::string& folder : family_folders()) {
         for (const fs::path& family : families_in(folder)) {
             const fs::path file = family / (kind + ".gguf");
-            if (load_if_for(into, kind, file, target, options)) return file.string();
+            if (load_if_for(into, kind, file, target, options, exit_layer)) return file.string();
         }
     }
     return "";
@@ -146,6 +151,7 @@ std::string load_found(members& into, const std::string& kind, const llama::host
     for (const std::string& folder : family_folders()) looked += (looked.empty() ? "" : ", ") + folder;
     const char* const needed = kind == "draft"       ? "a draft model: give --draft"
                                : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
+                               : kind == "exit"      ? "an exit: give --untrained, or --heads"
                                : kind == "ngram"     ? "counted n-grams: give --heads"
                                                      : "heads: give --heads";
     detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", looked.empty() ? "no folder" : looked,
@@ -156,18 +162,18 @@ std::string load_found(members& into, const std::string& kind, const llama::host
 
 std::size_t members::memory_bytes() const {
     return (draft ? draft->memory_bytes() : 0) + (qualifier ? qualifier->memory_bytes() : 0) +
-           (eagle ? eagle->memory_bytes() : 0) + (heads ? heads->memory_bytes() : 0);
+           (eagle ? eagle->memory_bytes() : 0) + (heads ? heads->memory_bytes() : 0) +
+           (exit ? exit->memory_bytes() : 0);
 }
 
 member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                            const std::string& scheme) {
-    const bool qualifies = scheme.starts_with("psd");
     member_files named;
     if (!drafts.empty()) named["draft"] = drafts.front();
     if (drafts.size() > 1) named["qualifier"] = drafts[1];
     if (drafts.size() > 1 && drafts[0] == drafts[1]) detail::fail("--draft names ", drafts[0], " twice");
     for (const std::string& path : heads) {
-        const auto [at, is_new] = named.emplace(use_of(path, qualifies), path);
+        const auto [at, is_new] = named.emplace(use_of(path, scheme), path);
         if (!is_new) {
             detail::fail("--heads ", path, ": it is used as ", io::quote(at->first), ", but so is ", at->second);
         }
@@ -184,7 +190,8 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const member
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
                           const llama::host_model& target, const std::string& target_path,
-                          const llama::load_options& options, const std::vector<llama::shape>& shapes) {
+                          const llama::load_options& options, const std::vector<llama::shape>& shapes,
+                          std::size_t exit_layer) {
     const auto shape_of = [&](const std::string& kind) -> std::optional<llama::shape> {
         const std::size_t place = kind == "draft" ? 0 : kind == "qualifier" ? 1 : shapes.size();
         return place < shapes.size() ? std::optional(shapes[place]) : std::nullopt;
@@ -193,8 +200,11 @@ member_files load_members(members& into, const std::string& scheme, bool require
     const std::vector<std::string> kinds = members_used_by(scheme);
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
-        if (given != named.end()) load_member(into, kind, given->second, target, options, shape_of(kind));
-        const std::string path = given != named.end() ? given->second : load_found(into, kind, target, options);
+        if (given != named.end()) {
+            load_member(into, kind, given->second, target, options, exit_layer, shape_of(kind));
+        }
+        const std::string path =
+            given != named.end() ? given->second : load_found(into, kind, target, options, exit_layer);
         if (!path.empty()) {
             if (kind == "draft") check_tokens(into.draft, path, target, target_path);
             if (kind == "qualifier") check_tokens(into.qualifier, path, target, target_path);

@@ -5,6 +5,7 @@
 #include <augur/io/bank_file.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
+#include <augur/llama/exit_head.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
 #include <map>
@@ -19,13 +20,14 @@ struct members {
     std::optional<llama::host_model> draft, qualifier;
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
+    std::optional<llama::exit_head> exit;
     std::optional<draft::ngram_table> ngrams;
 
     std::size_t memory_bytes() const;
 };
 
-/// Files by what they are used as: draft (which an exit is, too, and a qualifier where the scheme has no other use for
-/// it), qualifier, eagle, medusa, hydra or ngram.
+/// Files by what they are used as: draft (which an exit and a qualifier are, too, where the scheme has no other use for
+/// it), qualifier, exit, eagle, medusa, hydra or ngram.
 using member_files = std::map<std::string, std::string>;
 
 /// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or
@@ -39,11 +41,13 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const member
 /// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target;
 /// one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY,
 /// separated by colons, or, if that is not set, inside the library's own. `shapes`: that drafts are widened to which
-/// are no members; members have the target's. Where there is none of the first kind, it throws if that is `required`,
+/// are no members; members have the target's. `exit_layer`: which exit, if the scheme drafts with one; 0 for the one
+/// near three quarters of the layers. Where there is none of the first kind, it throws if that is `required`,
 /// else nothing is loaded; it throws where there is no qualifier, and where a model that drafts has other tokens than
 /// the target, whose file is `target_path`. Returns the files.
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
                           const llama::host_model& target, const std::string& target_path,
-                          const llama::load_options& options, const std::vector<llama::shape>& shapes = {});
+                          const llama::load_options& options, const std::vector<llama::shape>& shapes = {},
+                          std::size_t exit_layer = 0);
 
 }  // namespace augur::program

@@ -13,6 +13,7 @@
 #include <augur/io/json.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
+#include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/learned_bins.hpp>
@@ -33,7 +34,7 @@ namespace {
 struct later_scheme {
     std::string_view name, needs;
 };
-constexpr std::array<later_scheme, 2> later_schemes = {{{"kangaroo", "a trained exit"}, {"dvi", "a trained exit"}}};
+constexpr std::array<later_scheme, 1> later_schemes = {{{"dvi", "a trained exit"}}};
 
 /// Tokens that an n-gram of the table has matched at least, to be asked before a network.
 constexpr std::size_t surer_than_network = 5;
@@ -63,13 +64,13 @@ void check_scheme(const std::string& name) {
             detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
         }
     }
-    constexpr std::array<std::string_view, 11> valid = {
-        "plain",      "lookup", "hybrid", "sd",     "eaad", "eaad_as_published",
-        "hysteresis", "medusa", "hydra",  "entmtp", "eagle"};
+    constexpr std::array<std::string_view, 12> valid = {
+        "plain",      "lookup", "hybrid", "sd",     "eaad",  "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle", "kangaroo"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
-                     "medusa, hydra, entmtp, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead");
+                     "medusa, hydra, entmtp, eagle, kangaroo, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
 }
 
@@ -118,6 +119,32 @@ entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
     return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
 }
 
+policy::confidence_stop stop_of(const scheme_options& chosen) {
+    if (chosen.thresholds.size() != 1) {
+        detail::fail("scheme 'kangaroo' takes one threshold, but --thresholds has ", chosen.thresholds.size());
+    }
+    return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
+}
+
+/// Options of the scheme kangaroo, and that no other is given them.
+scheme_options resolve_exits(scheme_options chosen) {
+    if (chosen.scheme == "kangaroo") {
+        if (chosen.exit_layer == std::size_t{0}) detail::fail("--exit-layer is 0; it must be at least 1");
+        if (!chosen.length) chosen.length = policy::confidence_stop_options{}.max_tokens;
+        if (chosen.thresholds.empty()) chosen.thresholds = {policy::confidence_stop_options{}.threshold};
+        static_cast<void>(stop_of(chosen));
+        return chosen;
+    }
+    if (chosen.exit_layer) {
+        detail::fail("--exit-layer is ", *chosen.exit_layer, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; only kangaroo drafts with the model's first layers");
+    }
+    if (chosen.untrained) {
+        detail::fail("--untrained is for kangaroo, but the scheme is ", io::quote(chosen.scheme));
+    }
+    return chosen;
+}
+
 /// What EAAD's page leaves open is chosen as there, and what makes it another scheme is refused.
 scheme_options resolve_as_published(scheme_options chosen, const transform::settings& sampling) {
     if (chosen.accept.empty()) chosen.accept = "exact";
@@ -162,6 +189,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
                                                             "hysteresis", "fsd",  "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
     if (scheme == "entmtp") return {"hydra"};
+    if (scheme == "kangaroo") return {"exit"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
 }
@@ -171,6 +199,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
     check_trees(chosen);
+    chosen = resolve_exits(std::move(chosen));
     if (is_lossy(chosen.scheme)) return resolve_lossy(std::move(chosen), sampling, drafts);
     if (chosen.scheme == "eaad_as_published") chosen = resolve_as_published(std::move(chosen), sampling);
     if (chosen.length && chosen.max_k) {
@@ -258,6 +287,9 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         if (resolved.scheme == "hysteresis") {
             return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
+        }
+        if (resolved.scheme == "kangaroo") {
+            return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
         }
         if (resolved.scheme == "sd") {
             const policy::fixed_length fixed{*resolved.length};

@@ -22,7 +22,8 @@ struct scheme_options {
     std::string scheme = "auto";
     std::string accept{};
     std::optional<std::size_t>
-        length{};  ///< unset: 4 with sd and hysteresis, 2 with fsd, the bins' with eaad, none with ead, else what pays
+        length{};  ///< unset: 4 with sd and hysteresis, 6 with kangaroo, 2 with fsd, the bins' with eaad, none with ead, else
+                   ///< what pays
     std::optional<std::size_t> max_k{};  ///< eaad: the most; unset: 4 with eaad_as_published, else none
     std::vector<double> bin_edges_nats = {0.5, 1.5, 2.5};
     std::vector<std::size_t> bin_lengths = {4, 3, 2, 1};
@@ -34,6 +35,8 @@ struct scheme_options {
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
+    std::optional<std::size_t> exit_layer{};        ///< kangaroo: layers that draft; unset: near three quarters
+    bool untrained = false;                         ///< kangaroo: with the model's own norm and output
     std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
     std::string bank_path{};                        ///< entmtp, and hydra with a tree of the bank
     bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays

@@ -45,14 +45,13 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):
-        for scheme in ("kangaroo", "dvi"):
-            self.refused([f"'{scheme}'", "not available in this version", "needs"], "--scheme", scheme)
+        self.refused(["'dvi'", "not available in this version", "needs"], "--scheme", "dvi")
         self.refused(["--adapter", "not available in this version"], "--adapter", "file")
         self.refused(["CUDA"], "--device", "cuda")  # built without, or nothing to run on
         for command in ("entropy", "learn"):
@@ -85,6 +84,24 @@ class Generate(ProgramTest):
         self.refused(["one threshold or two", "3"], *scheme, "--thresholds", "1,2,3")
         self.refused(["inf", "finite"], *scheme, "--thresholds", "1,inf")
         self.refused(["the long length is 1", "the short one 1"], *scheme, "--length", 1)
+
+    def test_kangaroo(self):
+        self.refused(["'kangaroo'", "--untrained", "exit.gguf", FINGERPRINT], "--scheme", "kangaroo")
+        raw = ("--scheme", "kangaroo", "--untrained")
+        self.refused(["--exit-layer is 0"], *raw, "--exit-layer", 0)
+        self.refused(["after 2 layers", "target of 2", "1 to 1"], *raw, "--exit-layer", 2)
+        self.refused(["--exit-layer", "'x'"], *raw, "--exit-layer", "x")
+        self.refused(["threshold is 1.5"], *raw, "--thresholds", "1.5")
+        self.refused(["one threshold", "2"], *raw, "--thresholds", "0.5,0.6")
+        self.refused(["--exit-layer is 1", "'lookup'"], "--scheme", "lookup", "--exit-layer", 1)
+        self.refused(["--untrained", "'auto'"], "--untrained")
+        self.refused(["--tree", "'kangaroo'"], *raw, "--tree", "auto")
+        path = tiny_model.write_member(FOLDER / "foreign_exit.gguf", "exit", "0123456789abcdef")
+        self.refused([path, "exit", "0123456789abcdef", FINGERPRINT], "--scheme", "kangaroo", "--heads", path)
+        own = tiny_model.write_member(FOLDER / "own_exit.gguf", "exit", FINGERPRINT)
+        self.refused([own, "no exit after 2 layers", "after 1"], "--scheme", "kangaroo", "--heads", own, "--exit-layer", 2)
+        asked = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "kangaroo", "--exit-layer", 2)
+        self.refuses(["exit.gguf", "no exit after 2 layers"], *asked, family=family("with_an_exit", ["exit"]))
 
     def test_criterion_and_temperature(self):
         self.refused(["exact", "0.7"], "--accept", "exact", "--temperature", "0.7")

@@ -214,7 +214,7 @@ class Reference(ProgramTest):
 class Members(ProgramTest):
     """Drafters that were made for the target, named or found."""
 
-    SCHEMES = {"eagle": "eagle", "medusa": "medusa", "hydra": "hydra", "sd": "draft", "eaad": "draft"}
+    SCHEMES = {"eagle": "eagle", "medusa": "medusa", "hydra": "hydra", "sd": "draft", "eaad": "draft", "kangaroo": "exit"}
 
     @classmethod
     def setUpClass(cls):
@@ -251,6 +251,20 @@ class Members(ProgramTest):
                 self.assertGreater(made["stages"][0]["drafted"], 0)
         two = ("--heads", self.member("exit"), "--heads", self.member("draft"))
         self.refuses(["exit.gguf", "'draft'", "draft.gguf"], "generate", "--model", TARGET, "--prompt", "a", *two)
+
+    def test_the_models_first_layers_draft(self):
+        drawn = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "kangaroo", "--compare")
+        for accept in ("exact", "coupled", "rejection_sampling", "block"):
+            made = self.generated(*drawn, "--untrained", "--accept", accept, "--thresholds", 0)
+            self.assertTrue(made["identical"], accept)
+            self.assertEqual(("kangaroo", [], 1), (made["scheme"], made["settings"]["drafters"], made["settings"]["exit_layer"]))
+            self.assertGreater(made["stages"][0]["drafted"], 4 * made["rounds"])  # of 6, but where there is less room
+        made = self.generated(*drawn, "--heads", self.member("exit"), "--exit-layer", 1, "--length", 2, "--thresholds", 0)
+        self.assertEqual((True, [self.member("exit")]), (made["identical"], made["settings"]["drafters"]))
+        self.assertLessEqual(made["stages"][0]["drafted"], 2 * made["rounds"])
+        made = self.generated(*drawn, "--untrained", "--thresholds", 1)  # never sure: one token at a time
+        self.assertLessEqual(made["stages"][0]["drafted"], made["rounds"])
+        self.assertTrue(made["identical"])
 
     def test_auto_takes_the_familys_ngrams(self):
         found = family("with_ngrams", ["eagle"])

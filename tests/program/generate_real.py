@@ -68,6 +68,15 @@ class Text(ProgramTest):
         self.assertLess(0.2, made["parameter_ratio"])
         self.assertTrue(all(seconds >= 0 for seconds in made["seconds"].values()), made["seconds"])
 
+    def test_the_familys_exits_draft_in_the_models_own_cache(self):
+        family = pathlib.Path(__file__).parents[2] / "examples" / "family"
+        asked = ("--prompt", "The sky is", "--max-tokens", 60, "--ignore-eos", "--scheme", "kangaroo", "--compare")
+        for layer in (6, 15, 24):
+            made = self.generated(*asked, "--exit-layer", layer, model=MODEL, family=family)
+            self.assertEqual((True, layer), (made["identical"], made["settings"]["exit_layer"]))
+            self.assertGreater(made["stages"][0]["accepted"], 5)
+        self.assertEqual(24, self.generated(*asked, model=MODEL, family=family)["settings"]["exit_layer"])
+
     def test_sampling_keeps_the_text_of_its_seed(self):
         for seed, temperature in ((1, 0.5), (2, 1.0)):
             drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare")
