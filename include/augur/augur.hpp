@@ -105,6 +105,7 @@
 #include "augur/tune/beta.hpp"
 #include "augur/tune/divergence_meter.hpp"
 #include "augur/tune/search.hpp"
+#include "augur/tune/split.hpp"
 #include "augur/tune/throughput.hpp"
 #include "augur/tune/tree_rollout.hpp"
 #include "augur/tune/turns.hpp"
