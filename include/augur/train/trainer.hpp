@@ -42,7 +42,8 @@ struct trainer_options {
 /// other but the trainer's own may use it.
 /// The share is kept by not learning: an update is due only where, with what the last one took, learning stays within
 /// it; keeping samples counts, too. So it is exceeded by one update at most.
-/// Memory: the ring's; four copies of the learned numbers, six with `background`'s; per update the batch's logits, thrice.
+/// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
+/// logits four times.
 template <HeadBase Base>
 class trainer {
  public:
@@ -103,8 +104,8 @@ class trainer {
         publish();
     }
 
-    /// A round of a chain, and the states that its rows were guessed from: hidden_size() numbers for each drafted token,
-    /// in order, and perhaps for the row after them.
+    /// A round of a chain, and the states that its rows were guessed from: hidden_size() numbers for each drafted
+    /// token, in order, and perhaps for the row after them.
     template <class View>
     void show(const View& view, std::span<const float> states) {
         const std::size_t width = head_.hidden_size(), drafted = view.decided.drafted;
