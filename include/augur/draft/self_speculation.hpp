@@ -33,10 +33,12 @@ class self_speculation {
     using head_type = typename detail::value_or_reference<Source>::type;
     static_assert(ExitHead<head_type>);
     using claim_type = typename Drawing::claim_type;
-    /// Storage.
+    /// Storage; and what the rows of the last round were guessed from, for those who learn from it.
     struct state_type {
         std::vector<float> logits;
         distribution row;
+        std::vector<float> exit_states;  ///< head().hidden_size() numbers a row: of each drafted token, in order, and
+                                         ///< perhaps of a row that ended the draft
     };
     static constexpr bool shows_rows = true;
     static constexpr bool drafts_in_target = true;
@@ -49,17 +51,20 @@ class self_speculation {
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(head()); }
     void check_target(const auto& target) const { check_exit(head(), target); }
 
-    state_type make_state() const { return {std::vector<float>(vocabulary_size()), {}}; }
+    state_type make_state() const { return {std::vector<float>(vocabulary_size()), {}, {}}; }
 
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         auto& target = context.target();
         speculative_suffix speculative(context.prefix());
+        state.exit_states.clear();
         while (context.wants_more(proposed.size())) {
             const augur::detail::stopwatch watch;
             co_await target.advance(context.prefix().tokens(), head().layer());
             context.count_as_verifying(watch.seconds());
             const auto states = target.model().hidden(target.sequence());
-            head().row(states[states.size() - 1], state.logits);
+            const logit_row last = states[states.size() - 1];
+            state.exit_states.insert(state.exit_states.end(), last.begin(), last.end());
+            head().row(last, state.logits);
             if (!context.wants_more(proposed.size(), state.logits)) break;
             const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);
             if (picked == no_token) break;

@@ -31,7 +31,7 @@ struct teacher_row {
 };
 
 /// The same for a head's classes. Outcomes are the classes listed, and the head's other classes as one. A token that
-/// the head has no class for teaches nothing: no number of the head could change its own share of it, which is 0.
+/// the head has no class for teaches nothing: no number of the head could change its share of it, which is 0.
 template <class Scalar>
 struct lesson {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);

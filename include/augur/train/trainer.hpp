@@ -42,8 +42,8 @@ struct trainer_options {
 /// other but the trainer's own may use it.
 /// The share is kept by not learning: an update is due only where, with what the last one took, learning stays within
 /// it; keeping samples counts, too. So it is exceeded by one update at most.
-/// Memory: the ring's; four copies of the learned numbers, six with `background`'s; per update the batch's logits,
-/// thrice.
+/// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
+/// logits four times.
 template <HeadBase Base>
 class trainer {
  public:
@@ -278,6 +278,20 @@ class trainer {
     std::exception_ptr problem_;
     std::condition_variable wakes_;
     std::thread worker_;
+};
+
+/// Shows a trainer every round of one session, in which draft::self_speculation drafts:
+/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`.
+template <class Trainer, class State>
+class watcher {
+ public:
+    watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
+
+    void watch(const auto& view) { online_->show(view, drafter_->exit_states); }
+
+ private:
+    Trainer* online_;
+    const State* drafter_;
 };
 
 }  // namespace augur::train

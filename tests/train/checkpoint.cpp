@@ -1,0 +1,141 @@
+#include "augur/train/checkpoint.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "augur/train/learner.hpp"
+#include "train/files.hpp"
+#include "train/slopes.hpp"
+#include "train/teacher.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_checkpoint)
+using namespace augur;
+using namespace augur::train;
+using testing::ending;
+using testing::linear_teacher;
+
+const state_identity whose{"0123456789abcdef", 6, 5, 9};
+
+checkpoint<float> some_checkpoint(float number = 1) {
+    checkpoint<float> made;
+    made.options = {.norm = norm_kind::layer,
+                    .epsilon = 1e-6,
+                    .learn_norm = false,
+                    .scale = scale_kind::per_class,
+                    .update = update_kind::output,
+                    .rank = 3,
+                    .weight_norm = true,
+                    .bias = true,
+                    .seed = 12};
+    made.tokens = {4, 2, 7};
+    made.values = vector<float>::LinSpaced(5, 0, number);
+    made.first = -made.values;
+    made.second = 2 * made.values;
+    made.steps = 17;
+    made.dropped = 3;
+    made.acceptance = 0.625;
+    return made;
+}
+bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
+    return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&
+           a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.acceptance == b.acceptance;
+}
+bool says(const error& problem, const std::string& what) {
+    BOOST_TEST_INFO(problem.what());
+    return std::string(problem.what()).find(what) != std::string::npos;
+}
+
+BOOST_AUTO_TEST_CASE(what_was_kept_is_found_again) {
+    const testing::scratch_folder folder;
+    checkpoint_file::save(some_checkpoint(), folder / "c", whose);
+    BOOST_TEST(equal(checkpoint_file::load<float>(folder / "c", whose), some_checkpoint()));
+    checkpoint_file::save(some_checkpoint(2), folder / "c", whose);
+    BOOST_TEST(equal(checkpoint_file::load<float>(folder / "c", whose), some_checkpoint(2)));
+    BOOST_TEST(folder.files() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_or_a_kill_at_any_byte_leaves_the_old_one) {
+    const testing::scratch_folder folder;
+    checkpoint_file::save(some_checkpoint(), folder / "c", whose);
+    const std::size_t size = testing::content_of(folder / "c").size();
+    for (std::size_t limit = 0; limit < size; limit += 7) {
+        for (const bool killed : {false, true}) {
+            const ending found = testing::limited(
+                limit, killed, [&] { checkpoint_file::save(some_checkpoint(2), folder / "c", whose); });
+            BOOST_TEST((found == (killed ? ending::killed : ending::refused)));
+            BOOST_TEST(equal(checkpoint_file::load<float>(folder / "c", whose), some_checkpoint()));
+        }
+    }
+    BOOST_TEST((testing::limited(size, true, [&] { checkpoint_file::save(some_checkpoint(2), folder / "c", whose); }) ==
+                ending::done));
+    BOOST_TEST(equal(checkpoint_file::load<float>(folder / "c", whose), some_checkpoint(2)));
+}
+
+BOOST_AUTO_TEST_CASE(one_of_another_model_or_depth_is_refused_with_both_values) {
+    const testing::scratch_folder folder;
+    checkpoint_file::save(some_checkpoint(), folder / "c", whose);
+    const auto refused = [&](const state_identity& here, const char* what) {
+        BOOST_CHECK_EXCEPTION(checkpoint_file::load<float>(folder / "c", here), error,
+                              [&](auto& e) { return says(e, what); });
+    };
+    refused({"another", 6, 5, 9}, "the model '0123456789abcdef', but here it is 'another'");
+    refused({"0123456789abcdef", 7, 5, 9}, "after layer 6, but here it is 7");
+    refused({"0123456789abcdef", 6, 8, 9}, "a size of 5, but here it is 8");
+    refused({"0123456789abcdef", 6, 5, 8}, "a vocabulary of 9, but here it is 8");
+    BOOST_CHECK_EXCEPTION(checkpoint_file::load<double>(folder / "c", whose), error,
+                          [](auto& e) { return says(e, "its numbers have 4 bytes, but here they have 8"); });
+    testing::write(folder / "d", "GGUF and something else, which is no checkpoint");
+    BOOST_CHECK_THROW(checkpoint_file::load<float>(folder / "d", whose), error);
+}
+
+BOOST_AUTO_TEST_CASE(damage_is_noticed) {
+    const testing::scratch_folder folder;
+    checkpoint_file::save(some_checkpoint(), folder / "c", whose);
+    const std::string whole = testing::content_of(folder / "c");
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        std::string damaged = whole;
+        damaged[i] = static_cast<char>(damaged[i] ^ 32);
+        testing::write(folder / "c", damaged);
+        BOOST_CHECK_THROW(checkpoint_file::load<float>(folder / "c", whose), error);
+        testing::write(folder / "c", whole.substr(0, i));
+        BOOST_CHECK_THROW(checkpoint_file::load<float>(folder / "c", whose), error);
+    }
+    auto broken = some_checkpoint();
+    broken.values[2] = std::numeric_limits<float>::quiet_NaN();
+    checkpoint_file::save(broken, folder / "c", whose);
+    BOOST_CHECK_EXCEPTION(checkpoint_file::load<float>(folder / "c", whose), error,
+                          [](auto& e) { return says(e, "it holds a NaN or an infinity"); });
+}
+
+BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
+    const linear_teacher teacher;
+    const head_options own{.rank = 4};
+    const auto head = teacher.head(own);
+    checkpoint<float> kept;
+    kept.options = own;
+    kept.values = kept.first = kept.second = head.values();
+    kept.check(head);
+    const auto refused = [&](auto&& change, const char* what) {
+        checkpoint<float> other = kept;
+        change(other);
+        BOOST_CHECK_EXCEPTION(other.check(head, "c"), error, [&](auto& e) { return says(e, what); });
+    };
+    refused([](auto& c) { c.options.norm = norm_kind::layer; }, "c: its head has the norm layer, but here it is rms");
+    refused([](auto& c) { c.options.scale = scale_kind::none; }, "the scale none, but here it is global");
+    refused([](auto& c) { c.options.update = update_kind::full; }, "the update full, but here it is state");
+    refused([](auto& c) { c.options.rank = 5; }, "rank 5, but here it is 4");
+    refused([](auto& c) { c.options.epsilon = 0.5; }, "epsilon 0.5");
+    refused([](auto& c) { c.options.learn_norm = false; }, "learn_norm 0, but here it is 1");
+    refused([](auto& c) { c.options.weight_norm = true; }, "weight_norm 1, but here it is 0");
+    refused([](auto& c) { c.options.bias = true; }, "bias 1, but here it is 0");
+    refused([](auto& c) { c.options.clamp = 1.5; }, "clamp 1.5, but here it is 0");
+    refused([](auto& c) { c.tokens = {1}; }, "tokens: 1, but here it is 0");
+    refused([](auto& c) { c.second.conservativeResize(3); }, "numbers: 3, but here it is");
+    kept.options.seed = 99;
+    kept.check(head);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,109 @@
+#include "augur/train/learner.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "train/slopes.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_learner)
+using namespace augur;
+using namespace augur::train;
+
+using head = exit_head<dense_base<double>>;
+constexpr std::size_t classes = 6, width = 4, count = 3;
+
+head new_head(const head_options& chosen = {.rank = 2}) {
+    const matrix<double> W = testing::some_numbers(classes, width, 0.2);
+    return {dense_base<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
+            {.layer = 1, .vocabulary_size = classes},
+            chosen};
+}
+batch<double> some_batch() {
+    batch<double> made{.states = testing::some_numbers(width, count, 0.5), .lessons = {}, .spread = 1.5};
+    for (std::size_t i = 0; i < count; ++i) {
+        lesson<double> each;
+        each.probabilities = {0.05, 0.1, 0.05, 0.2, 0.5, 0.1};
+        each.top = 4;
+        each.drafted = i;
+        each.bit = i == 0 ? accept_bit::accepted : accept_bit::rejected;
+        made.lessons.push_back(each);
+    }
+    return made;
+}
+double total_of(const head& of, const batch<double>& taught, const loss_options& chosen, std::size_t t = 0) {
+    losses<double> judge(chosen, t, 0.25);
+    vector<double> slope(classes);
+    const auto logits = of.forward(taught.states).logits;
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += judge(logits.col(detail::index(i)), taught.lessons[i], slope).total;
+    return sum / count;
+}
+
+BOOST_AUTO_TEST_CASE(a_step_goes_against_the_slope_of_the_mean_loss) {
+    for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce}) {
+        loss_options chosen;
+        chosen.policy = policy;
+        chosen.schedule.lambda = lambda_kind::constant;
+        chosen.schedule.floor = 0.3;
+        head moved = new_head();
+        moved.assign(moved.values() + 0.2 * testing::some_numbers(moved.values().size(), 1, 0.4));
+        const auto slope = testing::differences(
+            [&](const Eigen::VectorXd& at) {
+                head other = moved;
+                other.assign(at);
+                return total_of(other, some_batch(), chosen);
+            },
+            moved.values());
+        // without moments, decay, clipping and warm-up, a step is rate * slope / (|slope| + epsilon)
+        const adam_w_options steps{
+            .rate = 0.1, .first_decay = 0, .second_decay = 0, .epsilon = 1, .weight_decay = 0, .warm_up = 0, .clip = 0};
+        learner learns(moved, chosen, steps);
+        BOOST_TEST(learns.update(some_batch(), 0.25));
+        const Eigen::VectorXd expected = moved.values().array() - 0.1 * slope.array() / (slope.array().abs() + 1);
+        BOOST_TEST((learns.head().values() - expected).cwiseAbs().maxCoeff() < 1e-8);
+        BOOST_TEST(learns.last().losses.total == total_of(moved, some_batch(), chosen),
+                   boost::test_tools::tolerance(1e-12));
+        BOOST_TEST(learns.last().slope_norm == slope.norm(), boost::test_tools::tolerance(1e-6));
+        BOOST_TEST(learns.last().std_t == 1.5);
+        BOOST_TEST(learns.last().lambda == 0.3);
+        BOOST_TEST(learns.updates() == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_schedule_counts_updates_that_were_applied) {
+    learner learns(new_head(), {}, {});
+    batch<double> broken = some_batch();
+    broken.states(1, 1) = std::numeric_limits<double>::quiet_NaN();
+    const auto before = learns.head().values();
+    for (int i = 0; i < 3; ++i) BOOST_TEST(!learns.update(broken, 0));
+    BOOST_TEST(learns.head().values() == before);
+    BOOST_TEST(learns.last().dropped == 3U);
+    learns.update(some_batch(), 0);
+    BOOST_TEST(learns.last().lambda == 1);
+    learns.update(some_batch(), 0);
+    BOOST_TEST(learns.last().lambda == std::exp(-1 / 1000.0));
+}
+
+BOOST_AUTO_TEST_CASE(a_clamped_head_stays_within_its_bound) {
+    learner learns(new_head({.update = update_kind::full, .clamp = 1.05}), {}, {.rate = 0.1, .warm_up = 0});
+    double largest = 0;
+    for (int i = 0; i < 50; ++i) {
+        learns.update(some_batch(), 0);
+        largest = std::max(largest, learns.exit_norm());
+    }
+    BOOST_TEST(largest < 1.05 + 1e-9);
+    BOOST_TEST(largest > 1.05 - 1e-6);  // it would have been larger
+    BOOST_TEST(learns.last().exit_norm == 1, boost::test_tools::tolerance(0.051));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_does_not_fit_is_refused) {
+    learner learns(new_head(), {}, {});
+    batch<double> few = some_batch();
+    few.lessons.pop_back();
+    BOOST_CHECK_THROW(learns.update(few, 0), error);
+    BOOST_CHECK_THROW(learns.update({}, 0), error);
+    BOOST_CHECK_THROW(learns.restore(vector<double>::Zero(1), {}, {}, 0, 0), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
