@@ -72,9 +72,10 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->allow_extra_args(false);
     add_draft_shapes(command, into.model);
     command
-        .add_option("--heads", into.heads,
-                    "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram "
-                    "(repeatable)")
+        .add_option(
+            "--heads", into.heads,
+            "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram; "
+            "or published heads of Medusa or Hydra (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
@@ -107,11 +108,23 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(command, "--tree", tree,
              "lookup, sd, medusa, hydra, eagle: the tree that is drafted every round, a JSON array of paths of child "
-             "ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra) its fastest",
+             "ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa) its fastest",
              "FILE");
     add_text(
         command, "--bank", [&s](const std::string& path) { s.bank_path = path; },
         "entmtp: the trees to switch between, from `augur grow`", "FILE");
+    command
+        .add_option("--tree-policy", s.tree_policy,
+                    "entmtp: hysteresis, between two trees of the bank; or ladder, through all of them")
+        ->type_name("NAME")
+        ->default_str("hysteresis");
+    command
+        .add_option(
+            "--tree-feature", s.tree_feature,
+            "entmtp: what trees are switched by: path_value, path_value_sum, target_confidence, entropy (of the "
+            "target's rows, smoothed) or accepted_length (averaged)")
+        ->type_name("NAME")
+        ->default_str("path_value");
     add_text(command, "--max-k", most_tokens, "eaad: the most tokens of a round; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
@@ -128,11 +141,14 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     const auto thresholds = [&s](const std::string& text) {
         s.thresholds = parse_list("--thresholds", text, most::threshold);
     };
-    add_text(command, "--thresholds", thresholds,
-             "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
-             "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it "
-             "goes; kangaroo: probability of the draft's best token below which it is the last",
-             "LIST", "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis; 0.6 with kangaroo");
+    add_text(
+        command, "--thresholds", thresholds,
+        "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
+        "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it "
+        "goes; entmtp: of the feature, at which the aggressive tree comes, and off which it goes, or a ladder's; "
+        "kangaroo: probability of the draft's best token below which it is the last",
+        "LIST",
+        "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis; 0.6 with kangaroo; the bank's with entmtp");
     const auto exit_layer = [&s](const std::string& text) {
         s.exit_layer = parse_number("--exit-layer", text, most::length);
     };

@@ -93,8 +93,8 @@ class grower {
         const auto named = named_members({}, chosen.heads, "hydra");
         model_options of_heads = chosen.model;
         of_heads.context = 0;
-        const auto files = load_members(members_, named.contains("medusa") ? "medusa" : "hydra", true, named, target_,
-                                        chosen.model.path, load_options_of(of_heads));
+        const auto files =
+            load_members(members_, "entmtp", true, named, target_, chosen.model.path, load_options_of(of_heads));
         identity_ = bank_identity_of(target_, members_, files);
         depths_ = chosen.depths.empty() ? std::vector<std::size_t>{identity_.head_count} : chosen.depths;
         for (const std::size_t depth : depths_) {

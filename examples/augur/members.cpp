@@ -50,8 +50,11 @@ bool is_for(const fs::path& path, const llama::host_model& target) {
     return io::gguf_file(path).get_or<std::string>("augur.target.fingerprint", "") == target.fingerprint();
 }
 
-/// What a member is used as.
+/// What a member is used as, or heads as they are published.
 std::string use_of(const std::string& path, const std::string& scheme) {
+    if (fs::is_regular_file(path) && io::holds_safetensors(path)) {
+        return llama::published_kind(io::safetensors_folder(path));
+    }
     const std::string kind = llama::member_kind(io::gguf_file(path));
     if (kind == "qualifier" && scheme.starts_with("psd")) return kind;
     if (kind == "exit" && scheme == "kangaroo") return kind;
@@ -197,7 +200,11 @@ member_files load_members(members& into, const std::string& scheme, bool require
         return place < shapes.size() ? std::optional(shapes[place]) : std::nullopt;
     };
     member_files loaded;
-    const std::vector<std::string> kinds = members_used_by(scheme);
+    std::vector<std::string> kinds = members_used_by(scheme);
+    const bool one_of_them = scheme == "entmtp";  // that is named, else that is found
+    if (one_of_them) {
+        std::stable_partition(kinds.begin(), kinds.end(), [&](const auto& kind) { return named.contains(kind); });
+    }
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
         if (given != named.end()) {
@@ -209,8 +216,11 @@ member_files load_members(members& into, const std::string& scheme, bool require
             if (kind == "draft") check_tokens(into.draft, path, target, target_path);
             if (kind == "qualifier") check_tokens(into.qualifier, path, target, target_path);
             loaded[kind] = path;
+            if (one_of_them) return loaded;
             continue;
         }
+        if (one_of_them && kind != kinds.back()) continue;
+        if (one_of_them) refuse_without(scheme, "hydra.gguf or medusa", target);
         const bool is_first = kind == kinds.front();
         if ((is_first && required) || kind == "qualifier") refuse_without(scheme, kind, target);
         if (is_first) return loaded;

@@ -188,7 +188,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
     constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
                                                             "hysteresis", "fsd",  "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
-    if (scheme == "entmtp") return {"hydra"};
+    if (scheme == "entmtp") return {"hydra", "medusa"};
     if (scheme == "kangaroo") return {"exit"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};

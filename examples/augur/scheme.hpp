@@ -30,7 +30,7 @@ struct scheme_options {
     bool learn_bins = false;  ///< eaad: the edges move while it decodes
     std::size_t lookup_min = 1;
     std::size_t lookup_max = 8;
-    std::vector<double> thresholds{};               ///< unset: what the scheme starts with
+    std::vector<double> thresholds{};               ///< unset: what the scheme starts with, or the bank's
     std::optional<float> divergence_temperature{};  ///< with accept fuzzy_greedy; unset: 1
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
@@ -38,7 +38,9 @@ struct scheme_options {
     std::optional<std::size_t> exit_layer{};        ///< kangaroo: layers that draft; unset: near three quarters
     bool untrained = false;                         ///< kangaroo: with the model's own norm and output
     std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
-    std::string bank_path{};                        ///< entmtp, and hydra with a tree of the bank
+    std::string bank_path{};                        ///< entmtp, and hydra and medusa with a tree of the bank
+    std::string tree_policy{};                      ///< entmtp: hysteresis or ladder; empty: hysteresis
+    std::string tree_feature{};                     ///< entmtp: what switches trees; empty: path_value
     bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
 };

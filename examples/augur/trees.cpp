@@ -14,7 +14,9 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
+#include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
+#include <augur/policy/tree_ladder.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <string_view>
 #include <type_traits>
@@ -40,11 +42,52 @@ any_tree_criterion tree_criterion_of(const std::string& name) {
                  "typical");
 }
 
+const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
+    if (chosen.tree_feature.empty()) return policy::traits_of(policy::tree_feature::path_value);
+    std::string valid;
+    for (const auto& each : policy::all_tree_features) {
+        if (each.name == chosen.tree_feature) return each;
+        valid += (valid.empty() ? "" : ", ") + std::string(each.name);
+    }
+    detail::fail("--tree-feature ", io::quote(chosen.tree_feature), " is unknown; valid are ", valid);
+}
+
+bool by_ladder(const scheme_options& chosen) {
+    return chosen.tree_policy == "ladder";
+}
+
+/// What switches the trees of a bank, and at which values.
+void check_scheduler(const scheme_options& chosen) {
+    if (!chosen.tree_policy.empty() && !by_ladder(chosen) && chosen.tree_policy != "hysteresis") {
+        detail::fail("--tree-policy ", io::quote(chosen.tree_policy), " is unknown; valid are hysteresis, ladder");
+    }
+    const auto& feature = feature_of(chosen);
+    if (chosen.scheme != "entmtp") {
+        const bool policy = !chosen.tree_policy.empty();
+        if (!policy && chosen.tree_feature.empty()) return;
+        detail::fail(policy ? "--tree-policy " : "--tree-feature ", policy ? chosen.tree_policy : chosen.tree_feature,
+                     " is for entmtp, but the scheme is ", io::quote(chosen.scheme));
+    }
+    const std::size_t thresholds = chosen.thresholds.size();
+    if (by_ladder(chosen) && thresholds == 0) {
+        detail::fail("--tree-policy ladder needs --thresholds, one less than the bank has trees");
+    }
+    if (thresholds == 0 && feature.feature != policy::tree_feature::path_value) {
+        detail::fail("--tree-feature ", feature.name, " needs --thresholds: the bank's is of path_value");
+    }
+    if (!by_ladder(chosen) && thresholds > 2) {
+        detail::fail("scheme 'entmtp' takes one threshold or two, on and off, but --thresholds has ", thresholds);
+    }
+}
+
 void check_bank_options(const scheme_options& chosen) {
     const bool by_bank = chosen.scheme == "entmtp";
+    const bool with_heads = chosen.scheme == "hydra" || chosen.scheme == "medusa";
+    check_scheduler(chosen);
     if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
-    if (!by_bank && !chosen.bank_path.empty() && !(chosen.automatic_tree && chosen.scheme == "hydra")) {
-        detail::fail("--bank ", chosen.bank_path, " is for entmtp, and for hydra with --tree auto, but the scheme is ",
+    if (!by_bank && !chosen.bank_path.empty() && !(chosen.automatic_tree && with_heads)) {
+        detail::fail("--bank ", chosen.bank_path,
+                     " is for entmtp, and for hydra and medusa with --tree auto, but the scheme is ",
                      io::quote(chosen.scheme), chosen.automatic_tree ? "" : " without --tree auto");
     }
     if (chosen.automatic_tree && by_bank) {
@@ -55,17 +98,78 @@ void check_bank_options(const scheme_options& chosen) {
     if (chosen.accept == "block") detail::fail("--accept block judges chains, but --bank has trees");
 }
 
+/// A scheduler whose kind and feature are known at run time only. Has the signals of all features computed.
+class any_scheduler {
+ public:
+    static constexpr signals needs = signals::target_confidence | signals::target_entropy;
+    static constexpr signals uses = signals::draft_confidence;
+
+    template <class Policy>
+    explicit any_scheduler(Policy chosen) : chosen_(std::move(chosen)) {}
+
+    const augur::topology& topology(const observation& seen) const {
+        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
+        return *std::visit(shape, chosen_);
+    }
+    std::size_t looks_ahead() const {
+        return std::visit([](const auto& policy) { return policy.looks_ahead(); }, chosen_);
+    }
+    void learn(const outcome& happened) {
+        std::visit([&](auto& policy) { policy.learn(happened); }, chosen_);
+    }
+    std::size_t tree() const {
+        return std::visit([](const auto& policy) { return policy.tree(); }, chosen_);
+    }
+    friend std::ostream& operator<<(std::ostream& out, const any_scheduler& any) {
+        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
+        return out;
+    }
+
+ private:
+    template <policy::tree_feature... By>
+    using any = std::variant<policy::tree_hysteresis<By>..., policy::tree_ladder<By>...>;
+    using enum policy::tree_feature;
+
+    any<path_value, path_value_sum, target_confidence, entropy, accepted_length> chosen_;
+};
+
+template <policy::tree_feature By = policy::tree_feature::path_value>
+policy::tree_hysteresis<By> hysteresis_of(const scheme_options& resolved) {
+    const io::bank_file& bank = resolved.bank.value();
+    const std::vector<double>& at = resolved.thresholds;
+    return {bank.trees,
+            {.on = at.empty() ? bank.threshold : at.front(), .off = at.empty() ? bank.threshold : at.back()},
+            {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}}};
+}
+
+template <policy::tree_feature By>
+any_scheduler scheduler_by(const scheme_options& resolved) {
+    if (!by_ladder(resolved)) return any_scheduler(hysteresis_of<By>(resolved));
+    const io::bank_file& bank = resolved.bank.value();
+    return any_scheduler(policy::tree_ladder<By>(bank.trees, resolved.thresholds, {.feature = {.depth = bank.depth}}));
+}
+
+any_scheduler scheduler_of(const scheme_options& resolved) {
+    using enum policy::tree_feature;
+    const policy::tree_feature by = feature_of(resolved).feature;
+    if (by == path_value_sum) return scheduler_by<path_value_sum>(resolved);
+    if (by == target_confidence) return scheduler_by<target_confidence>(resolved);
+    if (by == entropy) return scheduler_by<entropy>(resolved);
+    if (by == accepted_length) return scheduler_by<accepted_length>(resolved);
+    return scheduler_by<path_value>(resolved);
+}
+
 run_result run_by_bank(const scheme_options& resolved, const engine& target, const auto& drafter, const auto& criterion,
                        const run_request& request) {
     const io::bank_file& bank = resolved.bank.value();
-    if (bank.conservative == bank.aggressive) {
+    if (bank.conservative == bank.aggressive && !by_ladder(resolved)) {
         const policy::tree_static only(bank.trees.shape(bank.aggressive));
         return run_scheme(speculate(drafter, target, only, criterion), request);
     }
-    const policy::tree_hysteresis<> switched(
-        bank.trees, {.on = bank.threshold},
-        {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}});
-    return run_scheme(speculate(drafter, target, switched, criterion), request);
+    if (by_ladder(resolved) || feature_of(resolved).feature != policy::tree_feature::path_value) {
+        return run_scheme(speculate(drafter, target, scheduler_of(resolved), criterion), request);
+    }
+    return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
 }
 
 }  // namespace

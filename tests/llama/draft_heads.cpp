@@ -1,5 +1,6 @@
 #include "augur/llama/draft_heads.hpp"
 
+#include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
@@ -30,18 +31,39 @@ std::vector<float> some_state(std::size_t size) {
     return normal_numbers(size, random);
 }
 
-/// A safetensors file of F32 tensors of random numbers, in Medusa's layout unless changed.
+/// How heads are published.
+struct layout {
+    std::string kind;
+    std::string prefix;     ///< of Medusa's tensors
+    bool grounded = false;  ///< Hydra's heads that see tokens
+    std::size_t blocks = 1;
+    bool biased = false;  ///< output matrices
+
+    std::string block(std::size_t head, std::size_t at) const {
+        return (kind == "hydra" ? "hydra_mlp." : prefix) + std::to_string(head) + "." + std::to_string(at);
+    }
+    std::string output(std::size_t head) const {
+        return kind == "hydra" ? "hydra_lm_head." + std::to_string(head) : block(head, blocks);
+    }
+};
+
+/// A safetensors file of F32 tensors of random numbers, in such a layout unless changed.
 struct published {
     std::map<std::string, std::vector<std::size_t>> shapes;
 
-    published(const std::string& prefix, std::size_t heads, std::size_t blocks) {
+    published(const layout& of, std::size_t heads) {
         for (std::size_t n = 0; n < heads; ++n) {
-            const std::string head = prefix + std::to_string(n) + ".";
-            for (std::size_t k = 0; k < blocks; ++k) {
-                shapes[head + std::to_string(k) + ".linear.weight"] = {64, 64};
-                shapes[head + std::to_string(k) + ".linear.bias"] = {64};
+            for (std::size_t k = 0; k < of.blocks; ++k) {
+                const bool first = of.grounded && k == 0;
+                const std::size_t inputs = first ? (n + 2) * 64 : 64;
+                for (const char* name : {".linear", ".res_connection"}) {
+                    if (name[1] == 'r' && !first) continue;
+                    shapes[of.block(n, k) + name + ".weight"] = {64, inputs};
+                    shapes[of.block(n, k) + name + ".bias"] = {64};
+                }
             }
-            shapes[head + std::to_string(blocks) + ".weight"] = {77, 64};
+            shapes[of.output(n) + ".weight"] = {77, 64};
+            if (of.biased) shapes[of.output(n) + ".bias"] = {77};
         }
     }
 
@@ -61,6 +83,50 @@ struct published {
     }
 };
 
+const layout layouts[] = {{"medusa", "medusa_head."},
+                          {"medusa", "", false, 2, true},
+                          {"hydra", "", true, 1, true},
+                          {"hydra", "", true, 3, false},
+                          {"hydra", "", false, 2, true}};
+
+/// What those who published them compute, from the tensors of the file, in double precision: x becomes
+/// res_connection(x) + silu(linear(x)), or x + silu(linear(x)) in a block without.
+struct definition {
+    const io::safetensors_folder& file;
+    const layout& of;
+    const llama::host_model& target;
+
+    std::vector<double> values(const std::string& name) const {
+        const auto& view = file.tensor(name);
+        std::vector<float> read(view.element_count());
+        io::dequantize(view.type, view.bytes, read);
+        return {read.begin(), read.end()};
+    }
+    /// torch.nn.Linear.
+    std::vector<double> linear(const std::string& name, const std::vector<double>& in) const {
+        const auto weight = values(name + ".weight");
+        std::vector<double> out(weight.size() / in.size());
+        if (file.find(name + ".bias")) out = values(name + ".bias");
+        for (std::size_t i = 0; i < weight.size(); ++i) out[i / in.size()] += weight[i] * in[i % in.size()];
+        return out;
+    }
+    std::vector<double> row(std::span<const float> state, std::span<const token> tokens, std::size_t head) const {
+        std::vector<double> x(state.begin(), state.end());
+        for (std::size_t i = 0; i <= head && of.grounded; ++i) {
+            std::vector<float> embedding(64);
+            target.parameters().embedding->unpack_row(static_cast<std::size_t>(tokens[i]), embedding);
+            x.insert(x.end(), embedding.begin(), embedding.end());
+        }
+        for (std::size_t k = 0; k < of.blocks; ++k) {
+            const std::string block = of.block(head, k);
+            const auto y = linear(block + ".linear", x);
+            if (file.find(block + ".res_connection.weight")) x = linear(block + ".res_connection", x);
+            for (std::size_t i = 0; i < 64; ++i) x[i] += y[i] / (1 + std::exp(-y[i]));
+        }
+        return linear(of.output(head), x);
+    }
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(published_heads_have_blocks_and_output_matrices_of_their_own) {
@@ -68,86 +134,105 @@ BOOST_AUTO_TEST_CASE(published_heads_have_blocks_and_output_matrices_of_their_ow
     const auto target = small_llama().load();
     const auto state = some_state(64);
     const std::vector<token> tokens{7, 76, 0};
-    for (const std::string prefix : {"medusa_head.", ""}) {
-        for (const std::size_t blocks : {1u, 2u}) {
-            const auto path = published(prefix, 3, blocks).write(folder / "medusa_lm_head.safetensors");
-            const io::safetensors_folder file(path);
-            const auto times = [&](const std::string& name, const std::vector<double>& in) {
-                const auto& view = file.tensor(name);
-                std::vector<float> weight(view.element_count());
-                io::dequantize(view.type, view.bytes, weight);
-                std::vector<double> out(weight.size() / in.size());
-                for (std::size_t i = 0; i < weight.size(); ++i) {
-                    out[i / in.size()] += double{weight[i]} * in[i % in.size()];
-                }
-                return out;
-            };
-            const auto heads = llama::draft_heads::load(path, "medusa", target, {.threads = 2});
-            BOOST_TEST(heads.head_count() == 3u);
-            BOOST_TEST(!heads.see_tokens());
-            BOOST_TEST(heads.memory_bytes() >= 3 * 4 * (blocks * 64 * 65 + 77 * 64));
-            auto workspace = heads.make_workspace();
-            for (std::size_t n = 0; n < 3; ++n) {
-                const std::string head = prefix + std::to_string(n) + ".";
-                std::vector<double> x(state.begin(), state.end());
-                for (std::size_t k = 0; k < blocks; ++k) {
-                    const std::string block = head + std::to_string(k) + ".linear.";
-                    const auto product = times(block + "weight", x);
-                    for (std::size_t i = 0; i < 64; ++i) {
-                        const double in = product[i] + times(block + "bias", {1})[i];
-                        x[i] += in / (1 + std::exp(-in));
-                    }
-                }
-                const auto wanted = times(head + std::to_string(blocks) + ".weight", x);
-                const auto row = heads.row(workspace, state, std::span(tokens).first(n + 1), n);
-                for (std::size_t t = 0; t < 77; ++t) BOOST_TEST(std::abs(double{row[t]} - wanted[t]) < 1e-4);
-            }
-            const auto whole = llama::draft_heads::load(folder.path(), "medusa", target);
-            auto other = whole.make_workspace();
-            const auto row = whole.row(other, state, std::span(tokens).first(1), 0);
-            const auto same = heads.row(workspace, state, std::span(tokens).first(1), 0);
-            BOOST_TEST(same_bits(std::vector(row.begin(), row.end()), std::vector(same.begin(), same.end())));
+    for (const layout& of : layouts) {
+        const auto path = published(of, 3).write(folder / (of.kind + "_lm_head.safetensors"));
+        const io::safetensors_folder file(path);
+        const definition wanted{file, of, target};
+        const auto heads = llama::draft_heads::load(path, of.kind, target, {.threads = 2});
+        BOOST_TEST(heads.head_count() == 3u);
+        BOOST_TEST(heads.see_tokens() == of.grounded);
+        BOOST_TEST(heads.memory_bytes() >= 3 * 4 * (of.blocks * 64 * 65 + 77 * 64));
+        auto workspace = heads.make_workspace();
+        for (std::size_t n = 0; n < 3; ++n) {
+            const auto row = heads.row(workspace, state, std::span(tokens).first(n + 1), n);
+            const auto defined = wanted.row(state, tokens, n);
+            for (std::size_t t = 0; t < 77; ++t) BOOST_TEST(std::abs(double{row[t]} - defined[t]) < 2e-4);
         }
+        const auto whole = llama::draft_heads::load(folder.path(), of.kind, target);
+        auto other = whole.make_workspace();
+        const auto row = whole.row(other, state, std::span(tokens).first(1), 0);
+        const auto same = heads.row(workspace, state, std::span(tokens).first(1), 0);
+        BOOST_TEST(same_bits(std::vector(row.begin(), row.end()), std::vector(same.begin(), same.end())));
     }
 }
 
-BOOST_AUTO_TEST_CASE(published_heads_draft_trees) {
+BOOST_AUTO_TEST_CASE(published_heads_draft_the_trees_of_their_definition) {
     const temporary_directory folder;
     const auto target = small_llama().load();
-    const auto heads =
-        llama::draft_heads::load(published("", 2, 1).write(folder / "heads.safetensors"), "medusa", target);
     const policy::tree_static tree(topology{-1, -1, 0, 0, 1});
-    const auto scheme = speculate(draft::head_tree(heads), target, tree, accept::coupled{});
-    decode::options chosen;
-    chosen.stop.max_tokens = 40;
     const std::vector<token> prompt{2, 0, 1};
-    const auto made = decode::generate(scheme, prompt, chosen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
-    decode::session session(scheme, prompt, {}, {.max_tokens = 100}, random::philox_chooser(0));
-    for (int round = 0; round < 8; ++round) BOOST_TEST(decode::step(scheme, session).proposed.size() == 5u);
+    for (const layout& of : layouts) {
+        const auto path = published(of, 2).write(folder / "heads.safetensors");
+        const io::safetensors_folder file(path);
+        const definition wanted{file, of, target};
+        const auto heads = llama::draft_heads::load(path, of.kind, target);
+        const auto scheme = speculate(draft::head_tree(heads), target, tree, accept::coupled{});
+        decode::options chosen;
+        chosen.stop.max_tokens = 40;
+        const auto made = decode::generate(scheme, prompt, chosen);
+        BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
+        decode::session session(scheme, prompt, {}, {.max_tokens = 100}, random::philox_chooser(0));
+        for (int round = 0; round < 8; ++round) {
+            const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+            auto fresh = target.make_sequence();
+            target.extend(fresh, std::span(text).first(text.size() - 1));
+            const auto states = target.hidden(fresh);
+            const auto best = [&](const std::vector<token>& after, std::size_t rank) {
+                const auto row = wanted.row(states[states.size() - 1], after, after.size() - 1);
+                std::vector<token> order(row.size());
+                for (std::size_t t = 0; t < row.size(); ++t) order[t] = static_cast<token>(t);
+                std::sort(order.begin(), order.end(), [&](token a, token b) {
+                    return row[static_cast<std::size_t>(a)] > row[static_cast<std::size_t>(b)];
+                });
+                return order[rank];
+            };
+            const token root = text.back(), first = best({root}, 0), second = best({root}, 1);
+            const std::vector<token> nodes{first, second, best({root, first}, 0), best({root, first}, 1),
+                                           best({root, second}, 0)};
+            BOOST_TEST(decode::step(scheme, session).proposed.tokens() == nodes, boost::test_tools::per_element());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(layouts_that_are_not_taken_are_named) {
     const temporary_directory folder;
     const auto target = small_llama().load();
     const auto refused = [&](auto&& change, std::vector<std::string> words, const std::string& kind = "medusa") {
-        published file("medusa_head.", 2, 1);
+        published file({kind, "medusa_head.", kind == "hydra"}, 2);
         change(file);
         const auto path = file.write(folder / "heads.safetensors");
         BOOST_CHECK_EXCEPTION(llama::draft_heads::load(path, kind, target), error, says(words));
     };
-    refused([](auto&) {}, {"heads.safetensors", "'hydra'", "Medusa"}, "hydra");
+    // Hydra++ has what is read before its heads.
     refused(
         [](auto& f) {
-            f.shapes["hydra_mlp.0.1.linear.weight"] = {64, 128};
+            f.shapes["prefix_embeding_layer.layers.0.mlp.up_proj.weight"] = {64, 64};
         },
-        {"heads.safetensors", "'hydra_mlp.0.1.linear.weight'", "Hydra's published layout", "medusa_head.0.0.linear"});
-    refused([](auto& f) { f.shapes = {{"prefix_embeding_layer.norm.weight", {64}}}; }, {"Hydra's published layout"});
+        {"heads.safetensors", "'prefix_embeding_layer.layers.0.mlp.up_proj.weight'", "Hydra++", "not run here"},
+        "hydra");
+    refused([](auto& f) { f = published({"hydra", "", true}, 2); }, {"'hydra'", "'medusa' was wanted"});
+    refused([](auto& f) { f = published({"medusa", "medusa_head."}, 2); }, {"'medusa'", "'hydra' was wanted"}, "hydra");
+    refused(
+        [](auto& f) {
+            f.shapes["hydra_mlp.1.0.linear.weight"] = {64, 128};
+        },
+        {"hydra_mlp.1.0", "128", "192"}, "hydra");
+    refused(
+        [](auto& f) {
+            f.shapes["hydra_mlp.1.0.res_connection.weight"] = {64, 64};
+        },
+        {"hydra_mlp.1.0.res_connection", "64", "192"}, "hydra");
+    refused([](auto& f) { f.shapes.erase("hydra_mlp.1.0.res_connection.weight"); },
+            {"hydra_mlp.1.0.res_connection.weight"}, "hydra");
+    refused([](auto& f) { f.shapes.erase("hydra_mlp.1.0.res_connection.bias"); }, {"hydra_mlp.1.0.res_connection.bias"},
+            "hydra");
+    refused([](auto& f) { f.shapes.erase("hydra_lm_head.1.weight"); }, {"hydra_lm_head.1.weight"}, "hydra");
+    refused([](auto& f) { f.shapes["hydra_lm_head.1.bias"] = {64}; }, {"hydra_lm_head.1.bias", "64", "77"}, "hydra");
     refused(
         [](auto& f) {
             f.shapes = {{"lm_head.weight", {77, 64}}};
         },
-        {"heads.safetensors", "medusa_head.0.0.linear.weight", "'lm_head.weight'"});
+        {"heads.safetensors", "medusa_head.0.0.linear.weight", "hydra_mlp.0.0.linear.weight", "'lm_head.weight'"});
     refused(
         [](auto& f) {
             f.shapes.clear();
@@ -158,7 +243,7 @@ BOOST_AUTO_TEST_CASE(layouts_that_are_not_taken_are_named) {
     refused([](auto& f) { f.shapes["medusa_head.1.1.weight"] = {76, 64}; }, {"medusa_head.1.1.weight", "76", "77"});
     refused([](auto& f) { f.shapes.erase("medusa_head.1.1.weight"); }, {"medusa_head.1.1.weight"});
     refused([](auto& f) { f.shapes.erase("medusa_head.0.0.linear.bias"); }, {"medusa_head.0.0.linear.bias"});
-    refused([](auto& f) { f.shapes["medusa_head.0.1.bias"] = {77}; }, {"medusa_head.0.1.bias", "not supported"});
+    refused([](auto& f) { f.shapes["medusa_head.0.1.bias"] = {76}; }, {"medusa_head.0.1.bias", "76", "77"});
     BOOST_CHECK_THROW(llama::draft_heads::load(folder.path(), "medusa", target),
                       error);  // no medusa_lm_head.safetensors
 }

@@ -33,8 +33,9 @@ class draft_heads {
         backend::host::float_buffer inputs, out, logits;
     };
 
-    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or Medusa's heads as
-    /// published, with output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors.
+    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or such heads as
+    /// published, with output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors
+    /// or hydra_lm_head.safetensors (read_published_heads).
     /// Throws augur::error, naming the file and the values, where it was made for another target (of which published
     /// heads tell no more than the sizes), its shapes contradict each other, or its layout is another. Of the options,
     /// weights, threads and instruction_set count.
@@ -94,12 +95,8 @@ class draft_heads {
  private:
     static draft_heads load_published(const std::filesystem::path& path, const std::string& kind,
                                       const host_model& target, const load_options& options) {
-        if (kind != "medusa") {
-            augur::detail::fail(path.string(), ": published heads are taken in Medusa's layout, but ", io::quote(kind),
-                                " was wanted");
-        }
-        const io::safetensors_folder file(published_heads_file(path));
-        return draft_heads(read_published_heads(file, target.configuration(), options.weights), target, {}, {},
+        const io::safetensors_folder file(published_heads_file(path, kind));
+        return draft_heads(read_published_heads(file, target.configuration(), kind, options.weights), target, {}, {},
                            options);
     }
 
@@ -122,17 +119,29 @@ class draft_heads {
             for (std::size_t i = 1; i * width < depth; ++i) {
                 embedding->unpack_row(static_cast<std::size_t>(tokens[i - 1]), {inputs + i * width, width});
             }
-            float* out = workspace.out.require(2 * width);
+            float* out = workspace.out.require(3 * width);
             for (const head_block& block : head.blocks) {
                 multiply(block.weight, inputs, out);
-                for (std::size_t i = 0; i < width; ++i) out[i] += block.bias[i];
+                add(block.bias, out);
                 std::fill_n(out + width, width, 1.0f);
                 kernels_.silu_product(out, out + width, width);
+                if (block.skip.rows() != 0) {
+                    multiply(block.skip, inputs, out + 2 * width);
+                    std::copy_n(out + 2 * width, width, inputs);
+                    add(block.skip_bias, inputs);
+                }
                 for (std::size_t i = 0; i < width; ++i) inputs[i] += out[i];
             }
-            if (head.output.rows() != 0) return multiply(head.output, inputs, logits);
+            if (head.output.rows() != 0) {
+                multiply(head.output, inputs, logits);
+                return add(head.output_bias, logits);
+            }
             multiply(output, inputs, logits);
             if (!head_tokens.empty()) spread_logits(head_tokens, {logits, embedding->rows()});
+        }
+
+        static void add(const std::vector<float>& bias, float* to) {
+            for (std::size_t i = 0; i < bias.size(); ++i) to[i] += bias[i];
         }
 
         /// out = weight * in.
