@@ -84,8 +84,8 @@ inline std::vector<split_choice> best_splits(std::span<const split> candidates, 
 }
 
 /// The costs of a split where this head reads, by measurement: medians of passes over the first layers of one token,
-/// and over the others of 1, 2, ..., `most` tokens, behind `context` tokens. Its acceptance is the caller's to add. Cost:
-/// (repetitions + 1) passes of each, a prefill, one sequence.
+/// and over the others of 1, 2, ..., `most` tokens, behind `context` tokens. Its acceptance is the caller's to add.
+/// Cost: (repetitions + 1) passes of each, a prefill, one sequence.
 template <SplitModel M, draft::ExitHead H>
 split measured_split(const M& model, const H& head, std::size_t most, std::size_t context = 1, patience until = {}) {
     draft::check_exit(head, model);
