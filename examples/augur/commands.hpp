@@ -13,5 +13,6 @@ void add_bench_schemes(CLI::App& bench);
 void add_tune(CLI::App& program);
 void add_widen(CLI::App& program);
 void add_grow(CLI::App& program);
+void add_learn(CLI::App& program);
 
 }  // namespace augur::program

@@ -82,7 +82,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         .add_option(
             "--scheme", s.scheme,
             "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, "
-            "kangaroo, fsd, psd_a, psd_f, psd_f_as_published or ead")
+            "kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command
@@ -152,8 +152,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     const auto exit_layer = [&s](const std::string& text) {
         s.exit_layer = parse_number("--exit-layer", text, most::length);
     };
-    add_text(command, "--exit-layer", exit_layer, "kangaroo: the model's first K layers draft", "K",
-             "the family's exit near three quarters of them; with --untrained three quarters");
+    add_text(command, "--exit-layer", exit_layer, "kangaroo, dvi: the model's first K layers draft", "K",
+             "the adapter's; the family's exit near three quarters of them; else three quarters");
+    add_text(
+        command, "--adapter", [&s](const std::string& path) { s.adapter = path; },
+        "kangaroo, dvi: what `augur learn` wrote; dvi goes on learning while it serves, and writes nothing", "FILE");
     command.add_flag("--untrained", s.untrained, "kangaroo: with the model's own norm and output instead of an exit");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",
@@ -188,6 +191,7 @@ void check_early(const generate_options& chosen) {
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
     if (!chosen.scheme.bank_path.empty()) inputs.emplace_back(chosen.scheme.bank_path);
+    if (!chosen.scheme.adapter.empty()) inputs.emplace_back(chosen.scheme.adapter);
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
@@ -276,6 +280,7 @@ class generator {
         report.settings = settings_as_json(chosen_, *target_);
         report.settings["drafters"] = loaded_.paths();
         if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
+        if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         report.composed = loaded_.run(*engine_, request);
         if (!report.composed.counts.models.empty()) {
@@ -414,7 +419,6 @@ void add_generate(CLI::App& program) {
     command->add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
         ->type_name("NAME")
         ->default_str("all");
-    add_reserved_options(*command, {"--adapter"});
     command->callback([command, chosen] {
         for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
             if (command->count(std::string("--") + name) > 0) chosen->given.insert(name);

@@ -24,6 +24,10 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     model_options of_drafters = chosen;
     of_drafters.context = 0;
     of_drafters.shape.clear();
+    if (scheme_.scheme == "dvi" || !scheme_.adapter.empty()) {
+        load_learned(target);
+        return;
+    }
     if (scheme_.untrained) {
         const std::size_t layer = scheme_.exit_layer.value_or(0);
         drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
@@ -35,6 +39,22 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
     }
+}
+
+void loaded_scheme::load_learned(const llama::host_model& target) {
+    learning_options chosen;
+    if (!scheme_.adapter.empty()) chosen = options_of_adapter(scheme_.adapter, target);
+    if (scheme_.exit_layer) {
+        if (chosen.exit_layer != 0 && chosen.exit_layer != *scheme_.exit_layer) {
+            detail::fail("--adapter ", scheme_.adapter, " is of an exit after ", chosen.exit_layer,
+                         " layers, but --exit-layer is ", *scheme_.exit_layer);
+        }
+        chosen.exit_layer = *scheme_.exit_layer;
+    }
+    drafters_.learned = std::make_unique<learned_exit>(target, chosen);
+    if (scheme_.adapter.empty()) return;
+    drafters_.learned->restore(scheme_.adapter);
+    paths_.push_back(scheme_.adapter);
 }
 
 void loaded_scheme::settle(const scheme_options& asked) {

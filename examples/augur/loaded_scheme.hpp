@@ -43,6 +43,8 @@ class loaded_scheme {
     run_result run(const engine& target, run_request request) const;
 
  private:
+    void load_learned(const llama::host_model& target);
+
     transform::settings sampling_;
     std::size_t drafts_;
     member_files named_;

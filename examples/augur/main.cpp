@@ -16,7 +16,7 @@
 namespace {
 
 void add_reserved_commands(CLI::App& program) {
-    for (const std::string name : {"entropy", "learn"}) {
+    for (const std::string name : {"entropy"}) {
         auto* command = program.add_subcommand(name, "Not available in this version");
         command->allow_extras();
         command->set_help_flag();
@@ -60,6 +60,7 @@ int main(int count, char** values) {
     augur::program::add_tune(program);
     augur::program::add_widen(program);
     augur::program::add_grow(program);
+    augur::program::add_learn(program);
     add_reserved_commands(program);
     try {
         augur::program::open_standard_streams();

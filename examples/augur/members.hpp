@@ -9,9 +9,12 @@
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "learning.hpp"
 
 namespace augur::program {
 
@@ -21,6 +24,7 @@ struct members {
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
     std::optional<llama::exit_head> exit;
+    std::unique_ptr<learned_exit> learned;  ///< of kangaroo with an adapter, and dvi, which teaches it
     std::optional<draft::ngram_table> ngrams;
 
     std::size_t memory_bytes() const;

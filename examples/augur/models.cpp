@@ -148,7 +148,7 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
 std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
                                        const std::string& model_path, bool chat, const std::string& command) {
     require(words, model_path, command);
-    std::istringstream file(io::read_text(path, most::text_bytes));
+    std::istringstream file(is_open_already(path) ? read_stream(path) : io::read_text(path, most::text_bytes));
     std::vector<prompt_entry> prompts;
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {

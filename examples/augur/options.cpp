@@ -38,11 +38,4 @@ void add_prompt_options(CLI::App& command, prompt_options& into) {
     add_text(command, "--prompt-ids", keep(into.ids), "The prompt's token ids, e.g. 1,2,3", "IDS");
 }
 
-void add_reserved_options(CLI::App& command, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        const auto refuse = [name](const std::string&) { detail::fail(name, " is not available in this version"); };
-        add_text(command, name, refuse, "")->group("");
-    }
-}
-
 }  // namespace augur::program

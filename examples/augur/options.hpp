@@ -41,9 +41,6 @@ void add_draft_shapes(CLI::App& command, model_options& into);
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
 void add_prompt_options(CLI::App& command, prompt_options& into);
 
-/// Options for what this version lacks: accepted, so that the refusal can say more than "unknown option".
-void add_reserved_options(CLI::App& command, const std::vector<std::string>& names);
-
 /// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none, one
 /// that the type cannot hold, or one above the limit.
 template <class Number>

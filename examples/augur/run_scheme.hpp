@@ -106,7 +106,13 @@ struct round_notes {
     }
 };
 
+/// Tells a watcher of the session that it will watch, if it wants to know.
+void attach(auto& watcher, const auto& session) {
+    if constexpr (requires { watcher.attach(session); }) watcher.attach(session);
+}
+
 /// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
+/// A watcher with `attach(session)` is told of the session first.
 template <class Scheme, class... Watchers>
 run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers&... watchers) {
     const decode::options& chosen = request.options;
@@ -131,6 +137,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
         return result;
     }
     decode::session<Scheme>& s = *made;
+    (attach(watchers, s), ...);
     round_notes<decode::session<Scheme>> notes{request, result, in_sink, sink_part, s};
     while (s.finished == finish_reason::running) {
         if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes, watchers...); })) {

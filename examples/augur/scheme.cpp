@@ -31,11 +31,6 @@
 namespace augur::program {
 namespace {
 
-struct later_scheme {
-    std::string_view name, needs;
-};
-constexpr std::array<later_scheme, 1> later_schemes = {{{"dvi", "a trained exit"}}};
-
 /// Tokens that an n-gram of the table has matched at least, to be asked before a network.
 constexpr std::size_t surer_than_network = 5;
 
@@ -59,18 +54,13 @@ void check_criterion(const std::string& name, const transform::settings& samplin
 }
 
 void check_scheme(const std::string& name) {
-    for (const later_scheme& later : later_schemes) {
-        if (name == later.name) {
-            detail::fail("scheme '", name, "' is not available in this version: it needs ", later.needs);
-        }
-    }
-    constexpr std::array<std::string_view, 12> valid = {
-        "plain",      "lookup", "hybrid", "sd",     "eaad",  "eaad_as_published",
-        "hysteresis", "medusa", "hydra",  "entmtp", "eagle", "kangaroo"};
+    constexpr std::array<std::string_view, 13> valid = {
+        "plain", "lookup", "hybrid", "sd",       "eaad", "eaad_as_published", "hysteresis", "medusa",
+        "hydra", "entmtp", "eagle",  "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
-                     "medusa, hydra, entmtp, eagle, kangaroo, fsd, psd_a, psd_f, psd_f_as_published, ead");
+                     "medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
 }
 
@@ -121,14 +111,20 @@ entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
 
 policy::confidence_stop stop_of(const scheme_options& chosen) {
     if (chosen.thresholds.size() != 1) {
-        detail::fail("scheme 'kangaroo' takes one threshold, but --thresholds has ", chosen.thresholds.size());
+        detail::fail("scheme '", chosen.scheme, "' takes one threshold, but --thresholds has ",
+                     chosen.thresholds.size());
     }
     return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
 }
 
-/// Options of the scheme kangaroo, and that no other is given them.
+/// Options of the schemes kangaroo and dvi, and that no other is given them.
 scheme_options resolve_exits(scheme_options chosen) {
-    if (chosen.scheme == "kangaroo") {
+    const bool learns = chosen.scheme == "dvi";
+    if (chosen.untrained && (learns || !chosen.adapter.empty())) {
+        detail::fail("--untrained is for kangaroo without an adapter",
+                     learns ? "; dvi starts untrained where there is no --adapter" : "");
+    }
+    if (learns || chosen.scheme == "kangaroo") {
         if (chosen.exit_layer == std::size_t{0}) detail::fail("--exit-layer is 0; it must be at least 1");
         if (!chosen.length) chosen.length = policy::confidence_stop_options{}.max_tokens;
         if (chosen.thresholds.empty()) chosen.thresholds = {policy::confidence_stop_options{}.threshold};
@@ -137,10 +133,14 @@ scheme_options resolve_exits(scheme_options chosen) {
     }
     if (chosen.exit_layer) {
         detail::fail("--exit-layer is ", *chosen.exit_layer, ", but the scheme is ", io::quote(chosen.scheme),
-                     "; only kangaroo drafts with the model's first layers");
+                     "; only kangaroo and dvi draft with the model's first layers");
     }
     if (chosen.untrained) {
         detail::fail("--untrained is for kangaroo, but the scheme is ", io::quote(chosen.scheme));
+    }
+    if (!chosen.adapter.empty()) {
+        detail::fail("--adapter is ", chosen.adapter, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; kangaroo and dvi draft with one");
     }
     return chosen;
 }
@@ -287,6 +287,12 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         if (resolved.scheme == "hysteresis") {
             return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
+        }
+        if (drafters.learned) {
+            const auto composed = speculate(drafters.learned->head(), target, stop_of(resolved), criterion);
+            if (resolved.scheme == "kangaroo") return run_scheme(composed, request);
+            learning_watcher learns(drafters.learned->online());
+            return run_scheme(composed, request, learns);
         }
         if (resolved.scheme == "kangaroo") {
             return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);

@@ -1,0 +1,286 @@
+// augur learn: decodes prompts, and has the exit that drafts learn from what the model says of its drafts.
+
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/policy/confidence_stop.hpp>
+#include <augur/train/diagnostics.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "commands.hpp"
+#include "engine.hpp"
+#include "learning.hpp"
+#include "message.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "run_scheme.hpp"
+#include "terminal.hpp"
+
+namespace augur::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct learn_options {
+    model_options model;
+    learning_options learning;
+    std::string prompts, output, replay;
+    transform::settings sampling{.temperature = {0}};
+    policy::confidence_stop_options stop{};
+    std::uint64_t seed = 0;
+    std::size_t max_tokens = 128, passes = 1;
+    bool chat = false, compare = false, json = false;
+};
+
+/// An option that takes the name of a choice.
+template <class Choice>
+void add_choice(CLI::App& command, const std::string& flag, Choice& into,
+                std::vector<std::pair<std::string, Choice>> all, const std::string& help) {
+    const std::string shown = all.front().first;
+    const auto take = [flag, &into, all = std::move(all)](const std::string& text) {
+        std::string valid;
+        for (const auto& [name, each] : all) {
+            if (text == name) {
+                into = each;
+                return;
+            }
+            valid += (valid.empty() ? "" : ", ") + name;
+        }
+        detail::fail(flag, " is ", io::quote(text), "; valid are ", valid);
+    };
+    add_text(command, flag, take, help, "NAME", shown);
+}
+
+constexpr std::size_t updates_between_notes = 200;
+
+class pupil {
+ public:
+    explicit pupil(const learn_options& chosen)
+        : chosen_(chosen),
+          words_(load_tokenizer(chosen.model.path)),
+          prompts_(read_prompts(chosen.prompts, words_, chosen.model.path, chosen.chat, "learn")),
+          target_(load_model(chosen.model.path, chosen.model)),
+          engine_(engine_of(target_, "cpu", chosen.model.weights)),
+          exit_(target_, chosen.learning) {
+        for (const prompt_entry& each : prompts_) {
+            try {
+                checked_prompt(each.ids, target_.vocabulary_size(), target_.context_length());
+            } catch (const error& problem) {
+                detail::fail(chosen.prompts, ", line ", each.line, ": ", problem.what());
+            }
+        }
+        namespace fs = std::filesystem;
+        if (!chosen.output.empty() && fs::exists(chosen.output)) exit_.restore(chosen.output);
+        if (!chosen.replay.empty() && fs::exists(chosen.replay)) {
+            exit_.online().restore_replay(chosen.replay, exit_.identity());
+        }
+    }
+
+    /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C.
+    void run() {
+        if (!chosen_.json) print(heading());
+        for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
+            for (const prompt_entry& prompt : prompts_) {
+                const run_result made = decode(prompt, chosen_.seed + pass);
+                save();
+                if (made.finish == finish_reason::cancelled) return;
+                show(prompt, made, pass);
+            }
+        }
+    }
+
+ private:
+    decode::options options(std::uint64_t seed) const {
+        decode::options made{.seed = seed, .sampling = chosen_.sampling};
+        made.stop.max_tokens = chosen_.max_tokens;
+        made.stop.stop_tokens = end_tokens_of(*words_, target_);
+        made.on_token = [](const auto&) { return !interruption::pressed(); };
+        return made;
+    }
+
+    run_result decode(const prompt_entry& prompt, std::uint64_t seed) {
+        const run_request request{prompt.ids, options(seed), {}, {}};
+        const policy::confidence_stop stop(chosen_.stop);
+        learning_watcher learns(exit_.online());
+        const auto with = [&](auto criterion) {
+            return run_scheme(speculate(exit_.head(), engine_, stop, criterion), request, learns);
+        };
+        return chosen_.sampling.temperature.value == 0 ? with(accept::exact{}) : with(accept::coupled{});
+    }
+
+    void save() {
+        if (!chosen_.output.empty()) exit_.save(chosen_.output);
+        if (!chosen_.replay.empty()) exit_.online().save_replay(chosen_.replay, exit_.identity());
+    }
+
+    static std::string heading() {
+        return "   tokens  updates  acceptance  tok/pass  tokens/s  agreement    loss  lambda  std_s/std_t\n";
+    }
+
+    void show(const prompt_entry& prompt, const run_result& made, std::size_t pass) {
+        served_ += made.ids.size();
+        const train::diagnostics now = exit_.online().report();
+        std::vector<std::string> notes;
+        if (now.updates >= before_.updates + updates_between_notes)
+            notes = train::reading(now, std::exchange(before_, now));
+        std::optional<run_result> plain;
+        if (chosen_.compare) {
+            plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {},
+                                 {prompt.ids, options(chosen_.seed + pass), {}, {}});
+        }
+        if (chosen_.json) {
+            print(json_line(as_json(prompt, made, plain, now, notes)));
+        } else {
+            char line[160];
+            std::snprintf(line, sizeof line, "%9zu %8zu %10.1f %% %9.2f %9.1f %8.1f %% %7.3f %7.3f %12.2f\n", served_,
+                          now.updates, 100 * made.counts.acceptance(), made.counts.accepted_length(),
+                          made.tokens_per_second(), 100 * now.agreement, now.losses.total, now.lambda,
+                          now.std_t > 0 ? now.std_s / now.std_t : 0.0);
+            print(line);
+        }
+        if (plain && plain->ids != made.ids) {
+            detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's");
+        }
+        for (const std::string& note : notes) tell("note", note);
+    }
+
+    json as_json(const prompt_entry& prompt, const run_result& made, const std::optional<run_result>& plain,
+                 const train::diagnostics& now, const std::vector<std::string>& notes) const {
+        std::ostringstream text;
+        train::write_json(text, now);
+        json out = {{"line", prompt.line},
+                    {"task", prompt.task},
+                    {"tokens", made.ids.size()},
+                    {"served", served_},
+                    {"acceptance", made.counts.acceptance()},
+                    {"drafted", made.counts.stages.back().drafted},
+                    {"accepted", made.counts.stages.back().accepted},
+                    {"accepted_length", made.counts.accepted_length()},
+                    {"tokens_per_second", made.tokens_per_second()},
+                    {"learning", json::parse(text.str())},
+                    {"notes", notes}};
+        if (plain) {
+            out["identical"] = plain->ids == made.ids;
+            out["speedup"] = made.tokens_per_second() / plain->tokens_per_second();
+        }
+        return out;
+    }
+
+    const learn_options& chosen_;
+    std::optional<io::tokenizer> words_;
+    std::vector<prompt_entry> prompts_;
+    llama::host_model target_;
+    engine engine_;
+    learned_exit exit_;
+    train::diagnostics before_{};
+    std::size_t served_ = 0;
+};
+
+void learn(const learn_options& chosen) {
+    if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    check_standard_output();
+    std::vector<std::filesystem::path> inputs{chosen.model.path};
+    if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
+    if (!chosen.output.empty()) check_output("--output", chosen.output, inputs);
+    if (!chosen.replay.empty()) check_output("--replay", chosen.replay, inputs);
+    const interruption stop;
+    pupil(chosen).run();
+}
+
+void add_head_options(CLI::App& command, train::head_options& into) {
+    using norm = train::norm_kind;
+    using scale = train::scale_kind;
+    using update = train::update_kind;
+    add_choice<norm>(command, "--norm", into.norm, {{"rms", norm::rms}, {"layer", norm::layer}, {"none", norm::none}},
+                     "Before the head: rms, layer or none");
+    add_choice<scale>(command, "--scale", into.scale,
+                      {{"global", scale::global}, {"per_class", scale::per_class}, {"none", scale::none}},
+                      "Of the logits: global, per_class or none");
+    add_choice<update>(
+        command, "--update", into.update,
+        {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
+        "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
+    add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    add_number(command, "--clamp", into.clamp, "|W| stays within X times what it was, 0: unbounded", "X", "0");
+}
+
+void add_loss_options(CLI::App& command, train::loss_options& into) {
+    using policy = train::policy_kind;
+    using divergence = train::divergence_kind;
+    using lambda = train::lambda_kind;
+    add_choice<policy>(command, "--policy", into.policy,
+                       {{"log_probability", policy::log_probability},
+                        {"reinforce", policy::reinforce},
+                        {"probability", policy::probability},
+                        {"margin", policy::margin}},
+                       "Its loss: log_probability, reinforce, probability or margin");
+    add_choice<divergence>(command, "--kl", into.divergence,
+                           {{"forward", divergence::forward}, {"reverse", divergence::reverse}},
+                           "forward, of the model from the draft, or reverse");
+    add_choice<lambda>(command, "--lambda", into.schedule.lambda,
+                       {{"decay", lambda::decay}, {"ramp", lambda::ramp}, {"constant", lambda::constant}},
+                       "How KL's share falls: decay, ramp or constant, at --floor");
+    add_number(command, "--tau", into.schedule.tau, "Updates until KL's share is 37 %", "N", "1000");
+    add_number(command, "--floor", into.schedule.floor, "KL's least share", "X", "0.05");
+    const auto anchor = [&into](const std::string& text) {
+        into.schedule.anchor.first = into.schedule.anchor.last = parse_number<double>("--anchor", text);
+    };
+    add_text(command, "--anchor", anchor, "Weight of cross-entropy on the model's first choice", "X", "0.2");
+    add_number(command, "--entropy", into.schedule.entropy, "Weight of the draft's entropy, as a bonus", "X", "0");
+}
+
+void add_trainer_options(CLI::App& command, train::trainer_options& into) {
+    add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.001");
+    add_number(command, "--batch", into.batch, "Positions of an update", "N", "32");
+    add_number(command, "--every", into.every, "Tokens between two updates", "N", "32");
+    const auto share = [&into](const std::string& text) {
+        into.share = text == "inf" ? std::numeric_limits<double>::infinity() : parse_number<double>("--share", text);
+    };
+    add_text(command, "--share", share, "Of decoding time that learning may take; inf: unbounded", "X", "0.05");
+    add_number(command, "--positions", into.replay.capacity, "That are kept to learn from", "N", "4096");
+    add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
+    command.add_flag("--accepted-only", into.replay.accepted_only,
+                     "Learn from accepted positions, once there are many");
+    command.add_flag("--background", into.background, "A thread of its own makes the updates");
+}
+
+}  // namespace
+
+void add_learn(CLI::App& program) {
+    auto* command = program.add_subcommand("learn", "Decode prompts, and learn to draft for them");
+    const auto chosen = std::make_shared<learn_options>();
+    add_model_options(*command, chosen->model);
+    command
+        ->add_option("--prompts", chosen->prompts,
+                     "JSON lines with \"prompt\" and perhaps \"task\"; - for standard input")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--output", chosen->output, "The adapter; learning goes on from it where it is there")
+        ->type_name("FILE");
+    command->add_option("--replay", chosen->replay, "The positions to learn from, kept the same way")
+        ->type_name("FILE");
+    command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
+    add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
+               "three quarters of them", most::length);
+    add_number(*command, "--threshold", chosen->stop.threshold, "Probability below which a token ends the draft", "P",
+               "0.6");
+    add_number(*command, "--length", chosen->stop.max_tokens, "The most tokens of a draft", "K", "6", most::length);
+    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_number(*command, "--passes", chosen->passes, "Over all prompts, each with the next seed", "N", "1",
+               most::repetitions);
+    add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
+    add_number(*command, "--seed", chosen->seed, "Of the first pass", "S", "0");
+    add_head_options(*command, chosen->learning.head);
+    add_loss_options(*command, chosen->learning.trainer.losses);
+    add_trainer_options(*command, chosen->learning.trainer);
+    command->add_flag("--compare", chosen->compare, "Decode each prompt plainly, too, and end where a text differs");
+    command->add_flag("--json", chosen->json, "Print one JSON object for each text");
+    command->callback([chosen] { learn(*chosen); });
+}
+
+}  // namespace augur::program

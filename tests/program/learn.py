@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""augur learn, and what it writes in generate: the schemes kangaroo and dvi with an adapter."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
+from program import FOLDER, PROGRAM, TARGET, ProgramTest, environment, run  # noqa: E402
+
+TEXTS = [("a", "the cat the cat the"), ("b", "one two one two"), ("a", "0123456789")]
+QUICK = ("--max-tokens", 24, "--share", "inf", "--every", 1, "--rate", 0.02, "--threshold", 0, "--length", 3)
+
+
+def prompts(name="prompts.jsonl", texts=TEXTS):
+    path = FOLDER / name
+    path.write_text("".join(json.dumps({"task": task, "prompt": text}) + "\n" for task, text in texts), encoding="utf-8")
+    return path
+
+
+def learn(*arguments):
+    return ("learn", "--model", TARGET, "--prompts", prompts(), *QUICK, *arguments)
+
+
+class Learn(ProgramTest):
+    def lines(self, *arguments, **options):
+        done = self.works(*learn(*arguments), "--json", **options)
+        return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+    def test_it_learns_to_draft_what_the_model_says(self):
+        made = self.lines("--passes", 12, "--compare")
+        self.assertEqual(12 * len(TEXTS), len(made))
+        self.assertEqual({True}, {line["identical"] for line in made})
+        rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
+        first, last = made[: len(TEXTS)], made[-2 * len(TEXTS) :]
+        self.assertGreater(rate(last), rate(first) + 0.2)
+        self.assertGreater(made[-1]["learning"]["updates"], 50)
+        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        self.assertEqual(sum(line["tokens"] for line in made), made[-1]["served"])
+        self.assertLess(made[-1]["learning"]["lambda"], made[0]["learning"]["lambda"])
+
+    def test_sampled_texts_are_plain_samplings(self):
+        made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
+        self.assertEqual({True}, {line["identical"] for line in made})
+        self.assertGreater(sum(line["drafted"] for line in made), 0)
+
+    def test_prompts_come_from_standard_input_too(self):
+        with prompts().open("rb") as opened:
+            arguments = ("learn", "--model", TARGET, "--prompts", "-", *QUICK, "--json")
+            done = self.works(*arguments, stdin=opened)
+        self.assertEqual(len(TEXTS), len(done.stdout.splitlines()))
+
+    def test_it_goes_on_from_its_adapter(self):
+        whole, parts = FOLDER / "whole.adapter", FOLDER / "parts.adapter"
+        replays = [FOLDER / f"{name}.replay" for name in ("whole", "parts")]
+        self.lines("--output", whole, "--replay", replays[0], "--passes", 2)
+        self.lines("--output", parts, "--replay", replays[1])
+        second = self.lines("--output", parts, "--replay", replays[1], "--seed", 1)
+        self.assertEqual(whole.read_bytes(), parts.read_bytes())
+        self.assertEqual(replays[0].read_bytes(), replays[1].read_bytes())
+        self.assertGreater(second[0]["learning"]["updates"], len(TEXTS))
+
+    def test_generate_drafts_with_it(self):
+        adapter = FOLDER / "trained.adapter"
+        self.lines("--output", adapter, "--passes", 12)
+        draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--compare")
+        untrained = self.generated("--scheme", "kangaroo", "--untrained", *draft)
+        before = adapter.read_bytes()
+        for scheme in ("kangaroo", "dvi"):
+            made = self.generated("--scheme", scheme, "--adapter", adapter, *draft)
+            self.assertTrue(made["identical"])
+            self.assertGreater(made["acceptance"], untrained["acceptance"] + 0.2)
+            self.assertEqual([str(adapter)], made["settings"]["drafters"])
+            self.assertEqual(1, made["settings"]["exit_layer"])
+            self.assertEqual(before, adapter.read_bytes())
+
+    def test_dvi_without_an_adapter_starts_as_the_models_own_head(self):
+        draft = ("--prompt", "the cat", "--max-tokens", 12, "--length", 2, "--thresholds", 0)
+        own = self.generated("--scheme", "kangaroo", "--untrained", *draft)
+        made = self.generated("--scheme", "dvi", *draft)  # too short to learn from
+        self.assertEqual((own["ids"], own["accepted_length"]), (made["ids"], made["accepted_length"]))
+
+    def test_an_adapter_survives_a_kill(self):
+        adapter = FOLDER / "killed.adapter"
+        self.lines("--output", adapter)
+        command = [PROGRAM, *map(str, learn("--output", adapter, "--passes", 100000, "--json"))]
+        for wanted in range(1, 8):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+            for _ in range(wanted):
+                process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+            process.stdout.close()
+            process.wait()
+            made = self.generated("--scheme", "kangaroo", "--adapter", adapter, "--prompt", "the cat", "--max-tokens", 4)
+            self.assertEqual(4, len(made["ids"]))
+
+    def test_an_interruption_keeps_what_was_learned(self):
+        adapter = FOLDER / "interrupted.adapter"
+        command = [PROGRAM, *map(str, learn("--output", adapter, "--passes", 100000, "--json"))]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        self.assertEqual(0, process.returncode)
+        self.assertGreater(adapter.stat().st_size, 0)
+
+    def test_refusals(self):
+        adapter = FOLDER / "of_this.adapter"
+        self.lines("--output", adapter)
+        use = ("generate", "--model", TARGET, "--prompt", "a")
+        other = tiny_model.write(FOLDER / "other.gguf", seed=7, layers=2)
+        self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter)
+        self.refuses(["2 layers", "1 to 1"], *learn("--exit-layer", 2))
+        self.refuses(["1 layers", "--exit-layer is 5"], *use, "--scheme", "dvi", "--adapter", adapter, "--exit-layer", 5)
+        self.refuses(["rank", "16", "4"], *learn("--output", adapter, "--rank", 4))
+        self.refuses(["--adapter", "'sd'"], *use, "--scheme", "sd", "--adapter", adapter)
+        self.refuses(["--untrained", "dvi"], *use, "--scheme", "dvi", "--untrained")
+        self.refuses(["'cubic'", "decay, ramp, constant"], *learn("--lambda", "cubic"))
+        self.refuses(["share", "-1"], "learn", "--model", TARGET, "--prompts", prompts(), "--share", -1)
+        self.refuses(["--passes"], *learn("--passes", 0))
+        damaged = FOLDER / "damaged.adapter"
+        content = bytearray(adapter.read_bytes())
+        content[len(content) // 2] ^= 1
+        damaged.write_bytes(content)
+        self.refuses([str(damaged)], *use, "--scheme", "kangaroo", "--adapter", damaged)
+        damaged.write_bytes(adapter.read_bytes()[:100])
+        self.refuses([str(damaged)], *use, "--scheme", "kangaroo", "--adapter", damaged)
+
+    def test_a_full_disk_leaves_the_old_adapter(self):
+        adapter = FOLDER / "full.adapter"
+        self.lines("--output", adapter)
+        before = adapter.read_bytes()
+        limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", PROGRAM, *map(str, learn("--output", adapter, "--json"))]
+        done = subprocess.run(limited, capture_output=True, env=environment(AUGUR_FAMILY=str(FOLDER / "none")), check=False)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr.decode(), r"\Aaugur: error: [^\n]+full\.adapter[^\n]*\n\Z")
+        self.assertEqual(before, adapter.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
