@@ -102,6 +102,10 @@ class exit_head {
 
     /// Logits of the whole vocabulary after one state; -infinity for a token without a class.
     void row(std::span<const float> hidden, std::span<float> out) const {
+        if (hidden.size() != hidden_size() || out.size() != vocabulary_) {
+            detail::fail("exit_head: it makes ", vocabulary_, " logits of a state of ", hidden_size(), " numbers, not ",
+                         out.size(), " of ", hidden.size());
+        }
         samples in(detail::index(hidden.size()), 1);
         for (std::size_t i = 0; i < hidden.size(); ++i) in(detail::index(i), 0) = static_cast<scalar>(hidden[i]);
         const pass made = forward(in);
