@@ -167,6 +167,15 @@ BOOST_AUTO_TEST_CASE(a_pruned_head_has_logits_for_its_tokens_only) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(rows_and_states_of_other_sizes_are_refused) {
+    const auto learned = head_of<float>({.rank = 2});
+    std::vector<float> hidden(width), row(classes);
+    learned.row(hidden, row);
+    BOOST_CHECK_THROW(learned.row(std::span<const float>(hidden).first(4), row), error);
+    BOOST_CHECK_THROW(learned.row(hidden, std::span(row).first(8)), error);
+    BOOST_TEST(learned.vocabulary_fingerprint().empty());
+}
+
 BOOST_AUTO_TEST_CASE(heads_of_one_kind_change_places) {
     for (const bool weight_norm : {false, true}) {
         const head_options chosen{.update = update_kind::output, .rank = 2, .weight_norm = weight_norm};

@@ -162,6 +162,35 @@ BOOST_AUTO_TEST_CASE(the_values_are_those_of_their_formulas) {
                tolerance);
 }
 
+BOOST_AUTO_TEST_CASE(a_margin_that_is_there_teaches_nothing_more) {
+    auto taught = lesson_of(row_of_teacher());
+    Eigen::Index largest = 0;
+    logits.maxCoeff(&largest);
+    taught.top = static_cast<std::size_t>(largest);
+    loss_options chosen = constant(0);
+    chosen.policy = policy_kind::margin;
+    chosen.margin = 0;
+    const auto found = judge(chosen, taught, logits);
+    BOOST_TEST(found.values.total == 0);
+    BOOST_TEST(found.slope.isZero(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_head_with_none_of_the_listed_tokens_has_one_outcome) {
+    const auto taught = lesson_of(row_of_teacher::top_three(), {0, 1, 4});
+    BOOST_TEST(taught.classes.empty());
+    BOOST_TEST(!taught.whole);
+    const vector<double> z = logits.head(3);
+    for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
+        loss_options chosen = constant(1);
+        chosen.divergence = divergence;
+        const auto found = judge(chosen, taught, z);
+        const double expected =
+            divergence == divergence_kind::forward ? taught.tail * std::log(taught.tail) : -std::log(taught.tail);
+        BOOST_TEST(found.values.divergence == expected, boost::test_tools::tolerance(1e-9));
+        BOOST_TEST(found.slope.cwiseAbs().maxCoeff() < 1e-12);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(where_both_agree_divergences_are_zero_and_level) {
     for (const auto& row : {row_of_teacher(), row_of_teacher::top_three()}) {
         const Eigen::Map<const Eigen::VectorXf> same(teacher_logits.data(), vocabulary);

@@ -19,6 +19,7 @@
 #include "augur/testing/law_of.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/trainer.hpp"
+#include "augur/train/watcher.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_lossless)
 using namespace augur;

@@ -1,5 +1,6 @@
 #include "augur/train/trainer.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <sstream>
@@ -136,35 +137,46 @@ BOOST_AUTO_TEST_CASE(a_slope_that_overflows_is_dropped_and_decoding_goes_on) {
     BOOST_TEST(head.values() != before);
 }
 
+/// A round that drafts 3, 5, 6, of which the first is accepted, in ten seconds.
+struct shown_round {
+    std::vector<token> prompt{1, 2, 3, 4};
+    prefix committed{std::span<const token>(prompt)};
+    proposal<point_mass> proposed;
+    std::vector<float> states, rows;
+    verdict decided{.drafted = 3, .accepted = 1, .next = 7};
+    std::vector<commit::committed_token> text{{3, origin::accepted}, {7, origin::correction}};
+
+    shown_round() {
+        for (const token each : {3, 5, 6}) proposed.push(each);
+        for (std::size_t i = 0; i < 4; ++i) {
+            const auto hidden = teacher.state(i), logits = teacher.logits(hidden);
+            states.insert(states.end(), hidden.begin(), hidden.end());
+            rows.insert(rows.end(), logits.begin(), logits.end());
+        }
+    }
+    void show_to(auto& online, std::size_t count) const {
+        const augur::scores verified(rows.data(), 4, linear_teacher::classes);
+        const observation seen;
+        const time_spent took{.draft = 1, .verify = 2, .accept = 3, .other = 4};
+        const no_states nothing;
+        const round_view view{committed,
+                              prompt.size(),
+                              proposed,
+                              verified,
+                              nothing,
+                              decided,
+                              std::span<const commit::committed_token>(text),
+                              seen,
+                              took};
+        online.show(view, std::span(states).first(count * linear_teacher::width));
+    }
+};
+
 BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
     auto head = teacher.head();
     trainer online(head, small());
-    const std::vector<token> prompt{1, 2, 3, 4};
-    const prefix committed{std::span<const token>(prompt)};
-    proposal<point_mass> proposed;
-    for (const token each : {3, 5, 6}) proposed.push(each);
-    std::vector<float> states, rows;
-    for (std::size_t i = 0; i < 4; ++i) {
-        const auto hidden = teacher.state(i), logits = teacher.logits(hidden);
-        states.insert(states.end(), hidden.begin(), hidden.end());
-        rows.insert(rows.end(), logits.begin(), logits.end());
-    }
-    const augur::scores verified(rows.data(), 4, linear_teacher::classes);
-    const verdict decided{.drafted = 3, .accepted = 1, .next = 7};
-    const std::vector<commit::committed_token> text{{3, origin::accepted}, {7, origin::correction}};
-    const observation seen;
-    const time_spent took{.draft = 1, .verify = 2, .accept = 3, .other = 4};
-    const no_states nothing;
-    const round_view view{committed,
-                          std::size_t{4},
-                          proposed,
-                          verified,
-                          nothing,
-                          decided,
-                          std::span<const commit::committed_token>(text),
-                          seen,
-                          took};
-    online.show(view, states);
+    const shown_round round;
+    round.show_to(online, 4);
     const testing::scratch_folder folder;
     const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
     online.save_replay(folder / "r", whose);
@@ -179,14 +191,33 @@ BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
         BOOST_TEST((kept.bit == bits[i]));
         BOOST_TEST(kept.drafted == drafted[i]);
         BOOST_TEST(kept.position == 4 + i);
-        BOOST_TEST(kept.hidden[0] == states[i * linear_teacher::width]);
-        const auto row = verified[i];
+        BOOST_TEST(kept.hidden[0] == round.states[i * linear_teacher::width]);
+        const auto row = std::span(round.rows).subspan(i * linear_teacher::classes, linear_teacher::classes);
         BOOST_TEST(kept.row.top() == std::max_element(row.begin(), row.end()) - row.begin());
     }
     BOOST_TEST(online.report().decoding_seconds == 10);
     BOOST_TEST(online.report().tokens == 2U);
-    online.show(view, std::span(states).first(2 * linear_teacher::width));  // as many as there are states
+    round.show_to(online, 2);  // as many as there are states
     BOOST_TEST(online.report().samples == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(rounds_are_passed_over_where_keeping_them_takes_a_quarter_of_the_share) {
+    double now = 0;
+    auto head = teacher.head();
+    auto chosen = small();
+    chosen.share = 0.5;
+    chosen.every = 1000;
+    chosen.clock = [&] { return now += 1; };  // a second for each position
+    trainer online(head, chosen);
+    const shown_round round;
+    std::vector<std::size_t> kept;
+    for (int i = 0; i < 6; ++i) {
+        round.show_to(online, 4);
+        kept.push_back(online.report().samples);
+    }
+    // 4 seconds a round, of 1.25 that a round allows
+    BOOST_TEST(kept == (std::vector<std::size_t>{4, 4, 4, 8, 8, 8}), boost::test_tools::per_element());
+    BOOST_TEST(online.report().tokens == 12U);
 }
 
 BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {

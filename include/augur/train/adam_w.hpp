@@ -13,7 +13,7 @@
 namespace augur::train {
 
 struct adam_w_options {
-    double rate = 1e-3;                              ///< of a step, after the warm-up
+    double rate = 3e-3;                              ///< of a step, after the warm-up
     double first_decay = 0.9, second_decay = 0.999;  ///< of the moments
     double epsilon = 1e-8;
     double weight_decay = 0.01;  ///< a step takes rate * weight_decay of what decays

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct head_place {
     std::size_t vocabulary_size = 0;       ///< of the model
     std::span<const float> norm_weight{};  ///< of the model's final norm; empty: ones
     std::span<const token> tokens{};       ///< those it has classes for, row by row of the base; empty: all
+    std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
 };
 
 /// z = scale * W_exit * Norm(h) + bias, W_exit being `Base` and what is learned beside it (head_options). Models
@@ -53,6 +55,7 @@ class exit_head {
         : base_(std::move(base)),
           layer_(place.layer),
           vocabulary_(place.vocabulary_size),
+          fingerprint_(place.vocabulary_fingerprint),
           tokens_(place.tokens.begin(), place.tokens.end()),
           options_(chosen),
           layout_(chosen, base_.classes(), base_.width()) {
@@ -68,6 +71,7 @@ class exit_head {
 
     std::size_t layer() const { return layer_; }
     std::size_t vocabulary_size() const { return vocabulary_; }
+    const std::string& vocabulary_fingerprint() const { return fingerprint_; }
     std::size_t hidden_size() const { return base_.width(); }
     std::size_t classes() const { return base_.classes(); }
     /// The token of each class; empty where the classes are the vocabulary.
@@ -98,6 +102,10 @@ class exit_head {
 
     /// Logits of the whole vocabulary after one state; -infinity for a token without a class.
     void row(std::span<const float> hidden, std::span<float> out) const {
+        if (hidden.size() != hidden_size() || out.size() != vocabulary_) {
+            detail::fail("exit_head: it makes ", vocabulary_, " logits of a state of ", hidden_size(), " numbers, not ",
+                         out.size(), " of ", hidden.size());
+        }
         samples in(detail::index(hidden.size()), 1);
         for (std::size_t i = 0; i < hidden.size(); ++i) in(detail::index(i), 0) = static_cast<scalar>(hidden[i]);
         const pass made = forward(in);
@@ -279,6 +287,7 @@ class exit_head {
 
     Base base_;
     std::size_t layer_, vocabulary_;
+    std::string fingerprint_;
     std::vector<token> tokens_;
     head_options options_;
     head_layout layout_;

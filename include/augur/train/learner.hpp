@@ -27,7 +27,7 @@ struct batch {
 /// A head of its own, which it changes; the base is shared. No clock, no thread, no randomness: equal batches, equal
 /// heads. `t` of the schedule is the number of steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
-/// one; and an exit norm every `norm_every` updates.
+/// one; and an exit norm after every `norm_every` updates.
 template <HeadBase Base>
 class learner {
  public:
@@ -40,6 +40,9 @@ class learner {
         losses.check();
         if (head_.layout().size == 0) detail::fail("learner: this head has no number that is learned");
         base_square_ = head_.base().row_squares().template cast<double>().sum();
+        // What a base prepares for its first products is prepared here: it is no part of what an update takes.
+        const auto first = head_.forward(columns<scalar>::Zero(detail::index(head_.hidden_size()), 1));
+        static_cast<void>(head_.backward(first, columns<scalar>::Zero(first.logits.rows(), 1)));
     }
 
     const head_type& head() const { return head_; }
@@ -79,7 +82,7 @@ class learner {
         found.updates = updates();
         found.dropped = optimizer_.dropped();
         found.alpha = head_.alpha();
-        found.exit_norm = t % norm_every == 0 ? exit_norm() : last_.exit_norm;
+        found.exit_norm = updates() % norm_every == 0 ? exit_norm() : last_.exit_norm;
         last_ = found;
         return applied;
     }

@@ -36,7 +36,8 @@ template <class Scalar>
 struct lesson {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    std::vector<std::size_t> classes;  ///< empty: all, in order
+    bool whole = true;                 ///< all classes are listed, in order
+    std::vector<std::size_t> classes;  ///< else these
     std::vector<Scalar> probabilities;
     Scalar tail = 0;         ///< the teacher's, for the classes that are not listed
     std::size_t top = none;  ///< the verifier's most probable token, where the head has it
@@ -68,6 +69,7 @@ class class_index {
 template <class Scalar>
 void teach(const teacher_row& row, const class_index& index, double temperature, lesson<Scalar>& out) {
     const bool whole = row.tokens.empty();
+    out.whole = whole && index.all();
     out.classes.clear();
     out.probabilities.clear();
     double total = 0;
@@ -77,7 +79,7 @@ void teach(const teacher_row& row, const class_index& index, double temperature,
         total += mass;
         const std::size_t of = index(whole ? static_cast<token>(i) : row.tokens[i]);
         if (of == lesson<Scalar>::none) continue;
-        if (!whole || !index.all()) out.classes.push_back(of);
+        if (!out.whole) out.classes.push_back(of);
         out.probabilities.push_back(static_cast<Scalar>(mass));
     }
     const double rest = row.tail > 0 ? weight(std::log(static_cast<double>(row.tail))) : 0;

@@ -106,13 +106,13 @@ class losses {
 
     /// The draft's mass on the classes that are not listed, which become marked in `listed_`.
     Scalar mark(const lesson<Scalar>& taught) {
-        if (taught.classes.empty()) return 0;
+        if (taught.whole) return 0;
         listed_.setConstant(draft_.size(), false);
         for (const std::size_t of : taught.classes) listed_[detail::index(of)] = true;
         return listed_.select(Scalar(0), draft_.array()).sum();
     }
     static Eigen::Index place(const lesson<Scalar>& taught, std::size_t i) {
-        return detail::index(taught.classes.empty() ? i : taught.classes[i]);
+        return detail::index(taught.whole ? i : taught.classes[i]);
     }
 
     Scalar forward(const lesson<Scalar>& taught, slopes& slope) {

@@ -15,6 +15,7 @@
 #include "augur/backend/host/kernels.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/backend/host/thread_pool.hpp"
+#include "augur/detail/half.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -22,10 +23,10 @@
 namespace augur::train {
 
 /// Products are those of the host's kernels, weights staying as they are stored: quantised ones round the states first,
-/// as they do when the model runs. Products with the transposed, which slopes by the state need, are exact: rows are
-/// unpacked, some at a time, and multiplied by Eigen. Models HeadBase.
+/// as they do when the model runs. Products with the transposed, which slopes by the state need, are those of a copy in
+/// binary16, which is made when the first is asked for, and round nothing else. Models HeadBase.
 /// Threads share one product at a time: whoever comes while it is busy computes alone, with the same result.
-/// Memory: beside the weights, 512 rows of floats while it transposes.
+/// Memory: the copy's two bytes for each weight; nothing where nobody learns.
 class packed_base {
  public:
     using scalar = float;
@@ -52,43 +53,15 @@ class packed_base {
         }
         packed_base made = *this;
         made.weights_ = std::make_shared<const packed_matrix>(weights_->selected(rows));
+        made.copy_ = std::make_shared<copy>();
         return made;
     }
 
-    columns<float> product(const columns<float>& in) const {
-        const std::size_t count = static_cast<std::size_t>(in.cols());
-        columns<float> out(detail::index(classes()), in.cols());
-        if (count == 0) return out;
-        const auto whole = backend::host::product_of(*weights_, nullptr, count, out.data());
-        backend::host::aligned_buffer prepared(count * whole.x_stride + 64);
-        prepare(in, whole.x_stride, prepared.data());
-        auto task = whole;
-        task.x = prepared.data();
-        const auto run = [&](std::size_t first, std::size_t last) {
-            auto part = task;
-            part.first_panel = first;
-            part.last_panel = last;
-            shared_->kernels.product(part);
-        };
-        const std::unique_lock own(shared_->busy, std::try_to_lock);
-        if (!own.owns_lock() || shared_->pool.size() == 1) {
-            run(0, weights_->panels());
-            return out;
-        }
-        const std::size_t tiles = (weights_->panels() + 3) / 4, chunks = std::min(tiles, 4 * shared_->pool.size());
-        shared_->pool.for_each(chunks, [&](std::size_t chunk, std::size_t) {
-            const auto mine = backend::host::part_of(tiles, chunk, chunks);
-            run(4 * mine.first, std::min(weights_->panels(), 4 * mine.last));
-        });
-        return out;
-    }
+    columns<float> product(const columns<float>& in) const { return shared_->multiply(*weights_, in); }
 
     columns<float> transposed(const columns<float>& in) const {
-        columns<float> out = columns<float>::Zero(detail::index(width()), in.cols());
-        each_rows([&](std::size_t first, const matrix<float>& rows) {
-            out.noalias() += rows.transpose() * in.middleRows(detail::index(first), rows.rows());
-        });
-        return out;
+        std::call_once(copy_->made, [this] { copy_->weights = transposed_weights(); });
+        return shared_->multiply(copy_->weights, in);
     }
 
     vector<float> row_squares() const {
@@ -112,21 +85,65 @@ class packed_base {
         shared(std::size_t threads, backend::host::instruction_set set)
             : kernels(backend::host::kernels_of(set)), pool(threads) {}
 
+        columns<float> multiply(const packed_matrix& by, const columns<float>& in) {
+            columns<float> out(detail::index(by.rows()), in.cols());
+            if (in.cols() == 0) return out;
+            auto task = backend::host::product_of(by, nullptr, static_cast<std::size_t>(in.cols()), out.data());
+            backend::host::aligned_buffer prepared(task.columns * task.x_stride + 64);
+            prepare(by, in, task.x_stride, prepared.data());
+            task.x = prepared.data();
+            const auto run = [&](std::size_t first, std::size_t last) {
+                auto part = task;
+                part.first_panel = first;
+                part.last_panel = last;
+                kernels.product(part);
+            };
+            const std::unique_lock own(busy, std::try_to_lock);
+            const std::size_t tiles = (by.panels() + 3) / 4, chunks = std::min(tiles, 4 * pool.size());
+            if (!own.owns_lock() || pool.size() == 1) {
+                run(0, by.panels());
+            } else {
+                pool.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+                    const auto mine = backend::host::part_of(tiles, chunk, chunks);
+                    run(4 * mine.first, std::min(by.panels(), 4 * mine.last));
+                });
+            }
+            return out;
+        }
+
+        void prepare(const packed_matrix& by, const columns<float>& in, std::size_t stride, std::byte* out) const {
+            const auto format = input_of(by.format());
+            for (Eigen::Index i = 0; i < in.cols(); ++i, out += stride) {
+                const float* from = in.col(i).data();
+                if (format == backend::host::input_format::f32) {
+                    std::memcpy(out, from, by.depth() * sizeof(float));
+                } else {
+                    kernels.prepare(format, from, 0, by.depth(), out);
+                }
+            }
+        }
+
         const backend::host::kernels& kernels;
         std::mutex busy;
         backend::host::thread_pool pool;
     };
+    struct copy {
+        std::once_flag made;
+        packed_matrix weights;
+    };
 
-    void prepare(const columns<float>& in, std::size_t stride, std::byte* out) const {
-        const auto format = input_of(weights_->format());
-        for (Eigen::Index i = 0; i < in.cols(); ++i, out += stride) {
-            const float* from = in.col(i).data();
-            if (format == backend::host::input_format::f32) {
-                std::memcpy(out, from, width() * sizeof(float));
-            } else {
-                shared_->kernels.prepare(format, from, 0, width(), out);
-            }
+    packed_matrix transposed_weights() const {
+        columns<std::uint16_t> halves(detail::index(classes()), detail::index(width()));
+        each_rows([&](std::size_t first, const matrix<float>& rows) {
+            halves.middleRows(detail::index(first), rows.rows()) =
+                rows.unaryExpr([](float value) { return detail::float_to_half(value); });
+        });
+        packed_matrix made(backend::host::storage::f16, width(), classes());
+        for (std::size_t row = 0; row < width(); ++row) {
+            made.set_row(
+                row, std::as_bytes(std::span<const std::uint16_t>(halves.col(detail::index(row)).data(), classes())));
         }
+        return made;
     }
 
     template <class Use>
@@ -144,6 +161,7 @@ class packed_base {
 
     std::shared_ptr<const packed_matrix> weights_;
     std::shared_ptr<shared> shared_;
+    std::shared_ptr<copy> copy_ = std::make_shared<copy>();
 };
 
 }  // namespace augur::train

@@ -13,6 +13,7 @@
 #include "augur/detail/largest.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/train/lesson.hpp"
+#include "augur/train/matrix.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -49,7 +50,7 @@ struct replay_options {
     friend bool operator==(const replay_options&, const replay_options&) = default;
 };
 
-/// Memory: bytes_per_sample() times capacity, taken when it is made. add() costs two passes over the row; drawing is
+/// Memory: bytes_per_sample() times capacity, taken when it is made. add() costs four passes over the row; drawing is
 /// O(count), with replacement, a pure function of seed, update and contents.
 class replay {
  public:
@@ -177,23 +178,18 @@ class replay {
 
     /// The row's spread and the logarithm of its sum; false where it has none.
     static bool measure(std::span<const float> logits, mark& made, double& normalizer) {
-        float largest = -std::numeric_limits<float>::infinity();
-        for (const float z : logits) {
-            if (!(z < std::numeric_limits<float>::infinity())) return false;
-            largest = std::max(largest, z);
-        }
-        if (!std::isfinite(largest)) return false;
-        double total = 0, sum = 0, squares = 0, count = 0;
-        for (const float z : logits) {
-            if (!std::isfinite(z)) continue;
-            const double below = static_cast<double>(z) - static_cast<double>(largest);
-            total += std::exp(below);
-            sum += below;
-            squares += below * below;
-            ++count;
-        }
-        made.spread = static_cast<float>(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))));
-        normalizer = static_cast<double>(largest) + std::log(total);
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        const Eigen::Map<const Eigen::ArrayXf> row(logits.data(), detail::index(logits.size()));
+        if (!(row < infinity).all()) return false;
+        const float largest = row.maxCoeff();
+        if (largest == -infinity) return false;
+        const auto possible = row > -infinity;
+        const auto below = row - largest;
+        const auto count = static_cast<float>(possible.count());
+        const float mean = possible.select(below, 0.0F).sum() / count;
+        made.spread = std::sqrt(possible.select((below - mean).square(), 0.0F).sum() / count);
+        normalizer =
+            static_cast<double>(largest) + std::log(static_cast<double>(possible.select(below.exp(), 0.0F).sum()));
         return true;
     }
 

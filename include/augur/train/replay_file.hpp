@@ -53,6 +53,9 @@ struct replay_file {
         };
         read.size_ = number("the size", into.options_.capacity);
         read.next_ = number("the next slot", into.options_.capacity - 1);
+        if (read.size_ < into.options_.capacity && read.next_ != read.size_) {
+            detail::fail(in.origin(), ": its next slot is ", read.next_, ", but it has ", read.size_, " samples");
+        }
         read.refused_ = number("refused samples", static_cast<std::size_t>(-1));
         in.fill(std::span(read.marks_).first(read.size_), "marks");
         in.fill(std::span(read.hidden_).first(read.size_ * read.width_), "hidden states");

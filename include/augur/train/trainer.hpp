@@ -40,8 +40,9 @@ struct trainer_options {
 /// whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
 /// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
 /// other but the trainer's own may use it.
-/// The share is kept by not learning: an update is due only where, with what the last one took, learning stays within
-/// it; keeping samples counts, too. So it is exceeded by one update at most.
+/// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays within
+/// it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole rounds where
+/// that would take more than a quarter of the share.
 /// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
 /// logits four times.
 template <HeadBase Base>
@@ -85,7 +86,9 @@ class trainer {
             const double r = of.bit == accept_bit::accepted ? 1 : 0, decay = options_.losses.baseline_decay;
             acceptance_ += (1 - decay) * (r - acceptance_);
         }
-        training_ += options_.clock() - start;
+        const double took = options_.clock() - start;
+        keeping_ += took;
+        training_ += took;
     }
 
     /// The round committed so many tokens in so many seconds: updates, or lets the thread do so, if one is due, and
@@ -111,15 +114,17 @@ class trainer {
         const std::size_t width = head_.hidden_size(), drafted = view.decided.drafted;
         if (!view.proposed.is_chain()) detail::fail("trainer: it learns from chains, but was shown a tree");
         const auto tokens = view.proposed.tokens();
-        for (std::size_t i = 0; i < std::min(states.size() / width, drafted + 1); ++i) {
+        const auto& took = view.seconds;
+        const double seconds = took.draft + took.verify + took.accept + took.other;
+        const std::size_t shown = affords(seconds) ? std::min(states.size() / width, drafted + 1) : 0;
+        for (std::size_t i = 0; i < shown; ++i) {
             const accept_bit bit = i < view.decided.accepted                   ? accept_bit::accepted
                                    : i == view.decided.accepted && i < drafted ? accept_bit::rejected
                                                                                : accept_bit::unknown;
             add({states.subspan(i * width, width), view.rows[i], i < drafted ? tokens[i] : no_token, bit,
                  view.length_before + i});
         }
-        const auto& took = view.seconds;
-        committed(view.committed.size(), took.draft + took.verify + took.accept + took.other);
+        committed(view.committed.size(), seconds);
     }
 
     /// One update now, whatever time it takes; published by publish(). False where there are too few samples, or the
@@ -202,9 +207,13 @@ class trainer {
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
 
+    bool affords(double seconds) const {
+        const std::lock_guard lock(mutex_);
+        return keeping_ <= options_.share / 4 * (decoding_ + seconds);
+    }
     bool is_due() const {
         return waiting_ >= options_.every && replay_.size() >= options_.least &&
-               training_ + last_.update_seconds <= options_.share * decoding_;
+               training_ + expected_ <= options_.share * decoding_;
     }
 
     /// The lock is held when it is called and when it returns, not while it computes.
@@ -226,6 +235,7 @@ class trainer {
         is_ready_ = is_ready_ || applied;
         last_.update_seconds = options_.clock() - start;
         training_ += last_.update_seconds;
+        expected_ = expected_ == 0 ? last_.update_seconds : std::lerp(expected_, last_.update_seconds, 0.25);
         return applied;
     }
 
@@ -272,26 +282,13 @@ class trainer {
     learner<Base> learner_;
     head_type ready_;
     diagnostics last_;
-    double acceptance_ = 0, training_ = 0, decoding_ = 0;
+    double acceptance_ = 0, keeping_ = 0, training_ = 0, decoding_ = 0;
+    double expected_ = 0;  ///< seconds of an update
     std::size_t tokens_ = 0, waiting_ = 0, drawn_ = 0;
     bool is_ready_ = false, ends_ = false;
     std::exception_ptr problem_;
     std::condition_variable wakes_;
     std::thread worker_;
-};
-
-/// Shows a trainer every round of one session, in which draft::self_speculation drafts:
-/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`.
-template <class Trainer, class State>
-class watcher {
- public:
-    watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
-
-    void watch(const auto& view) { online_->show(view, drafter_->exit_states); }
-
- private:
-    Trainer* online_;
-    const State* drafter_;
 };
 
 }  // namespace augur::train
