@@ -311,10 +311,11 @@ BOOST_AUTO_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result) {
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
     const auto scheme = speculate(head, target, fixed_length{3}, rejection_sampling{});
     auto alone = session_of(scheme, {}, 1000), broken = session_of(scheme, {}, 1000);
+    const decode::step_options chosen;
     for (std::size_t trial = 0; trial < 30; ++trial) {
         const std::size_t stops = trial % 6;  // four through the first layers, one through the others
         {
-            decode::open_round round(scheme, broken, decode::step_options{});
+            decode::open_round round(scheme, broken, chosen);
             for (std::size_t i = 0; i < stops && !round.done(); ++i) {
                 round.wanted()->run();
                 if (i + 1 < stops) round.resume();
