@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <augur/measure/entropy.hpp>
+#include <augur/tune/split.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cstdio>
 #include <map>
@@ -60,6 +61,10 @@ scheme_options parse_scheme(const std::string& text) {
             chosen.thresholds = parse_list(origin, value, most::threshold);
         } else if (key == "accept") {
             chosen.accept = value;
+        } else if (key == "exit-layer") {
+            chosen.exit_layer = parse_number(origin, value, most::length);
+        } else if (key == "untrained") {
+            chosen.untrained = parse_number<std::size_t>(origin, value, 1) == 1;
         } else if (key == "bank") {
             chosen.bank_path = value;
         } else if (key == "tree" && value == "auto") {
@@ -67,8 +72,9 @@ scheme_options parse_scheme(const std::string& text) {
         } else if (key == "tree") {
             chosen.tree = read_tree(value);
         } else {
-            detail::fail("--scheme ", io::quote(text), ": ", io::quote(key),
-                         " is not one of length, max-k, lengths, thresholds, accept, bank, tree");
+            detail::fail(
+                "--scheme ", io::quote(text), ": ", io::quote(key),
+                " is not one of length, max-k, lengths, thresholds, accept, exit-layer, untrained, bank, tree");
         }
     }
     return chosen;
@@ -101,13 +107,14 @@ struct figures {
     }
     double of_round(double all) const { return rounds == 0 ? 0 : all / static_cast<double>(rounds); }
     double accepted_length() const { return of_round(static_cast<double>(tokens)); }
-    double predicted(std::span<const double> curve) const {
+    /// `alone`: seconds of what a drafted token runs of the model before it is verified with the others.
+    double predicted(std::span<const double> curve, double alone) const {
         if (rounds == 0) return 0;
         const double rows = 1 + of_round(static_cast<double>(drafted));
         const std::size_t low = std::min(static_cast<std::size_t>(rows), curve.size());
         const double above = low < curve.size() ? curve[low] - curve[low - 1] : 0;
         const double pass = curve[low - 1] + above * std::min(1.0, rows - static_cast<double>(low));
-        return accepted_length() * curve[0] / (pass + of_round(draft_seconds));
+        return accepted_length() * curve[0] / (pass + alone * (rows - 1) + of_round(draft_seconds));
     }
 };
 
@@ -207,7 +214,11 @@ class bench_of_schemes {
             rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
         }
         curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17));
-        for (loaded_scheme& each : schemes_) each.prepare(*target_, *engine_, curve_);
+        for (loaded_scheme& each : schemes_) {
+            each.prepare(*target_, *engine_, curve_);
+            const auto& exit = each.drafters().exit;
+            alone_.push_back(exit ? tune::measured_split(*engine_, *exit, 1).first_seconds : 0);
+        }
     }
 
     run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most,
@@ -252,7 +263,7 @@ class bench_of_schemes {
                     {"policy", of.last.policy},
                     {"milliseconds_per_token", of.milliseconds},
                     {"speedup", median(of.speedups)},
-                    {"predicted", of.predicted(curve_)},
+                    {"predicted", of.predicted(curve_, alone_[at])},
                     {"accepted_length", of.accepted_length()},
                     {"tokens", of.tokens},
                     {"rounds", of.rounds},
@@ -274,7 +285,7 @@ class bench_of_schemes {
             rates.push_back(1000 / median(of.milliseconds));
             speedups.push_back(median(of.speedups));
             lengths.push_back(of.accepted_length());
-            predictions.push_back(of.predicted(curve_));
+            predictions.push_back(of.predicted(curve_, alone_[at]));
             same += of.is_plains ? 1 : 0;
             tokens += of.tokens;
             nats += of.nats;
@@ -312,7 +323,7 @@ class bench_of_schemes {
     std::vector<prompt_entry> prompts_;
     std::optional<llama::host_model> target_;
     std::optional<engine> engine_;
-    std::vector<double> curve_;
+    std::vector<double> curve_, alone_;          ///< by rows, and by schemes
     std::vector<std::vector<figures>> results_;  ///< of each prompt, those of each scheme
 };
 
@@ -336,7 +347,7 @@ void add_bench_schemes(CLI::App& bench) {
     command
         ->add_option("--scheme", chosen->schemes,
                      "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
-                     "length, max-k, lengths, thresholds, accept, bank, tree (repeatable)")
+                     "length, max-k, lengths, thresholds, accept, exit-layer, untrained, bank, tree (repeatable)")
         ->type_name("NAME")
         ->required()
         ->allow_extra_args(false);

@@ -311,10 +311,11 @@ BOOST_AUTO_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result) {
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
     const auto scheme = speculate(head, target, fixed_length{3}, rejection_sampling{});
     auto alone = session_of(scheme, {}, 1000), broken = session_of(scheme, {}, 1000);
+    const decode::step_options chosen;
     for (std::size_t trial = 0; trial < 30; ++trial) {
         const std::size_t stops = trial % 6;  // four through the first layers, one through the others
         {
-            decode::open_round round(scheme, broken, decode::step_options{});
+            decode::open_round round(scheme, broken, chosen);
             for (std::size_t i = 0; i < stops && !round.done(); ++i) {
                 round.wanted()->run();
                 if (i + 1 < stops) round.resume();
@@ -373,14 +374,28 @@ BOOST_AUTO_TEST_CASE(texts_of_a_batch_are_those_of_each_alone) {
     a_batch_equals_each_alone(testing::full_mock(testing::hashed_model(9, 1)));
 }
 
+/// Fails at one text of some length, in the first layers or in the others.
+template <class Mock>
+struct breaks : Mock {
+    bool in_first;
+    std::size_t at = 0;
+
+    explicit breaks(bool first) : Mock(testing::hashed_model(5, 1)), in_first(first) {}
+    auto run(std::span<const typename Mock::pass_type> asked) const {
+        for (const auto& each : asked) {
+            const std::size_t length = each.sequence->tokens.size() + each.tokens.size();
+            if (at == 0 || length < at || (each.from_layer == 0) != in_first) continue;
+            const token first = each.sequence->tokens.empty() ? each.tokens[0] : each.sequence->tokens[0];
+            if (first == 3) throw std::runtime_error("out of order");
+        }
+        return Mock::run(asked);
+    }
+};
+
 /// Of rounds whose positions are finished in one turn, what one throws ends that one alone.
 template <class Mock>
-void one_round_of_a_batch_fails() {
-    std::size_t broken_at = 0;
-    const Mock target(testing::function_model(5, 64, [&](std::span<const token> before, std::span<float> row) {
-        if (before.size() == broken_at && before[0] == 3) throw std::runtime_error("out of order");
-        testing::hashed_model(5, 1).fill_row(before, row);
-    }));
+void one_round_of_a_batch_fails(bool in_first) {
+    breaks<Mock> target(in_first);
     const exit_mock head{.vocabulary = 5, .after = 3, .noise = 0.4f};
     const auto scheme = speculate(head, target, fixed_length{2}, exact{});
     using session = decode::session<std::remove_cvref_t<decltype(scheme)>>;
@@ -396,7 +411,7 @@ void one_round_of_a_batch_fails() {
     }
     decode::batch<std::remove_cvref_t<decltype(scheme)>> together(scheme);
     for (session& each : all) together.add(each);
-    broken_at = 9;
+    target.at = 9;
     std::size_t thrown = 0;
     for (bool more = true; more;) {
         try {
@@ -406,7 +421,7 @@ void one_round_of_a_batch_fails() {
         }
     }
     BOOST_TEST(thrown == 1u);
-    broken_at = 0;
+    target.at = 0;
     while (all[1].finished == finish_reason::running) decode::step(scheme, all[1]);
     for (std::size_t i = 0; i < 3; ++i) {
         BOOST_TEST(all[i].committed.tokens() == alone[i].committed.tokens(), boost::test_tools::per_element());
@@ -414,8 +429,10 @@ void one_round_of_a_batch_fails() {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_model_throws_ends_one_round_alone) {
-    one_round_of_a_batch_fails<split_mock>();
-    one_round_of_a_batch_fails<testing::full_mock>();
+    for (const bool in_first : {false, true}) {
+        one_round_of_a_batch_fails<split_mock>(in_first);
+        one_round_of_a_batch_fails<testing::full_mock>(in_first);
+    }
 }
 
 // ------------------------------------------------------------------------------------------------- what is refused

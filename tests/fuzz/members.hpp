@@ -8,6 +8,7 @@
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/early_exit.hpp>
+#include <augur/llama/exit_head.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
@@ -79,9 +80,14 @@ inline void read_member(std::span<const std::byte> bytes) {
         if (model.extend(sequence, text).size() != text.size()) std::abort();
     };
     if (kind == "draft") run(llama::load_draft(file.path(), target, options));
-    if (kind == "exit") run(llama::load_exit(file.path(), target, 0, options));
     if (kind == "qualifier") run(llama::load_qualifier(file.path(), target, options));
     const std::vector<float> states(text.size() * target.hidden_size(), 0.5f);
+    if (kind == "exit") {
+        run(llama::load_exit(file.path(), target, 0, options));
+        std::vector<float> row(target.vocabulary_size());
+        const auto head = llama::exit_head::load(file.path(), target, 0, options);
+        head.row(std::span(states).first(target.hidden_size()), row);
+    }
     if (kind == "eagle") {
         const auto model = llama::eagle_model::load(file.path(), target, options);
         auto sequence = model.make_sequence();

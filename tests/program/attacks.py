@@ -256,7 +256,7 @@ def models(folder):
 @attack
 def members_that_are_named(folder):
     path = folder / "member.gguf"
-    for kind, scheme in {"eagle": "eagle", "draft": "sd", "medusa": "medusa", "hydra": "hydra", "qualifier": "sd"}.items():
+    for kind, scheme in {"eagle": "eagle", "draft": "sd", "medusa": "medusa", "hydra": "hydra", "qualifier": "sd", "exit": "kangaroo"}.items():
         for target in (ESCAPE, "f" * 5_000_000, "", "0"):
             tiny_model.write_member(path, kind, target)
             yield generate("--heads", path, "--scheme", scheme)

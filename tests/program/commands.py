@@ -112,6 +112,13 @@ class BenchSchemes(ProgramTest):
         self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in made["tasks"]])
         self.assertEqual([4] * 3, [of["identical"] for of in made["tasks"][-1]["schemes"]])
 
+    def test_the_models_first_layers_draft(self):
+        made = self.object(*self.bench("--scheme", "kangaroo:untrained=1:thresholds=0:length=3", "--limit", 1, "--repetitions", 1))
+        self.assertEqual([2, 2], [of["identical"] for of in made["tasks"][-1]["schemes"]])
+        for prompt in made["prompts"]:
+            self.assertGreater(prompt["schemes"][1]["drafted"], prompt["schemes"][1]["rounds"])
+            self.assertGreater(prompt["schemes"][1]["predicted"], 0)
+
     def test_medians_are_those_of_the_prompts(self):
         made = self.object(*self.bench("--scheme", "lookup", "--repetitions", 1))
         rates = sorted(1000 / prompt["schemes"][1]["milliseconds_per_token"][0] for prompt in made["prompts"])
