@@ -15,11 +15,11 @@ namespace augur::program {
 namespace {
 
 using json = nlohmann::ordered_json;
-using reader = io::json_reader<json>;
+using state_reader = io::json_reader<json>;
 using io::json_range;
 
-constexpr json_range<double> figure{0, 1e9};
-constexpr json_range<std::uint64_t> count{0, std::uint64_t{1} << 50};
+constexpr json_range<double> any_figure{0, 1e9};
+constexpr json_range<std::uint64_t> any_count{0, std::uint64_t{1} << 50};
 
 json as_json(const tree::growth& of) {
     return {{"depth", of.depth},
@@ -39,7 +39,7 @@ json as_json(const tree::measured_tree& of) {
             {"tokens_per_second", of.tokens_per_second}};
 }
 
-std::vector<tree::path> paths_in(const reader& from, const char* key) {
+std::vector<tree::path> paths_in(const state_reader& from, const char* key) {
     std::vector<tree::path> all;
     for (const json& each : from.required_array(key)) {
         all.push_back(io::json_value<tree::path>(each, from.origin() + ": " + key, {0, topology::most_nodes}));
@@ -67,15 +67,15 @@ void check_order(const tree::growth& read, std::size_t nodes, const std::string&
 }
 
 tree::growth growth_of(const json& value, std::string origin, std::size_t depth, const growth_request& asked) {
-    const reader from(value, std::move(origin));
-    tree::growth read{
-        .depth = from.required<std::size_t>("depth", {depth, depth}),
-        .order = paths_in(from, "order"),
-        .lengths = from.required<std::vector<double>>("lengths", {{0, 1e9}}),
-        .part = {from.required<std::uint64_t>("rounds", count), from.required<std::uint64_t>("committed", count),
-                 from.required<std::vector<std::uint64_t>>("gained", {{0, count.most}})},
-        .parts = from.required<std::size_t>("parts", {0, asked.parts}),
-        .done = from.required<bool>("done")};
+    const state_reader from(value, std::move(origin));
+    tree::growth read{.depth = from.required<std::size_t>("depth", {depth, depth}),
+                      .order = paths_in(from, "order"),
+                      .lengths = from.required<std::vector<double>>("lengths", {{0, 1e9}}),
+                      .part = {from.required<std::uint64_t>("rounds", any_count),
+                               from.required<std::uint64_t>("committed", any_count),
+                               from.required<std::vector<std::uint64_t>>("gained", {{0, any_count.most}})},
+                      .parts = from.required<std::size_t>("parts", {0, asked.parts}),
+                      .done = from.required<bool>("done")};
     check_order(read, asked.nodes, from.origin());
     for (const std::uint64_t gained : read.part.gained) {
         if (gained <= read.part.rounds) continue;
@@ -85,12 +85,12 @@ tree::growth growth_of(const json& value, std::string origin, std::size_t depth,
 }
 
 tree::measured_tree measured_of(const json& value, std::string origin) {
-    const reader from(value, std::move(origin));
-    return {topology::of_paths(paths_in(from, "paths")), from.required<double>("accepted_length", figure),
-            from.required<double>("scored_length", figure), from.required<double>("tokens_per_second", figure)};
+    const state_reader from(value, std::move(origin));
+    return {topology::of_paths(paths_in(from, "paths")), from.required<double>("accepted_length", any_figure),
+            from.required<double>("scored_length", any_figure), from.required<double>("tokens_per_second", any_figure)};
 }
 
-void check_about(const reader& from, const json& here) {
+void check_about(const state_reader& from, const json& here) {
     const auto was = from.object("about");
     if (!was) detail::fail(from.origin(), ": the key about is missing");
     for (const auto& [key, value] : here.items()) {
@@ -102,7 +102,7 @@ void check_about(const reader& from, const json& here) {
     }
 }
 
-growth_state state_of(const reader& from, const growth_request& asked) {
+growth_state state_of(const state_reader& from, const growth_request& asked) {
     check_about(from, asked.about);
     growth_state found;
     const json& growths = from.required_array("growths");
@@ -131,7 +131,7 @@ growth_state state_of(const reader& from, const growth_request& asked) {
 
 void write_growth_state(const std::string& path, const growth_state& found, const growth_request& asked) {
     json content = {
-        {"augur.growth", 1}, {"about", asked.about}, {"growths", json::array()}, {"measured", json::array()}};
+        {"augur.growth", 2}, {"about", asked.about}, {"growths", json::array()}, {"measured", json::array()}};
     for (const auto& each : found.growths) content["growths"].push_back(as_json(each));
     for (const auto& each : found.measured) content["measured"].push_back(as_json(each));
     content["candidates"] = found.candidates;
@@ -146,10 +146,10 @@ void write_growth_state(const std::string& path, const growth_state& found, cons
 growth_state read_growth_state(const std::string& path, const growth_request& asked) {
     try {
         json content = io::read_json<json>(path, most::calibration);
-        const reader from(content, path);
+        const state_reader from(content, path);
         const auto stated = from.required<std::string>("checksum");
-        if (const auto version = from.required<int>("augur.growth"); version != 1) {
-            detail::fail(path, ": its version is ", version, "; this program knows 1");
+        if (const auto version = from.required<int>("augur.growth"); version != 2) {
+            detail::fail(path, ": its version is ", version, "; this program knows 2");
         }
         content.erase("checksum");
         if (stated != io::bank_file::checksum_of(content)) {

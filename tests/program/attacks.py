@@ -301,7 +301,7 @@ def states_of_trees_that_grow(folder):
         path.write_text(sealed({**state, **change}))
         yield grow(folder, says=("--state", *change))
     whole = sealed(state)
-    for text in (*deep(75_000), "", "null", "[]", "{}", '{"augur.growth":1}', whole[:-1], whole * 2, whole.replace("all", ESCAPE)):
+    for text in (*deep(75_000), "", "null", "[]", "{}", '{"augur.growth":2}', whole[:-1], whole * 2, whole.replace("all", ESCAPE)):
         path.write_text(text)
         yield grow(folder)
     for text in damaged(whole.encode(), 20):
