@@ -84,10 +84,17 @@ tree::growth growth_of(const json& value, std::string origin, std::size_t depth,
     return read;
 }
 
-tree::measured_tree measured_of(const json& value, std::string origin) {
+tree::measured_tree measured_of(const json& value, std::string origin, const growth_request& asked) {
     const state_reader from(value, std::move(origin));
-    return {topology::of_paths(paths_in(from, "paths")), from.required<double>("accepted_length", any_figure),
-            from.required<double>("scored_length", any_figure), from.required<double>("tokens_per_second", any_figure)};
+    tree::measured_tree read{
+        topology::of_paths(paths_in(from, "paths")), from.required<double>("accepted_length", any_figure),
+        from.required<double>("scored_length", any_figure), from.required<double>("tokens_per_second", any_figure)};
+    const std::size_t deepest = *std::max_element(asked.depths.begin(), asked.depths.end());
+    if (read.shape.size() > asked.nodes || read.shape.depth() > deepest) {
+        detail::fail(from.origin(), ": it has ", read.shape.size(), " nodes of ", asked.nodes, " and is ",
+                     read.shape.depth(), " deep, of ", deepest);
+    }
+    return read;
 }
 
 void check_about(const state_reader& from, const json& here) {
@@ -115,7 +122,8 @@ growth_state state_of(const state_reader& from, const growth_request& asked) {
             growth_of(growths[i], detail::message(from.origin(), ", growth ", i), asked.depths[i], asked));
     }
     for (const json& each : from.required_array("measured")) {
-        found.measured.push_back(measured_of(each, detail::message(from.origin(), ", tree ", found.measured.size())));
+        found.measured.push_back(
+            measured_of(each, detail::message(from.origin(), ", tree ", found.measured.size()), asked));
     }
     found.candidates = from.required<std::vector<double>>("candidates", {{0, 1}});
     const auto speeds = from.required<std::vector<double>>("swept", {{0, 1e9}});

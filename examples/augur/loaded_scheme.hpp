@@ -43,6 +43,7 @@ class loaded_scheme {
     run_result run(const engine& target, run_request request) const;
 
  private:
+    bool by_auto_;
     transform::settings sampling_;
     std::size_t drafts_;
     member_files named_;

@@ -176,6 +176,25 @@ class Grow(ProgramTest):
             self.assertEqual([str(members / "tiny" / f"{kinds[0]}.gguf")], made["settings"]["drafters"])
         self.refuses(["needs heads", "no hydra.gguf or medusa.gguf"], "generate", "--model", TARGET, *using[:-2], "--scheme", "entmtp", "--bank", bank)
 
+    def test_auto_drafts_trees_where_rows_cost_little(self):
+        """Which it is depends on the machine; that it follows from what was measured does not."""
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos")
+        plain = self.generated(*using, "--scheme", "plain")
+        for kind in ("hydra", "medusa"):
+            for more in ((), ("--accept", "block", "--temperature", "1"), ("--length", "2")):
+                made = self.generated(*using, "--heads", MEMBERS / "tiny" / f"{kind}.gguf", *more)
+                self.assertEqual(kind, made["scheme"])
+                if more:
+                    self.assertNotIn("tree", made["settings"]["policy"])
+                    continue
+                seconds = made["settings"]["verify_seconds"]
+                pays = seconds[7] < 1.5 * seconds[0]
+                self.assertEqual(11, len(seconds))
+                self.assertTrue(made["settings"]["policy"].startswith("tree_cost_aware{.max_nodes=10" if pays else "cost_aware{"))
+                self.assertEqual(plain["ids"], made["ids"])
+        named = self.generated(*using, "--heads", HEADS, "--scheme", "hydra")
+        self.assertTrue(named["settings"]["policy"].startswith("cost_aware{"))
+
     def test_published_heads_are_heads(self):
         for kind in ("medusa", "hydra"):
             heads, bank = tiny_model.write_published_heads(FOLDER / f"{kind}_lm_head.safetensors", kind), FOLDER / f"{kind}_published.json"
