@@ -177,8 +177,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
 bool auto_drafts_trees(const scheme_options& resolved, const std::vector<double>& verify_seconds) {
     constexpr std::size_t rows = 8;
     constexpr double most = 1.5;
-    const bool guesses = resolved.scheme == "eagle" || resolved.scheme == "hydra" || resolved.scheme == "medusa";
-    return guesses && resolved.accept != "block" && verify_seconds.size() >= rows &&
+    return resolved.scheme == "eagle" && resolved.accept != "block" && verify_seconds.size() >= rows &&
            verify_seconds[rows - 1] < most * verify_seconds.front();
 }
 
