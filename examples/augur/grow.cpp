@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "commands.hpp"
+#include "growth_state.hpp"
 #include "limits.hpp"
 #include "members.hpp"
 #include "message.hpp"
@@ -38,34 +39,6 @@ struct grow_options {
     std::vector<std::size_t> depths;
     bool chat = false;
 };
-
-/// All that was found so far: what a run that was killed goes on from.
-struct progress_so_far {
-    std::vector<tree::growth> growths;
-    std::vector<tree::measured_tree> measured;
-    std::vector<tree::swept_threshold> swept;
-    std::vector<double> candidates;  ///< thresholds
-};
-
-json as_json(const tree::growth& of) {
-    return {{"depth", of.depth},
-            {"order", of.order},
-            {"lengths", of.lengths},
-            {"rounds", of.part.rounds},
-            {"committed", of.part.committed},
-            {"gained", of.part.gained},
-            {"parts", of.parts},
-            {"done", of.done}};
-}
-
-tree::growth growth_of(const json& from) {
-    return {.depth = from.at("depth"),
-            .order = from.at("order"),
-            .lengths = from.at("lengths"),
-            .part = {from.at("rounds"), from.at("committed"), from.at("gained")},
-            .parts = from.at("parts"),
-            .done = from.at("done")};
-}
 
 /// How many of a grown tree's nodes are measured: 1, 2, 3, 4, 6, 8, 12, ..., and all.
 std::vector<std::size_t> sizes_up_to(std::size_t all) {
@@ -201,65 +174,34 @@ class grower {
         return tree::best_of(found_.swept).threshold;
     }
 
-    /// What the state was made with.
-    json about() const {
+    /// What the state is made with.
+    growth_request asked() const {
         io::fnv_hash digest;
         for (const auto& prompt : prompts_) {
             digest.add(prompt.size(), 8);
             for (const token id : prompt) digest.add(static_cast<std::uint64_t>(id), 4);
         }
-        return {{"target", identity_.target},
-                {"heads", identity_.heads},
-                {"prompts", digest.text()},
-                {"task", chosen_.task},
-                {"depths", depths_},
-                {"nodes", chosen_.nodes},
-                {"parts", parts_},
-                {"max_tokens", chosen_.max_tokens},
-                {"thresholds", chosen_.thresholds}};
+        const json about = {{"target", identity_.target},
+                            {"heads", identity_.heads},
+                            {"prompts", digest.text()},
+                            {"task", chosen_.task},
+                            {"depths", depths_},
+                            {"nodes", chosen_.nodes},
+                            {"parts", parts_},
+                            {"max_tokens", chosen_.max_tokens},
+                            {"thresholds", chosen_.thresholds}};
+        return {about, depths_, chosen_.nodes, parts_};
     }
 
-    void save() const {
-        json content = {
-            {"augur.growth", 1}, {"about", about()}, {"growths", json::array()}, {"measured", json::array()}};
-        for (const auto& each : found_.growths) content["growths"].push_back(as_json(each));
-        for (const auto& each : found_.measured) {
-            content["measured"].push_back(
-                {tree::paths_of(each.shape), each.accepted_length, each.scored_length, each.tokens_per_second});
-        }
-        content["candidates"] = found_.candidates;
-        content["swept"] = json::array();
-        for (const auto& each : found_.swept) content["swept"].push_back(each.tokens_per_second);
-        content["checksum"] = io::bank_file::checksum_of(content);
-        output_file out(chosen_.state);
-        out.write(content.dump() + "\n");
-        out.commit();
-    }
+    void save() const { write_growth_state(chosen_.state, found_, asked()); }
 
     void resume() {
+        if (fs::exists(chosen_.state)) {
+            found_ = read_growth_state(chosen_.state, asked());
+            return;
+        }
         for (const std::size_t depth : depths_) found_.growths.push_back({.depth = depth, .order = {}, .lengths = {}});
-        if (!fs::exists(chosen_.state)) return save();
-        json content = io::read_json<json>(chosen_.state, most::calibration);
-        const io::json_reader<json> from(content, chosen_.state);
-        const auto stated = from.required<std::string>("checksum");
-        content.erase("checksum");
-        if (stated != io::bank_file::checksum_of(content)) {
-            detail::fail("--state ", chosen_.state, " is damaged: its checksum is not that of its content");
-        }
-        const json here = about();
-        for (const auto& [key, value] : here.items()) {
-            const json was = content.at("about").value(key, json());
-            if (was != value)
-                detail::fail("--state ", chosen_.state, ": ", key, " was ", was.dump(), " and is ", value.dump());
-        }
-        for (std::size_t i = 0; i < depths_.size(); ++i) found_.growths[i] = growth_of(content.at("growths").at(i));
-        for (const json& each : content.at("measured")) {
-            found_.measured.push_back({topology::of_paths(each.at(0)), each.at(1), each.at(2), each.at(3)});
-        }
-        found_.candidates = content.at("candidates").get<std::vector<double>>();
-        for (const json& each : content.at("swept")) {
-            found_.swept.push_back({found_.candidates.at(found_.swept.size()), each});
-        }
+        save();
     }
 
     const grow_options& chosen_;
@@ -271,7 +213,7 @@ class grower {
     std::vector<std::size_t> depths_;
     std::size_t parts_ = 1;
     decode::options options_{};
-    progress_so_far found_;
+    growth_state found_;
 };
 
 void grow(const grow_options& chosen) {

@@ -13,7 +13,8 @@ namespace augur::program {
 
 loaded_scheme::loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
                              const std::vector<std::string>& drafts, const std::vector<std::string>& heads)
-    : sampling_(sampling),
+    : by_auto_(asked.scheme == "auto"),
+      sampling_(sampling),
       drafts_(drafts.size()),
       named_(named_members(drafts, heads, asked.scheme)),
       scheme_(resolve(asked, sampling, drafts_, named_)) {}
@@ -73,6 +74,9 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     if (verify_seconds.empty()) verify_seconds = tune::verify_curve(runs, rows);
     verify_seconds.resize(std::min(rows, verify_seconds.size()));
     verify_seconds_ = std::move(verify_seconds);
+    if (by_auto_ && drafts_what_pays(scheme_)) {
+        scheme_.automatic_tree = auto_drafts_trees(scheme_, verify_seconds_);
+    }
 }
 
 bool loaded_scheme::uses(const std::string& path) const {

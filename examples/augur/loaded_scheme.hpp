@@ -45,6 +45,7 @@ class loaded_scheme {
  private:
     void load_learned(const llama::host_model& target);
 
+    bool by_auto_;
     transform::settings sampling_;
     std::size_t drafts_;
     member_files named_;

@@ -174,6 +174,13 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
 
 }  // namespace
 
+bool auto_drafts_trees(const scheme_options& resolved, const std::vector<double>& verify_seconds) {
+    constexpr std::size_t rows = 8;
+    constexpr double most = 1.5;
+    return resolved.scheme == "eagle" && resolved.accept != "block" && verify_seconds.size() >= rows &&
+           verify_seconds[rows - 1] < most * verify_seconds.front();
+}
+
 bool judges_trees_only(const std::string& accept) {
     return accept == "traversal" || accept == "multipath_block" || accept == "typical";
 }
@@ -210,7 +217,9 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
     const auto compose = [&](const auto& criterion) {
         const auto planned = [&](auto&& drafter) {
             if (drafts_trees_that_pay(resolved)) {
-                const policy::tree_cost_aware as_measured({.verify_seconds = request.verify_seconds});
+                const std::vector<double>& seconds = request.verify_seconds;
+                const std::size_t nodes = std::min(policy::tree_cost_aware_options{}.max_nodes, seconds.size() - 1);
+                const policy::tree_cost_aware as_measured({.max_nodes = nodes, .verify_seconds = seconds});
                 return run_scheme(speculate(drafter, target, as_measured, criterion), request);
             }
             return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),

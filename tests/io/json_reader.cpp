@@ -88,6 +88,9 @@ BOOST_AUTO_TEST_CASE(an_absent_key_is_absent_and_so_is_null) {
     BOOST_TEST(in.array("none") == nullptr);
     BOOST_TEST(in.array("list")->size() == 1u);
     BOOST_CHECK_EXCEPTION(in.array("text"), augur::error, says({"text must be an array, but is '\"a\"'"}));
+    BOOST_TEST(in.required_array("list").size() == 1u);
+    BOOST_CHECK_EXCEPTION(in.required_array("none"), augur::error, says({"the key none is missing"}));
+    BOOST_CHECK_EXCEPTION(in.required_array("text"), augur::error, says({"text must be an array, but is '\"a\"'"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_shown_is_cut_and_escaped) {

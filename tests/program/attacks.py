@@ -189,6 +189,126 @@ def journals(folder):
         yield tune(folder)
 
 
+# ------------------------------------------------------------------------------------------ banks of trees, and their states
+
+
+def grow(folder, **options):
+    return Attempt(("grow", "--model", TARGET, "--heads", folder / "hydra.gguf", "--prompts", folder / "prompts.jsonl", "--max-tokens", "8",
+                    "--nodes", "3", "--parts", "2", "--thresholds", "1", "--threads", "1", "--output", folder / "bank.json"), **options)  # fmt: skip
+
+
+def grown(folder):
+    """A sound bank and its state, less their checksums. The bank is gone, the state is there."""
+    write_prompts(folder / "prompts.jsonl")
+    tiny_model.write_member(folder / "hydra.gguf", "hydra", FINGERPRINT)
+    done = run(grow(folder), folder)
+    assert done.returncode == 0, done.stderr
+    both = [json.loads((folder / name).read_text()) for name in ("bank.json", "bank.json.state")]
+    (folder / "bank.json").unlink()
+    for each in both:
+        del each["checksum"]
+    return both
+
+
+def sealed(content, was="", becomes=""):
+    """With the checksum that it should have, once a text in it is another."""
+    text = json.dumps(content, separators=(",", ":"))
+    assert was in text, (was, text)
+    return with_checksum(text.replace(was, becomes, 1))
+
+
+def hostile_values(content, values, sound=()):
+    """The content with each of these values, which are part of it, in turn any of the hostile numbers; but for what is sound."""
+    for key, value in values.items():
+        own = json.dumps({key: value}, separators=(",", ":"))[1:-1]
+        for number in HOSTILE_NUMBERS:
+            if (key, number) not in sound:
+                yield sealed(content, own, f'"{key}":{number}')
+
+
+NO_TREES = {"[[0,0]]": "no parent", "[[1]]": "no sibling", "[[0],[0]]": "twice", "[[]]": "empty path", "[[0],[0,0],[0,0,0],[0,0,0,0]]": "deep",
+            "[[-1]]": "-1", "[[1.5]]": "1.5", "[[257]]": "257", "[0]": "paths", "[[[0]]]": "paths", '"x"': "paths", "{}": "paths", "null": "paths",
+            json.dumps([[i] for i in range(257)]): "257"}  # fmt: skip
+
+
+@attack
+def banks(folder):
+    bank, _ = grown(folder)
+    path = folder / "other.json"
+    using = generate("--scheme", "entmtp", "--heads", folder / "hydra.gguf", "--bank", path)
+    for _ in odd_files(path):
+        yield using
+    figures = {"accepted_length": 1.0, "scored_length": 1.0, "tokens_per_second": 1.0}
+    trees = [{"paths": [], **figures}, {"paths": [[0]], **figures}, {"paths": [[0], [1]], **figures}]
+    bank.update(trees=trees, conservative=0, aggressive=1, depth=2)
+    path.write_text(sealed(bank))
+    yield dataclasses.replace(using, code=0)
+    for text in hostile_values(bank, bank, sound=(("task", '"3"'),)):
+        path.write_text(text)
+        yield using
+    for paths, word in NO_TREES.items():
+        path.write_text(sealed(bank, '"paths":[[0]]', f'"paths":{paths}'.replace(" ", "")))
+        yield dataclasses.replace(using, says=("--bank", word))
+    for figure in figures:
+        for number in ("-1.0", "1e+30", '"1"', "null", "[]"):
+            path.write_text(sealed(bank, f'"{figure}":1.0', f'"{figure}":{number}'))
+            yield dataclasses.replace(using, says=(figure,))
+    changes = {"few to many": {"trees": trees[::-1]}, "the one before": {"trees": [trees[1]] * 2}, "0 trees": {"trees": []}, "trees": {"trees": trees * 100},
+               "'ffffffffffffffff'": {"target": "f" * 16}, "'eeeeeeeeeeeeeeee'": {"heads": "e" * 16}, "head count of 4": {"head_count": 4},
+               "vocabulary of 263": {"vocabulary_size": 263}, "3 trees": {"aggressive": 2, "conservative": 2, "trees": trees + [3]},
+               "conservative": {"aggressive": 0, "conservative": 1}, "version is 2": {"augur.bank": 2}, "threshold": {"threshold": 1.5}}  # fmt: skip
+    for word, change in changes.items():
+        path.write_text(sealed({**bank, **change}))
+        yield dataclasses.replace(using, says=() if word == "3 trees" else (word,))
+    whole = sealed(bank)
+    texts = [*deep(75_000), "", "null", "[]", "{}", '{"augur.bank":1}', whole[:-1], whole.replace('"task"', '"t\u001b"'), whole.replace("all", ESCAPE), whole * 2]
+    for text in (*texts, whole.replace('"trees":[', '"trees":[' + "0," * 300_000), whole.replace("all", "a" * (20 << 20))):
+        path.write_text(text)
+        yield using
+    for text in damaged(whole.encode(), 20):
+        path.write_bytes(text)
+        yield using
+
+
+@attack
+def states_of_trees_that_grow(folder):
+    _, state = grown(folder)
+    path = folder / "bank.json.state"
+    path.unlink()
+    for _ in odd_files(path):
+        yield grow(folder)
+    growth = {**state["growths"][0], "order": [[0], [1]], "lengths": [1.25, 1.5], "rounds": 4, "committed": 5, "gained": [3], "parts": 1}
+    state.update(growths=[growth], measured=state["measured"][:1], candidates=[0.5], swept=[1.5])
+    hostile = hostile_values(state, {key: state[key] for key in state if key != "about"}, sound=(("swept", "[3]"),))
+    for text in (*hostile, *hostile_values(state, growth, sound=(("gained", "[3]"), ("done", "true")))):
+        path.write_text(text)
+        yield grow(folder, says=("--state",))
+    for key in state["about"]:
+        own = json.dumps({key: state["about"][key]}, separators=(",", ":"))[1:-1]
+        path.write_text(sealed(state, own, f'"{key}":"other"'))
+        yield grow(folder, says=("--state", key, "'\"other\"'"))
+    for paths, word in NO_TREES.items():
+        path.write_text(sealed(state, '"order":[[0],[1]]', f'"order":{paths}'.replace(" ", "")))
+        yield grow(folder, says=("--state",))
+        path.write_text(sealed(state, '"paths":[]', f'"paths":{paths}'.replace(" ", "")))
+        yield grow(folder, says=("--state", word))
+    order = {"order": [[0], [1], [2], [3]], "lengths": [1.0] * 4}
+    for change in (order, *({"lengths": [1.25, 1.5, 1.75][:count]} for count in (0, 1, 3)), {"lengths": [-1.25, 1.5]}, {"order": [[1], [0]]},
+                   {"gained": [5]}, {"gained": [-1]}, {"depth": 2}, {"parts": 3}):  # fmt: skip
+        path.write_text(sealed({**state, "growths": [{**growth, **change}]}))
+        yield grow(folder, says=("--state", "growth 0"))
+    for change in ({"swept": [1.5, 1.5]}, {"swept": [-1.5]}, {"candidates": [1.5]}, {"growths": []}, {"growths": [growth] * 2}):
+        path.write_text(sealed({**state, **change}))
+        yield grow(folder, says=("--state", *change))
+    whole = sealed(state)
+    for text in (*deep(75_000), "", "null", "[]", "{}", '{"augur.growth":2}', whole[:-1], whole * 2, whole.replace("all", ESCAPE)):
+        path.write_text(text)
+        yield grow(folder)
+    for text in damaged(whole.encode(), 20):
+        path.write_bytes(text)
+        yield grow(folder)
+
+
 @attack
 def prompts_of_tune(folder):
     path = folder / "prompts.jsonl"

@@ -79,21 +79,17 @@ struct bank_file {
 namespace detail {
 
 inline topology tree_of(const json_reader<nlohmann::ordered_json>& from) {
-    const auto* const paths = from.array("paths");
-    if (paths == nullptr) augur::detail::fail(from.origin(), ": the key paths is missing");
     std::vector<tree::path> all;
-    for (const auto& each : *paths) {
+    for (const auto& each : from.required_array("paths")) {
         all.push_back(json_value<tree::path>(each, from.origin() + ": paths", {0, topology::most_nodes}));
     }
     return topology::of_paths(std::move(all));
 }
 
 inline tree::bank trees_of(const json_reader<nlohmann::ordered_json>& from, std::size_t head_count) {
-    const auto* const listed = from.array("trees");
-    if (listed == nullptr) augur::detail::fail(from.origin(), ": the key trees is missing");
     const json_range<double> figure{0, 1e9};
     std::vector<tree::measured_tree> trees;
-    for (const auto& each : *listed) {
+    for (const auto& each : from.required_array("trees")) {
         const json_reader own(each, augur::detail::message(from.origin(), ", tree ", trees.size()));
         trees.push_back({tree_of(own), own.required<double>("accepted_length", figure),
                          own.required<double>("scored_length", figure),

@@ -144,7 +144,13 @@ class json_reader {
         const Json* value = find(key);
         return value ? std::optional<json_reader>(std::in_place, *value, who(key)) : std::nullopt;
     }
-    /// An array of any values, or null where the key is absent.
+    /// An array of any values.
+    const Json& required_array(std::string_view key) const {
+        const Json* value = array(key);
+        if (!value) augur::detail::fail(origin_, ": the key ", key, " is missing");
+        return *value;
+    }
+    /// The same, or null where the key is absent.
     const Json* array(std::string_view key) const {
         const Json* value = find(key);
         if (value && !value->is_array()) {

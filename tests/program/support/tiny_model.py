@@ -195,12 +195,35 @@ def write_folder(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VO
               "intermediate_size": 2 * width, "max_position_embeddings": context, "rms_norm_eps": 1e-5, "vocab_size": vocabulary,
               "tie_word_embeddings": True}  # fmt: skip
     (path / "config.json").write_text(json.dumps(config))
+    tensors = {folder_name(name): tensor for name, tensor in model_tensors(seed, layers, width, vocabulary).items()}
+    save_safetensors(path / "model.safetensors", tensors)
+    return str(path)
+
+
+def save_safetensors(path, tensors):
+    """Of F32 tensors, each its shape, the innermost size first, and its numbers."""
     header, data = {}, b""
-    for name, (shape, numbers) in model_tensors(seed, layers, width, vocabulary).items():
+    for name, (shape, numbers) in tensors.items():
         stored = struct.pack(f"<{len(numbers)}f", *numbers)
-        header[folder_name(name)] = {"dtype": "F32", "shape": shape[::-1], "data_offsets": [len(data), len(data) + len(stored)]}
+        header[name] = {"dtype": "F32", "shape": shape[::-1], "data_offsets": [len(data), len(data) + len(stored)]}
         data += stored
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    (path / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
     return str(path)
+
+
+def write_published_heads(path, kind, *, heads=3, width=32, vocabulary=VOCABULARY, prefix_embeding_layer=False):
+    """Heads as Medusa's or Hydra's authors publish them."""
+    shapes = {}
+    for n in range(heads):
+        if kind == "medusa":
+            shapes.update({f"medusa_head.{n}.0.linear.weight": (width, width), f"medusa_head.{n}.0.linear.bias": (width,)})
+            shapes[f"medusa_head.{n}.1.weight"] = (width, vocabulary)
+        else:
+            for name in ("linear", "res_connection"):
+                shapes.update({f"hydra_mlp.{n}.0.{name}.weight": (width * (n + 2), width), f"hydra_mlp.{n}.0.{name}.bias": (width,)})
+            shapes.update({f"hydra_lm_head.{n}.weight": (width, vocabulary), f"hydra_lm_head.{n}.bias": (vocabulary,)})
+    if prefix_embeding_layer:
+        shapes["prefix_embeding_layer.norm.weight"] = (width,)
+    return save_safetensors(path, random_tensors(shapes, 9, width))
