@@ -106,7 +106,7 @@ class BenchSchemes(ProgramTest):
             self.assertEqual([True] * 3, [of["identical"] for of in prompt["schemes"]])
             self.assertEqual(1, prompt["schemes"][0]["speedup"])
             self.assertEqual(0, prompt["schemes"][0]["stages"][-1]["drafted"])
-            for of in prompt["schemes"]:
+            for of in prompt["schemes"][:2]:  # what the third drafts depends on the time that passes take: turns differ
                 self.assertEqual(of["tokens"], 3 * of["stages"][-1]["accepted"] + of["rounds"])
         self.assertGreater(sum(prompt["schemes"][1]["stages"][-1]["drafted"] for prompt in made["prompts"]), 0)
         self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in made["tasks"]])
