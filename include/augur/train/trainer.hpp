@@ -40,9 +40,9 @@ struct trainer_options {
 /// whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
 /// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
 /// other but the trainer's own may use it.
-/// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays within
-/// it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole rounds where
-/// that would take more than a quarter of the share.
+/// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
+/// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
+/// rounds where that would take more than a quarter of the share.
 /// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
 /// logits four times.
 template <HeadBase Base>
