@@ -2,6 +2,7 @@
 // A decoding from its first round to what it leaves behind, for the sources that compose schemes.
 
 #include <augur/decode/generate.hpp>
+#include <augur/decode/switching.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <cstddef>
 #include <optional>
