@@ -197,6 +197,9 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
     const tree_mock target(between(chains, testing::hashed_model(6, 2)));
     const tree_mock trees(chains);
     const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}, {1, 0, 1}});
+    // Nodes of the chain that are still to be reached have no numbers that others have.
+    const topology deep =
+        topology::of_paths({{0}, {1}, {2}, {0, 0}, {1, 0}, {2, 0}, {0, 0, 0}, {2, 0, 0}, {0, 0, 0, 0}, {2, 0, 0, 0}});
     const auto row_after = [&](std::vector<token> text, const std::vector<token>& path) {
         text.insert(text.end(), path.begin(), path.end());
         std::vector<float> row(6);
@@ -212,6 +215,7 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
                 testing::is_shown_the_greedy_chain(scheme_of, row_after, *shape, rows, temperature);
             }
         }
+        testing::is_shown_the_greedy_chain(scheme_of, row_after, deep, 4, temperature);
     };
     shown(chains, draft::argmax{}, accept::exact{}, 0);
     shown(trees, draft::argmax{}, accept::exact{}, 0);
