@@ -156,8 +156,8 @@ growth_state read_growth_state(const std::string& path, const growth_request& as
         json content = io::read_json<json>(path, most::calibration);
         const state_reader from(content, path);
         const auto stated = from.required<std::string>("checksum");
-        if (const auto version = from.required<int>("augur.growth"); version != 2) {
-            detail::fail(path, ": its version is ", version, "; this program knows 2");
+        if (const auto written = from.required<int>("augur.growth"); written != 2) {
+            detail::fail(path, ": its version is ", written, "; this program knows 2");
         }
         content.erase("checksum");
         if (stated != io::bank_file::checksum_of(content)) {
