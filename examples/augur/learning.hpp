@@ -54,11 +54,11 @@ class learning_watcher {
     explicit learning_watcher(learned_exit::trainer_type& online) : online_(&online) {}
 
     void attach(const auto& session) { states_ = &session.drafter_state.exit_states; }
-    void watch(const auto& view) { online_->show(view, *states_); }
+    void watch(const auto& view) { online_->show(view, states_->of(view.length_before)); }
 
  private:
     learned_exit::trainer_type* online_;
-    const std::vector<float>* states_ = nullptr;
+    const draft::exit_rows* states_ = nullptr;
 };
 
 }  // namespace augur::program

@@ -131,6 +131,34 @@ BOOST_AUTO_TEST_CASE(a_head_that_remembers_other_paths_is_found_out) {
     BOOST_CHECK_THROW(testing::enumerate(decode), error);
 }
 
+struct every_other_round {
+    static constexpr signals uses = signals::none;
+    std::size_t length(const observation& seen) const { return seen.round % 2 == 0 ? 2 : 0; }
+};
+
+BOOST_AUTO_TEST_CASE(a_round_that_the_head_did_not_draft_in_teaches_nothing) {
+    const testing::split_mock target(testing::hashed_model(vocabulary, 5));
+    head_type head = new_head();
+    auto chosen = wild();
+    chosen.replay.capacity = 64;
+    trainer online(head, chosen);
+    const auto scheme = speculate(draft::self_speculation<head_type&, draft::argmax>(head), target, every_other_round{},
+                                  accept::exact{});
+    decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 12},
+                      random::philox_chooser(1));
+    watcher learns(online, s.drafter_state);
+    std::size_t taught = 0, untaught = 0;
+    while (s.finished == finish_reason::running) {
+        const auto before = online.report().samples;
+        const auto& round = decode::step(scheme, s, {.timed = false}, learns);
+        const auto shown = online.report().samples - before;
+        BOOST_TEST((shown > 0) == (round.decided.drafted > 0));
+        ++(shown > 0 ? taught : untaught);
+    }
+    BOOST_TEST(taught > 1U);
+    BOOST_TEST(untaught > 1U);
+}
+
 BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     // The same rounds again and again: what was rejected at first is accepted in the end.
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));

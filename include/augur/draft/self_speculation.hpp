@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,30 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
+#include "augur/types/scores.hpp"
 
 namespace augur::draft {
+
+/// The states that a round's rows were guessed from.
+class exit_rows {
+ public:
+    /// Of the round that drafts after so many tokens; what was kept of another is dropped.
+    void begin(std::size_t length_before) {
+        numbers_.clear();
+        length_before_ = length_before;
+    }
+    void push(logit_row state) { numbers_.insert(numbers_.end(), state.begin(), state.end()); }
+
+    /// One state for each drafted token, in order, and perhaps one of a row that ended the draft; none where the drafter
+    /// was not asked in the round that began after so many tokens.
+    std::span<const float> of(std::size_t length_before) const {
+        return length_before == length_before_ ? std::span<const float>(numbers_) : std::span<const float>();
+    }
+
+ private:
+    std::vector<float> numbers_;
+    std::size_t length_before_ = 0;
+};
 
 /// Drafts a chain in the target's own sequence: the first layers run over the last committed token and over each token
 /// that is drafted, and the exit head `Source` (by value, or `Head&` by reference) guesses what follows; verification
@@ -37,8 +60,7 @@ class self_speculation {
     struct state_type {
         std::vector<float> logits;
         distribution row;
-        std::vector<float> exit_states;  ///< head().hidden_size() numbers a row: of each drafted token, in order, and
-                                         ///< perhaps of a row that ended the draft
+        exit_rows exit_states;
     };
     static constexpr bool shows_rows = true;
     static constexpr bool drafts_in_target = true;
@@ -56,14 +78,14 @@ class self_speculation {
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         auto& target = context.target();
         speculative_suffix speculative(context.prefix());
-        state.exit_states.clear();
+        state.exit_states.begin(context.prefix().size());
         while (context.wants_more(proposed.size())) {
             const augur::detail::stopwatch watch;
             co_await target.advance(context.prefix().tokens(), head().layer());
             context.count_as_verifying(watch.seconds());
             const auto states = target.model().hidden(target.sequence());
             const logit_row last = states[states.size() - 1];
-            state.exit_states.insert(state.exit_states.end(), last.begin(), last.end());
+            state.exit_states.push(last);
             head().row(last, state.logits);
             if (!context.wants_more(proposed.size(), state.logits)) break;
             const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);

@@ -10,7 +10,7 @@ class watcher {
  public:
     watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
 
-    void watch(const auto& view) { online_->show(view, drafter_->exit_states); }
+    void watch(const auto& view) { online_->show(view, drafter_->exit_states.of(view.length_before)); }
 
  private:
     Trainer* online_;
