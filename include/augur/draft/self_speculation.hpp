@@ -30,8 +30,8 @@ class exit_rows {
     }
     void push(logit_row state) { numbers_.insert(numbers_.end(), state.begin(), state.end()); }
 
-    /// One state for each drafted token, in order, and perhaps one of a row that ended the draft; none where the drafter
-    /// was not asked in the round that began after so many tokens.
+    /// One state for each drafted token, in order, and perhaps one of a row that ended the draft; none where the
+    /// drafter was not asked in the round that began after so many tokens.
     std::span<const float> of(std::size_t length_before) const {
         return length_before == length_before_ ? std::span<const float>(numbers_) : std::span<const float>();
     }
