@@ -31,10 +31,17 @@ def name_of(test):
     return f"{path.parts[0]}.{path.stem}"
 
 
+def code_of(file):
+    """Its text without lines that are comments alone, and with white space made one: what a verdict can depend on."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return " ".join(" ".join(line for line in lines if not line.lstrip().startswith("//")).split())
+
+
 def what_was_judged(mutant, test=None):
-    """Changes with the header or the test that killed the mutant. (What these include is left out: that would change always.)"""
+    """Changes with the code of the header or of the test that killed the mutant. (What these include is left out: that would change
+    always.)"""
     files = [ROOT / "include" / "augur" / mutant.header, *([test] if test else [])]
-    return digest(*(file.read_text(encoding="utf-8") for file in files))
+    return digest(*map(code_of, files))
 
 
 def commit():
