@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/detail/stopwatch.hpp"
 #include "augur/types/error.hpp"
 #include "backend/device/controlled.hpp"
 
@@ -20,6 +21,7 @@ using device::cuda_system;
 /// Doubles numbers, says how many, and waits until it is told that this was seen.
 struct double_and_wait {
     static constexpr unsigned threads = 64;
+    static constexpr long most_turns = 20'000'000;  // across the bus: seconds
     std::uint32_t *numbers, *done, *seen;
 
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -29,7 +31,7 @@ struct double_and_wait {
         team.each([&](unsigned thread) {
             if (thread != 0) return;
             device::publish(done, threads);
-            while (device::published(seen) == 0) {
+            for (long turns = 0; device::published(seen) == 0 && turns < most_turns; ++turns) {
             }
         });
     }
@@ -88,8 +90,10 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_while_kernels_run) {
     for (std::uint32_t i = 0; i < 64; ++i) numbers.values()[i] = i;
     done.values()[0] = seen.values()[0] = 0;
     on.launch(1, double_and_wait{numbers.data(), done.data(), seen.data()});
-    while (device::published(done.data()) == 0) {
+    const augur::detail::stopwatch watch;
+    while (device::published(done.data()) == 0 && watch.seconds() < 10) {
     }
+    BOOST_REQUIRE_MESSAGE(device::published(done.data()) == 64u, "a kernel that runs published nothing within 10 s");
     for (std::uint32_t i = 0; i < 64; ++i) BOOST_TEST(numbers.values()[i] == 2 * i);
     device::publish(seen.data(), 1);
     on.wait();

@@ -1,10 +1,13 @@
 #include "augur/backend/device/system.hpp"
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "augur/types/error.hpp"
@@ -81,6 +84,36 @@ BOOST_AUTO_TEST_CASE(what_a_recording_cannot_hold_is_refused) {
     const auto in_body = [&] { on.repeat_while(&word, [&] { on.wait(); }); };
     BOOST_TEST(recording(in_body) == "a recording cannot hold a wait");
     BOOST_TEST(word == 0u);
+}
+
+/// What another thread launches meanwhile is neither recorded nor lost.
+BOOST_AUTO_TEST_CASE(threads_take_turns_and_a_recording_is_one_turn) {
+    const emulated_system on;
+    std::uint32_t from = 3, recorded = 0, launched = 0, uploaded = 0;
+    std::atomic<bool> begins = false, is_done = false;
+    std::thread other;
+    const auto made = on.record([&] {
+        other = std::thread([&] {
+            begins = true;
+            on.copy(&launched, &from, sizeof from);
+            on.upload(&uploaded, &from, sizeof from);
+            BOOST_TEST(on.records());
+            is_done = true;
+        });
+        while (!begins) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        BOOST_TEST(!is_done);
+        on.copy(&recorded, &from, sizeof from);
+    });
+    other.join();
+    BOOST_TEST(made.size() == 1U);
+    BOOST_TEST(launched == 3U);
+    BOOST_TEST(uploaded == 3U);
+    BOOST_TEST(recorded == 0U);
+    from = 4;
+    on.replay(made);
+    BOOST_TEST(recorded == 4U);
+    BOOST_TEST(launched == 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

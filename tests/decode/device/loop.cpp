@@ -32,7 +32,7 @@ constexpr loop_as every_way[] = {loop_as::whole, loop_as::rounds, loop_as::launc
 
 /// A loop promises no more than its target's rows allow.
 struct without_bitwise_rows : resident_mock::model {
-    using model::model;
+    using resident_mock::model::model;
     static constexpr bool bitwise_rows = false;
 };
 template <class Target>
@@ -284,6 +284,51 @@ BOOST_AUTO_TEST_CASE(rows_that_cannot_be_drawn_from) {
     check.draft_law.invalid = 10;  // the draft's ends the draft
     check(policy::fixed_length{4}, accept::exact{});
     check(by_entropy{}, accept::exact{});
+}
+
+/// As a driver that does not take such graphs.
+struct system_that_refuses : emulated_system {
+    template <class Body>
+    recording record(const Body& body) const {
+        emulated_system::record(body);
+        throw error("instantiating a graph: not supported");
+    }
+};
+
+BOOST_AUTO_TEST_CASE(rounds_that_a_system_fails_to_record_are_launched_one_by_one) {
+    const run_check check;
+    const auto expected = check(policy::fixed_length{3}, accept::exact{});
+    const resident_mock::model_on<system_that_refuses> target(check.target_law, check.vocabulary, 90, 8);
+    const resident_mock::model_on<system_that_refuses> draft(check.draft_law, check.vocabulary, 90, 2);
+    for (const loop_as how : every_way) {
+        speculation_loop loop(target, draft, policy::fixed_length{3}, accept::exact{}, check.chosen.sampling, 7);
+        check_same(decode::device::generate(loop, check.prompt, check.chosen, how), expected, "refused");
+        const std::string says = "rounds are not recorded, but launched one by one: instantiating a graph";
+        BOOST_TEST(loop.refusal().starts_with(how == loop_as::launches ? "" : says));
+        BOOST_TEST(loop.refusal().empty() == (how == loop_as::launches));
+    }
+}
+
+/// Runs, and shows nothing.
+struct silent_loop {
+    std::size_t rounds() const { return 2; }
+    bool idle() const { return false; }
+    static decode::device::round_note note(std::size_t) { return {.valid = 1}; }
+    static const token* tokens() { return nullptr; }
+};
+
+BOOST_AUTO_TEST_CASE(the_host_waits_for_a_round_so_long_and_no_longer) {
+    const silent_loop loop;
+    const std::vector<token> prompt{1};
+    decode::device::watched_text text(prompt, {.max_tokens = 9}, 7, 90);
+    const commit::token_sink sink;
+    decode::device::loop_follower follower(loop, text, sink);
+    BOOST_CHECK_NO_THROW(follower.await(0));  // two rounds are there
+    follower.catch_up();
+    BOOST_CHECK_EXCEPTION(follower.await(0.01), error, [](const error& e) {
+        return std::string(e.what()) ==
+               "a loop on a device showed no round for 0.01 s, after 2 rounds; waited for the next one";
+    });
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {

@@ -72,11 +72,12 @@ struct make_rows {
 };
 
 /// Models ResidentModel.
-class model {
+template <device::System S>
+class model_on {
  public:
     static constexpr bool bitwise_rows = true;
 
-    model(law by, std::size_t vocabulary, std::size_t capacity, std::size_t most_rows, device::emulated_system on = {})
+    model_on(law by, std::size_t vocabulary, std::size_t capacity, std::size_t most_rows, S on = {})
         : law_(by),
           vocabulary_(vocabulary),
           capacity_(capacity),
@@ -86,7 +87,7 @@ class model {
           logits_(on, most_rows * vocabulary),
           counted_(on, 1) {}
 
-    const device::emulated_system& system() const { return on_; }
+    const S& system() const { return on_; }
     std::size_t vocabulary_size() const { return vocabulary_; }
     std::size_t capacity() const { return capacity_; }
     std::size_t most_rows() const { return most_rows_; }
@@ -111,10 +112,12 @@ class model {
  private:
     law law_;
     std::size_t vocabulary_, capacity_, most_rows_;
-    device::emulated_system on_;
-    device::buffer<token, device::emulated_system> cache_;
-    device::buffer<float, device::emulated_system> logits_;
-    device::buffer<std::uint32_t, device::emulated_system> counted_;
+    S on_;
+    device::buffer<token, S> cache_;
+    device::buffer<float, S> logits_;
+    device::buffer<std::uint32_t, S> counted_;
 };
+
+using model = model_on<device::emulated_system>;
 
 }  // namespace resident_mock

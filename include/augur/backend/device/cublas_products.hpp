@@ -42,6 +42,7 @@ class cuda_timer {
 
     template <class Launch>
     float milliseconds(const cuda_system& on, const Launch& launch) const {
+        const auto turn = on.take_turn();
         check_cuda(cudaEventRecord(begin_.get(), on.stream()), "recording an event");
         launch();
         check_cuda(cudaEventRecord(end_.get(), on.stream()), "recording an event");
@@ -182,6 +183,7 @@ class cublas_products {
     cublasStatus_t run(const cublasLtMatmulAlgo_t& algorithm, cublas_layouts<Element> of, const Element* weights,
                        const Element* inputs, float* sums) const {
         const float one = 1, zero = 0;
+        const auto turn = on_.take_turn();
         return cublasLtMatmul(handle_.get(), &of.product, &one, weights, &of.weights, inputs, &of.inputs, &zero, sums,
                               &of.sums, sums, &of.sums, &algorithm, workspace_.data(), workspace_.size(), on_.stream());
     }

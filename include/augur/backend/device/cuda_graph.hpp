@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "augur/types/error.hpp"
@@ -78,6 +79,8 @@ class cuda_streams {
     }
 
     cudaStream_t current() const { return levels_[level_]; }
+    /// One thread at a time uses the stream: held for each call, and for as long as something is recorded.
+    std::recursive_mutex& busy() { return busy_; }
 
     /// Puts what the body launches into the body's graph of a conditional node.
     template <class Body>
@@ -92,9 +95,20 @@ class cuda_streams {
             ~climber() { --level; }
         } deeper(level_);
         capture(current(), into, body);
+        fill_if_empty(into);
     }
 
  private:
+    /// A node that does nothing: CUDA does not say that a body without nodes can be run.
+    static void fill_if_empty(cudaGraph_t body) {
+        std::size_t nodes = 0;
+        check_cuda(cudaGraphGetNodes(body, nullptr, &nodes), "counting nodes");
+        if (nodes > 0) return;
+        cudaGraphNode_t made = nullptr;
+        check_cuda(cudaGraphAddEmptyNode(&made, body, nullptr, 0), "adding a node that does nothing");
+    }
+
+    std::recursive_mutex busy_;
     std::vector<cudaStream_t> levels_;
     std::size_t level_ = 0;
     bool owned_;

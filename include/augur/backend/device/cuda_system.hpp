@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 
 #include "augur/backend/device/cuda_graph.hpp"
@@ -130,7 +131,9 @@ struct set_condition {
 };
 
 /// One stream of the GPU that is current. Copies share the stream, also where a recording's loop makes it another for a
-/// while. It may be one's own; null is CUDA's default stream, on which nothing can be recorded.
+/// while. It may be one's own; null is CUDA's default stream, on which nothing can be recorded. Threads share it: each
+/// call waits until no other thread is in one, nor records. A stream of one's own that threads share is given to one
+/// system, of which they have copies.
 class cuda_system {
  public:
     cuda_system() = default;
@@ -143,6 +146,12 @@ class cuda_system {
         return made;
     }
 
+    /// The stream alone, for who gives stream() something by CUDA's own calls while other threads use copies of this.
+    std::unique_lock<std::recursive_mutex> take_turn() const {
+        static std::recursive_mutex default_busy;
+        return std::unique_lock(streams_ == nullptr ? default_busy : streams_->busy());
+    }
+
     /// Where launches go now.
     cudaStream_t stream() const { return streams_ == nullptr ? nullptr : streams_->current(); }
 
@@ -150,6 +159,7 @@ class cuda_system {
     void launch(std::size_t blocks, const K& kernel) const {
         static_assert(K::threads % warp_size == 0 && K::threads <= most_threads);
         if (blocks == 0) return;
+        const auto turn = take_turn();
         const std::size_t shared = kernel.shared_bytes();
         if (shared > default_shared_bytes) {
             check_cuda(cudaFuncSetAttribute(run_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -173,20 +183,32 @@ class cuda_system {
         return made;
     }
     void release_shared(void* memory) const { cudaFreeHost(memory); }
+    /// From memory of any kind. From pinned memory CUDA copies later, so that this waits until it has.
     void upload(void* to, const void* from, std::size_t bytes) const {
+        const auto turn = take_turn();
         if (recording_now()) augur::detail::fail("a recording cannot hold an upload");
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "an upload");
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "an upload");
+        if (!is_pageable(from)) wait();
     }
     void download(void* to, const void* from, std::size_t bytes) const {
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "a download");
+        const auto turn = take_turn();
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a download");
         wait();
     }
     void copy(void* to, const void* from, std::size_t bytes) const {
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
+        const auto turn = take_turn();
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a copy");
     }
-    void clear(void* to, std::size_t bytes) const { check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "clearing"); }
-    void wait() const { check_cuda(cudaStreamSynchronize(stream()), "waiting"); }
+    void clear(void* to, std::size_t bytes) const {
+        const auto turn = take_turn();
+        check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "clearing");
+    }
+    void wait() const {
+        const auto turn = take_turn();
+        check_cuda(cudaStreamSynchronize(stream()), "waiting");
+    }
     bool idle() const {
+        const auto turn = take_turn();
         const cudaError_t status = cudaStreamQuery(stream());
         if (status != cudaErrorNotReady) check_cuda(status, "asking whether all is done");
         return status == cudaSuccess;
@@ -194,10 +216,14 @@ class cuda_system {
 
     using recording = cuda_recording;
 
-    bool records() const { return stream() != nullptr && !recording_now(); }
+    bool records() const {
+        const auto turn = take_turn();
+        return stream() != nullptr && !recording_now();
+    }
 
     template <class Body>
     recording record(const Body& body) const {
+        const auto turn = take_turn();
         if (!records()) {
             augur::detail::fail("a recording cannot ",
                                 stream() == nullptr ? "be made on the default stream" : "hold another");
@@ -205,6 +231,7 @@ class cuda_system {
         return recording(capture(stream(), nullptr, body));
     }
     void replay(const recording& made) const {
+        const auto turn = take_turn();
         if (recording_now()) augur::detail::fail("a recording cannot hold another");
         check_cuda(cudaGraphLaunch(made.get(), stream()), "launching a graph");
     }
@@ -215,6 +242,7 @@ class cuda_system {
     /// Recorded, a WHILE node: the GPU decides. Otherwise the host does, which downloads the flag before each turn.
     template <class Body>
     void repeat_while(const std::uint32_t* flag, const Body& body) const {
+        const auto turn = take_turn();
         if (!recording_now()) {
             while (downloaded(flag) != 0) body();
             return;
@@ -229,6 +257,7 @@ class cuda_system {
     /// Recorded, a SWITCH node: the GPU decides. Otherwise the host does, which downloads the index.
     template <class Bodies>
     void choose(const std::uint32_t* index, std::uint32_t count, const Bodies& body) const {
+        const auto turn = take_turn();
         if (!recording_now()) {
             if (const std::uint32_t chosen = downloaded(index); chosen < count) body(chosen);
             return;
@@ -245,6 +274,12 @@ class cuda_system {
         const cudaGraphConditionalHandle handle = make_condition(stream());
         launch(1, set_condition{handle, word});
         return add_conditional_node(stream(), type, handle, bodies);
+    }
+
+    static bool is_pageable(const void* memory) {
+        cudaPointerAttributes of{};
+        check_cuda(cudaPointerGetAttributes(&of, memory), "asking what memory this is");
+        return of.type == cudaMemoryTypeUnregistered;
     }
 
     bool recording_now() const { return stream() != nullptr && is_capturing(stream()); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -32,7 +33,8 @@ concept Kernel = std::is_trivially_copyable_v<K> && requires(const K& kernel) {
 /// `release_shared(pointer)`, memory that kernels and the host both read and write (shared_buffer.hpp);
 /// `upload(to, from, bytes)`, `download`, `copy` within the system and `clear`; `wait()` until all is done; `idle()`:
 /// whether it is. Launches, copies and clearing are done in their order. A download is done when it returns; what is
-/// uploaded may be changed as soon as upload returns.
+/// uploaded may be changed as soon as upload returns. Several threads may use a system: each call is done before the
+/// next begins, and none while another thread records.
 template <class S>
 concept System = std::copyable<S> && requires(const S& system, void* to, const void* from, std::size_t bytes) {
     { system.allocate(bytes) } -> std::same_as<void*>;
@@ -71,7 +73,8 @@ concept ControllingSystem = RecordingSystem<S> &&
 };
 
 /// Kernels on the calling thread, block after block: for tests, and for reading a kernel's results where there is no
-/// GPU. `backwards` runs blocks and threads from the last to the first.
+/// GPU. `backwards` runs blocks and threads from the last to the first. All of them are one stream: what is launched
+/// while it records is recorded, whichever thread it comes from.
 struct emulated_system {
     bool backwards = false;
 
@@ -82,6 +85,7 @@ struct emulated_system {
     }
 
     void* allocate(std::size_t bytes) const {
+        const auto turn = take_turn();
         refuse_in_recording("memory");
         void* const made = std::malloc(bytes);
         if (made == nullptr) throw std::bad_alloc();
@@ -92,10 +96,12 @@ struct emulated_system {
     void* allocate_shared(std::size_t bytes) const { return allocate(bytes); }
     void release_shared(void* memory) const { release(memory); }
     void upload(void* to, const void* from, std::size_t bytes) const {
+        const auto turn = take_turn();
         refuse_in_recording("an upload");
         std::memcpy(to, from, bytes);
     }
     void download(void* to, const void* from, std::size_t bytes) const {
+        const auto turn = take_turn();
         refuse_in_recording("a download");
         std::memcpy(to, from, bytes);
     }
@@ -105,19 +111,27 @@ struct emulated_system {
     void clear(void* to, std::size_t bytes) const {
         run_or_keep([=] { std::memset(to, 0, bytes); });
     }
-    void wait() const { refuse_in_recording("a wait"); }
+    void wait() const {
+        const auto turn = take_turn();
+        refuse_in_recording("a wait");
+    }
     bool idle() const { return true; }
 
     using recording = std::vector<std::function<void()>>;
 
-    bool records() const { return recorder() == nullptr; }
+    bool records() const {
+        const auto turn = take_turn();
+        return recorder() == nullptr;
+    }
 
     template <class Body>
     recording record(const Body& body) const {
+        const auto turn = take_turn();
         refuse_in_recording("another");
         return kept(body);
     }
     void replay(const recording& made) const {
+        const auto turn = take_turn();
         refuse_in_recording("another");
         for (const auto& launch : made) launch();
     }
@@ -126,6 +140,7 @@ struct emulated_system {
 
     template <class Body>
     void repeat_while(const std::uint32_t* flag, const Body& body) const {
+        const auto turn = take_turn();
         if (recorder() == nullptr) {
             while (*flag != 0) body();
             return;
@@ -137,6 +152,7 @@ struct emulated_system {
 
     template <class Bodies>
     void choose(const std::uint32_t* index, std::uint32_t count, const Bodies& body) const {
+        const auto turn = take_turn();
         if (recorder() == nullptr) {
             if (*index < count) body(*index);
             return;
@@ -160,13 +176,20 @@ struct emulated_system {
         }
     }
 
-    /// What the calling thread records into; null outside of recordings.
+    /// Who holds it uses the stream alone; what a thread's own body launches is let in.
+    static std::unique_lock<std::recursive_mutex> take_turn() {
+        static std::recursive_mutex busy;
+        return std::unique_lock(busy);
+    }
+
+    /// What is recorded into; null outside of recordings.
     static recording*& recorder() {
-        static thread_local recording* current = nullptr;
+        static recording* current = nullptr;
         return current;
     }
 
     static void run_or_keep(const auto& work) {
+        const auto turn = take_turn();
         if (recorder() == nullptr) return work();
         recorder()->push_back(work);
     }

@@ -54,11 +54,16 @@ class loop_follower {
     loop_follower(const Loop& loop, watched_text& text, const commit::token_sink& sink)
         : loop_(loop), text_(text), sink_(sink) {}
 
-    /// Waits for a round, if the loop was launched whole.
-    void await() const {
+    /// Waits for a round, if the loop was launched whole, for so many seconds at most.
+    void await(double patience) const {
+        const augur::detail::stopwatch watch;
         while (loop_.rounds() == seen_) {
             if (loop_.idle() && loop_.rounds() == seen_) {
                 augur::detail::fail("a loop on a device ended after ", seen_, " rounds, but its text had not");
+            }
+            if (watch.seconds() > patience) {
+                augur::detail::fail("a loop on a device showed no round for ", patience, " s, after ", seen_,
+                                    " rounds; waited for the next one");
             }
             std::this_thread::yield();
         }
@@ -83,8 +88,10 @@ class loop_follower {
 /// the rest as `verify`, for the device does not say. `chosen.sampling` is the loop's own: what it was made for.
 /// Log-probabilities are not known. What ends a text for the host alone (a stop string, the sink, more than a few stop
 /// tokens) ends it there: the device stops a round or so later, and the policy may have learned from these.
+/// `patience`: seconds that the host waits for a round before it says that there was none.
 template <class Demanded = lossless, class Loop>
-auto generate(Loop& loop, std::span<const token> prompt, const decode::options& chosen, loop_as how = loop_as::whole) {
+auto generate(Loop& loop, std::span<const token> prompt, const decode::options& chosen, loop_as how = loop_as::whole,
+              double patience = 60) {
     static_assert(decode::detail::keeps_the_guarantee<Loop, Demanded>::value);
     if (chosen.log_probabilities)
         augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate");
@@ -103,7 +110,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
                 loop.launch(how);
                 loop.wait();
             }
-            follower.await();
+            follower.await(patience);
         }
         loop.cancel();
         loop.wait();

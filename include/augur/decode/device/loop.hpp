@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -110,21 +111,23 @@ class speculation_loop {
         publish(words_.data() + 1, 0);
     }
 
-    /// Launches rounds until the text ends: all of them, or one. Where they are recorded nothing is waited for.
+    /// Launches rounds until the text ends: all of them, or one. Where they are recorded nothing is waited for. Where
+    /// the system fails to record them, which refusal() then says, they are launched one by one from then on.
     void launch(loop_as how) {
-        const auto all = [this] { on_.repeat_while(&state_.data()->running, [this] { round(); }); };
-        const bool recorded = how != loop_as::launches && on_.records() && on_.controls();
-        if (!recorded) return how == loop_as::whole ? all() : round();
+        if (how == loop_as::launches || !on_.records() || !on_.controls() || !refusal_.empty()) return run(how);
         auto& kept = how == loop_as::whole ? whole_ : one_;
         if (kept.empty()) {
-            if (how == loop_as::whole) {
-                kept.push_back(on_.record(all));
-            } else {
-                kept.push_back(on_.record([this] { round(); }));
+            try {
+                kept.push_back(on_.record([this, how] { run(how); }));
+            } catch (const error& refused) {
+                refusal_ = std::string("rounds are not recorded, but launched one by one: ") + refused.what();
+                return run(how);
             }
         }
         on_.replay(kept.front());
     }
+    /// Why rounds that were asked for as recordings are launched one by one; empty where they are not.
+    const std::string& refusal() const { return refusal_; }
 
     /// Rounds that the host can read about, also while others run.
     std::size_t rounds() const { return published(words_.data()); }
@@ -155,6 +158,11 @@ class speculation_loop {
     }
 
  private:
+    void run(loop_as how) {
+        if (how != loop_as::whole) return round();
+        on_.repeat_while(&state_.data()->running, [this] { round(); });
+    }
+
     using drawing = typename augur::detail::drawing_for<Criterion>::type;
     static constexpr bool claims_rows = std::is_same_v<typename drawing::claim_type, distribution>;
     using chain_type = std::conditional_t<claims_rows, drawn_chain, certain_chain>;
@@ -276,6 +284,7 @@ class speculation_loop {
     shared_buffer<round_note, system_type> notes_;
     shared_buffer<token, system_type> tokens_;
     std::vector<typename system_type::recording> whole_, one_;  ///< made when first needed
+    std::string refusal_;
 };
 
 }  // namespace augur::decode::device
