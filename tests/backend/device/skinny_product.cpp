@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -94,6 +95,35 @@ BOOST_AUTO_TEST_CASE(sums_are_right_and_belong_to_their_column) {
             check_shape<binary16>(rows, depth);
         }
     }
+}
+
+/// Of small integers, whose sums are exact in every order: to be compared with `==` at depths of real models, where a
+/// warp asks for many turns of tiles.
+template <class Element>
+void check_integers(std::size_t rows, std::size_t depth) {
+    product<Element> of{rows, depth};
+    std::mt19937 random(7);
+    const auto draw = [&] { return static_cast<float>(static_cast<int>(random() % 17) - 8); };
+    std::generate(of.weights.begin(), of.weights.end(), draw);
+    std::generate(of.x.begin(), of.x.end(), draw);
+    std::vector<float> expected(device::most_columns * rows);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto row = of.weights.begin() + static_cast<std::ptrdiff_t>(i % rows * depth);
+        const auto column = of.x.begin() + static_cast<std::ptrdiff_t>(i / rows * depth);
+        expected[i] = static_cast<float>(std::inner_product(row, row + static_cast<std::ptrdiff_t>(depth), column, 0L));
+    }
+    for (const std::size_t columns : {1u, 8u, 9u, 17u, 33u, 64u}) {
+        const auto got = of.multiplied({}, columns);
+        const auto wanted = std::vector(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(got.size()));
+        BOOST_TEST((got == wanted), rows << " x " << depth << ", " << columns << " columns");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_exact_at_the_depths_of_real_models) {
+    check_integers<bfloat16>(32, 4096);   // four whole turns of eight warps
+    check_integers<bfloat16>(16, 14336);  // fourteen
+    check_integers<binary16>(17, 2100);   // two, and a third of which some warps have nothing
+    check_integers<binary16>(16, 1056);   // one, and one tile
 }
 
 BOOST_AUTO_TEST_CASE(numbers_are_rounded_to_elements) {
