@@ -345,6 +345,32 @@ BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_every_format) {
     check.template operator()<binary16, device_format::q4_0>();
 }
 
+/// Heads of 128 numbers, as of every Llama 3, and products deeper than one turn of a block.
+BOOST_AUTO_TEST_CASE(sixty_four_rows_at_once_are_those_one_by_one_in_a_real_models_proportions) {
+    auto c = device::known_shape("8b", 1);
+    c.width = 256;
+    c.heads = 4;
+    c.key_value_heads = 1;
+    c.head_size = c.rotary_size = 128;
+    c.feed_forward = 1100;
+    c.vocabulary = 1000;
+    const model_type<bfloat16> model({}, c, made<bfloat16>({c, 3}));
+    std::vector<token> text(70);
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<token>(37 * i % c.vocabulary);
+    auto together = model.make_sequence(), alone = model.make_sequence();
+    const std::span<const token> all(text);
+    for (auto* s : {&together, &alone}) model.extend(*s, all.first(6), 0);
+    const auto rows = model.extend(together, all.subspan(6), 64);
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < 64; i += 9) {  // first, last, and some of every eight
+        model.truncate(alone, 6);
+        model.extend(alone, all.subspan(6, i), 0);
+        const auto row = model.extend(alone, all.subspan(6 + i, 1), 1)[0];
+        different += std::equal(row.begin(), row.end(), rows[i].begin(), rows[i].end()) ? 0 : 1;
+    }
+    BOOST_TEST(different == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     const auto c = small_shape(false);
     auto shallow = c;
