@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <utility>
 
@@ -47,7 +48,7 @@ std::string escaped(const std::string& text) {
 std::string styled() {
     return "<style>svg{background:#fff;font:12px system-ui,sans-serif}text{fill:#222}.axis{stroke:#999}"
            ".edge{stroke:#999;stroke-dasharray:4 4}path{fill:none;stroke-width:1.3}"
-           ".c0{stroke:#0072b2;color:#0072b2}.c1{stroke:#d55e00;color:#d55e00}.c2{stroke:#009e73;color:#009e73}"
+           ".c0{stroke:#0072b2}.c1{stroke:#d55e00}.c2{stroke:#009e73}"
            ".f0{fill:#0072b2}.f1{fill:#d55e00}.f2{fill:#009e73}.bar{fill:#999}.hit{fill:transparent}"
            ".hit:hover{fill:#8884}@media(prefers-color-scheme:dark){svg{background:#14171a}text{fill:#ddd}"
            ".c0{stroke:#56b4e9}.c1{stroke:#ff9a56}.c2{stroke:#2fd6a4}.f0{fill:#56b4e9}.f1{fill:#ff9a56}"
@@ -72,6 +73,18 @@ class panel {
         }
         return out + "<line class='axis' x1='" + number(left) + "' y1='" + number(y(0)) + "' x2='" +
                number(left + wide) + "' y2='" + number(y(0)) + "'/>\n";
+    }
+
+    /// Some positions by number, the first column being 1.
+    std::string numbered(const std::string& name) const {
+        std::string out;
+        const std::size_t step = std::max<std::size_t>(1, columns_ / 8);
+        for (std::size_t i = 0; 10 * i < 9 * columns_; i += step) {
+            out += "<text x='" + number(x(static_cast<double>(i) + 0.5)) + "' y='" + number(y(0) + 16) +
+                   "' text-anchor='middle'>" + std::to_string(i + 1) + "</text>";
+        }
+        return out + "<text x='" + number(left + wide) + "' y='" + number(y(0) + 16) + "' text-anchor='end'>" + name +
+               "</text>\n";
     }
 
     std::string across(double value) const {
@@ -172,7 +185,8 @@ std::string turns_panel(const text_report& report, double top) {
 std::string bins_panel(const text_report& report, double top) {
     const std::size_t pairs = model_pairs(report.names.size()).size(), bins = report.bin_lengths.size();
     const panel drawn(top, 100, bins);
-    std::string out = drawn.frame("by EAAD's bins: share of positions, and of these where the best tokens agree", " %");
+    std::string out = drawn.frame("by EAAD's bins, grey: share of positions; share of these that agree:", " %") +
+                      legend(pair_names(report), top);
     const auto total = static_cast<double>(std::max<std::size_t>(1, report.positions.size()));
     for (std::size_t i = 0; i < bins; ++i) {
         const fact_means means = i < report.by_bin.size() ? report.by_bin[i].means() : fact_means{};
@@ -185,10 +199,11 @@ std::string bins_panel(const text_report& report, double top) {
             out += drawn.bar("f" + std::to_string(pair), from, from + step * 0.9, agree,
                              escaped(report.pair_name(pair)) + ": " + number(agree) + " %");
         }
-        const bool is_last = i == report.bin_edges_nats.size();
-        out += "<text x='" + number(drawn.x(at + 0.1)) + "' y='" + number(top + high + 16) + "'>" +
-               (is_last ? "above" : "below " + number(report.bin_edges_nats[i])) + " nats: length " +
-               std::to_string(report.bin_lengths[i]) + "</text>\n";
+        const auto& edges = report.bin_edges_nats;
+        const std::string range =
+            i < edges.size() ? "below " + number(edges[i]) : "above " + number(edges.empty() ? 0 : edges.back());
+        out += "<text x='" + number(drawn.x(at + 0.1)) + "' y='" + number(top + high + 16) + "'>" + range +
+               " nats: length " + std::to_string(report.bin_lengths[i]) + "</text>\n";
     }
     return out;
 }
@@ -221,16 +236,18 @@ std::string as_chart(const text_report& report) {
         top += high + between;
     };
     const double first = top;
-    next(entropy_panel(report, top));
+    const auto numbered = [&] { return panel(top, 1, report.positions.size()).numbered("tokens before"); };
+    next(entropy_panel(report, top) + numbered());
     if (report.names.size() > 1) {
-        next(acceptance_panel(report, top));
-        next(turns_panel(report, top));
+        next(acceptance_panel(report, top) + numbered());
+        next(turns_panel(report, top) + numbered());
     }
     drawn += hover(report, first, top - between);
     next(bins_panel(report, top));
     std::string files;
     for (std::size_t i = 0; i < report.names.size(); ++i) {
-        files += (files.empty() ? "" : ", ") + report.names[i] + " " + report.files[i];
+        files += (files.empty() ? "" : ", ") + report.names[i] + " " +
+                 std::filesystem::path(report.files[i]).filename().string();
     }
     const std::string width = number(left + wide + right), height = number(top);
     return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + width + " " + height + "' width='" + width +
