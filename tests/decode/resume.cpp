@@ -31,8 +31,8 @@ std::vector<token> fresh(const auto& scheme, std::span<const token> prompt, cons
     return {text.begin(), text.end()};
 }
 
-/// Every turn has the text that a fresh session has, and if it `drafts` tokens were drafted in it; returns how many were
-/// accepted.
+/// Every turn has the text that a fresh session has, and if it `drafts` tokens were drafted in it; returns how many
+/// were accepted.
 std::size_t check_turns(const auto& scheme, const transform::settings& sampling, bool drafts = false) {
     decode::session<std::remove_cvref_t<decltype(scheme)>> s(scheme, turns[0], sampling, at_most(9),
                                                              random::philox_chooser(3));

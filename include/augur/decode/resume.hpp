@@ -1,5 +1,5 @@
 #pragma once
-// A session goes on after its text has ended: the next turn of a conversation, without computing the earlier ones again.
+// A session goes on after its text has ended: the next turn of a conversation computes only what was added.
 
 #include <cstddef>
 #include <span>
@@ -39,8 +39,8 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
 
 /// Adds tokens of the caller's to a session that is between two rounds, finished or not, and begins the next text after
 /// them, under conditions of its own. The committed tokens are then a prompt: generated() is empty, max_tokens counts
-/// anew, and penalties on the output begin anew. Caches keep what they hold, so that the model computes the added tokens
-/// only; the text has the law of a fresh session's with the whole prompt, and where the criterion shares noise by
+/// anew, and penalties on the output begin anew. Caches keep what they hold, so that the model computes the added
+/// tokens only; the text has the law of a fresh session's with the whole prompt, and where the criterion shares noise by
 /// position it is the same text. The policy keeps what it has learned, and the statistics go on.
 /// Throws, with nothing changed, where the tokens are too many for the context or outside the vocabulary. Where the
 /// model throws, the tokens are committed; resume with no further tokens computes what is missing.
@@ -57,8 +57,8 @@ void resume(const Scheme& scheme, session<Scheme, C>& s, std::span<const token> 
     s.counts.seconds.prefill += watch.seconds();
 }
 
-/// The same for models that take turns: the one that wrote last reads the added tokens and goes on; the others read them
-/// when their turn comes.
+/// The same for models that take turns: the one that wrote last reads the added tokens and goes on; the others read
+/// them when their turn comes.
 template <cascade::SwitchingPolicy Policy, class... Held, Chooser C>
 void resume(const cascade::switching_scheme<Policy, Held...>& scheme,
             session<cascade::switching_scheme<Policy, Held...>, C>& s, std::span<const token> added,
