@@ -165,12 +165,11 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     return result;
 }
 
-/// Where Ctrl-C came while a prompt was read, by a session or before there is one.
-inline run_result cancelled_at_prompt(const statistics* counts, double seconds) {
+/// Where Ctrl-C came while a prompt was read.
+inline run_result cancelled_at_prompt(const statistics& so_far) {
     run_result result;
     result.finish = finish_reason::cancelled;
-    if (counts != nullptr) result.counts = *counts;
-    result.counts.seconds.prefill += seconds;
+    result.counts = so_far;
     return result;
 }
 
@@ -181,6 +180,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
     const decode::options& chosen = request.options;
     std::optional<decode::session<Scheme>> s;
     std::vector<token> added(request.prompt.begin(), request.prompt.end());
+    statistics before;  // there was a session
     while (true) {
         const detail::stopwatch since;
         const bool is_first = !s;
@@ -192,8 +192,10 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
                 decode::resume(scheme, *s, added, chosen.stop);
             }
         });
-        run_result result = has_read ? run_text(scheme, *s, request, watchers...)
-                                     : cancelled_at_prompt(s ? &s->counts : nullptr, since.seconds());
+        if (has_read && is_first) s->counts.seconds.prefill += before.seconds.prefill;
+        statistics& so_far = s ? s->counts : before;
+        if (!has_read) so_far.seconds.prefill += since.seconds();
+        run_result result = has_read ? run_text(scheme, *s, request, watchers...) : cancelled_at_prompt(so_far);
         if (!request.next_turn) return result;
         result.context_left = context_of(scheme) - (s ? s->committed.size() : added.size());
         std::vector<token> more = request.next_turn(result);

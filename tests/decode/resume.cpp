@@ -74,6 +74,28 @@ BOOST_AUTO_TEST_CASE(a_drafter_on_states_is_shown_every_position_once) {
     check_turns(speculate(draft::eagle(layer), target, policy::fixed_length{4}, accept::exact{}), {.temperature = {0}});
 }
 
+/// The token at place n is n modulo 6.
+testing::function_model counting_up(std::size_t ahead) {
+    return {6, 900,
+            [ahead](std::span<const token> before, std::span<float> row) { row[(before.size() + ahead) % 6] = 9; }};
+}
+
+BOOST_AUTO_TEST_CASE(nor_is_one_left_out_where_a_stop_token_was_drafted) {
+    const testing::hidden_state_mock target(counting_up(0));
+    const testing::fused_mock layer(counting_up(1), 6);  // it is shown all tokens but the first
+    const auto scheme = speculate(draft::eagle(layer), target, policy::fixed_length{4}, accept::exact{});
+    decode::session s(scheme, std::vector<token>{0, 1}, {.temperature = {0}}, at_most(9), random::philox_chooser(0));
+    BOOST_TEST(decode::step(scheme, s).decided.accepted == 4u);  // 5, which stops, among them
+    BOOST_TEST((s.finished == finish_reason::stop_token));
+    decode::resume(scheme, s, std::vector<token>{0}, at_most(9));
+    const auto whole = s.committed.tokens();
+    decode::session other(scheme, std::vector<token>(whole.begin(), whole.end()), {.temperature = {0}}, at_most(9),
+                          random::philox_chooser(0));
+    const auto& expected = decode::step(scheme, other).proposed;
+    BOOST_TEST(expected.size() == 4u);
+    BOOST_TEST(decode::step(scheme, s).proposed.tokens() == expected.tokens(), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(of_models_that_take_turns_the_last_writer_goes_on) {
     const auto small = testing::hashed_model(6, 2), large = testing::hashed_model(6, 1);
     const auto scheme = switching(small, large, policy::rolling_entropy({{0.0}, 3, 2}));

@@ -11,10 +11,11 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from screen import ENDLESS, LETTERS  # noqa: E402
+from screen import ENDLESS, LETTERS, caught  # noqa: E402
 import tiny_model  # noqa: E402
 from program import DRAFT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
@@ -170,6 +171,28 @@ class Chat(ProgramTest):
         process.stderr.close()
         self.assertEqual(0, process.wait())
         self.assertEqual(["by Ctrl-C"] * 2, [found["why"] for found in STATUS.finditer(said)])
+
+    def test_control_c_is_heard_while_a_long_message_is_read(self):
+        """It would take a quarter of an hour. Signals are caught from then on."""
+        process = subprocess.Popen(
+            [PROGRAM, "chat", "-m", ENDLESS[2], "-n", "5", "--scheme", "plain", *SAYS_LETTERS], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), bufsize=0,
+        )  # fmt: skip
+        for first in (b"", b"A\n"):
+            process.stdin.write(first + b"ab" * 200_000 + b"\n")
+            for expected in (rb"\A[A-Z]{5}\n\Z", rb"\A\n\Z")[0 if first else 1 :]:
+                if expected == rb"\A\n\Z":
+                    while not caught(process.pid) & 1 << (signal.SIGINT - 1):
+                        time.sleep(0.01)
+                    time.sleep(0.05)
+                    process.send_signal(signal.SIGINT)
+                self.assertRegex(process.stdout.readline(), expected)
+            process.stdin.write(b"/reset\n")
+        said, _ = process.communicate(), None
+        self.assertEqual(0, process.returncode)
+        found = [told.groupdict() for told in STATUS.finditer(said[1].decode())]
+        self.assertEqual(["by Ctrl-C", "at --max-tokens", "by Ctrl-C"], [told["why"] for told in found])
+        self.assertEqual(["0", "5", "0"], [told["tokens"] for told in found])
 
 
 class Terminal(ProgramTest):
