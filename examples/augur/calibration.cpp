@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/io/fingerprint.hpp>
 #include <augur/io/json_reader.hpp>
+#include <augur/io/quote.hpp>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -163,6 +164,19 @@ const calibration_entry* calibration::find(const std::string& scheme, const std:
         return entry.scheme == scheme && entry.task == task;
     });
     return at == entries.end() ? nullptr : &*at;
+}
+
+const calibration_entry* calibration::fastest_lossless(const std::string& task, const std::string& origin) const {
+    const calibration_entry* best = nullptr;
+    bool is_known = false;
+    for (const calibration_entry& entry : entries) {
+        if (entry.task != task) continue;
+        is_known = true;
+        if (is_lossy(entry.scheme) || !(entry.speedup > 1)) continue;
+        if (best == nullptr || entry.speedup > best->speedup) best = &entry;
+    }
+    if (!is_known) detail::fail("calibration ", origin, " holds nothing about task ", io::quote(task));
+    return best;
 }
 
 std::string calibration::text() const {

@@ -44,6 +44,9 @@ struct calibration {
 
     /// nullptr if there is none.
     const calibration_entry* find(const std::string& scheme, const std::string& task) const;
+    /// Of the entries for this task that are lossless and were faster than plain decoding, the fastest; nullptr if
+    /// there is none. Throws where nothing is known about the task.
+    const calibration_entry* fastest_lossless(const std::string& task, const std::string& origin) const;
     /// JSON with a checksum.
     std::string text() const;
 };

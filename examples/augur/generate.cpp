@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "calibration.hpp"
+#include "chat.hpp"
 #include "commands.hpp"
+#include "compare.hpp"
 #include "engine.hpp"
 #include "loaded_scheme.hpp"
 #include "lossy.hpp"
@@ -41,12 +43,17 @@ struct generate_options {
     std::set<std::string> given;  ///< settings that the user named
     bool ignore_eos = false;
     bool compare = false;
+    comparison_limits compared{};
     bool json = false;
 };
 
 void add_sampling_options(CLI::App& command, generate_options& into) {
     transform::settings& s = into.sampling;
-    add_number(command, "--max-tokens", into.max_tokens, "Generate at most N tokens", "N", "128");
+    const auto most_tokens = [&into](const std::string& text) {
+        into.max_tokens = parse_number<std::size_t>("--max-tokens", text);
+    };
+    add_text(command, "-n,--max-tokens", most_tokens, "Generate at most N tokens", "N",
+             std::to_string(into.max_tokens));
     add_number(command, "--temperature", s.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--top-k", s.top_k.k, "Keep the K most probable tokens, 0 for all", "K");
     add_number(command, "--top-p", s.top_p.p, "Keep the fewest tokens that have probability P together", "P");
@@ -88,10 +95,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command
         .add_option("--accept", s.accept,
                     "exact, rejection_sampling, block or coupled; of trees exact, rejection_sampling, coupled, "
-                    "traversal, multipath_block (sd) or typical, which is not lossless; with fsd and psd_* at "
-                    "temperature 0 fuzzy_greedy, which compares rows at --divergence-temperature")
+                    "traversal, multipath_block (sd) or typical, which is not lossless; with fsd, psd_a and psd_f "
+                    "rejection_then_fuzzy, with psd_f_as_published fuzzy, with any of them at temperature 0 "
+                    "fuzzy_greedy, which compares rows at --divergence-temperature")
         ->type_name("NAME")
-        ->default_str("exact at temperature 0, else coupled");
+        ->default_str("exact at temperature 0, else coupled; fsd and psd_* have their own");
     const auto compared_at = [&s](const std::string& text) {
         s.divergence_temperature = parse_number<float>("--divergence-temperature", text);
     };
@@ -241,21 +249,40 @@ std::string trace_line(const round_summary& round) {
     return json_line(line);
 }
 
+/// With a calibration `auto` is the fastest lossless scheme in it, if that was faster than plain decoding.
+scheme_options asked_scheme(const generate_options& chosen) {
+    scheme_options asked = chosen.scheme;
+    if (!chosen.calibration || asked.scheme != "auto") return asked;
+    const calibration read = read_calibration(*chosen.calibration);
+    const calibration_entry* best = read.fastest_lossless(chosen.task, *chosen.calibration);
+    if (best != nullptr) {
+        asked.scheme = best->scheme;
+    } else {
+        tell("note", "calibration ", *chosen.calibration,
+             " holds no lossless scheme that was faster than plain decoding", " for task ", io::quote(chosen.task),
+             ", so auto chooses as without it");
+    }
+    return asked;
+}
+
 /// The models and what decoding with them is asked for.
 class generator {
  public:
-    explicit generator(const generate_options& chosen)
+    /// `prompt`: tokens from the tokenizer, before a model is loaded.
+    generator(const generate_options& chosen,
+              const std::function<std::vector<token>(const std::optional<io::tokenizer>&)>& prompt)
         : chosen_(chosen),
-          loaded_(chosen.scheme, chosen.sampling, chosen.drafts, chosen.heads),
+          asked_(asked_scheme(chosen)),
+          loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
           words_(load_tokenizer(chosen.model.path)),
-          prompt_(encode_prompt(chosen.prompt, words_, chosen.model.path)) {
+          prompt_(prompt(words_)) {
         if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
         engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
         loaded_.load(*target_, chosen.model);
-        if (chosen.calibration) calibrate();
+        if (chosen.calibration && asked_.scheme != "auto") calibrate();
         loaded_.prepare(*target_, *engine_);
         load_seconds_ = watch.seconds();
     }
@@ -264,6 +291,23 @@ class generator {
     const llama::host_model& target() const { return *target_; }
     /// Without a tokenizer there is none.
     bool has_text() const { return words_.has_value(); }
+    const io::tokenizer& words() const { return *words_; }
+    /// Written as text and not as a conversation, though the model's name says that it was trained for these.
+    bool lacks_chat() const {
+        const bool is_plain =
+            !chosen_.prompt.chat && !chosen_.prompt.ids && words_ && !words_->words().chat_template.empty();
+        const auto is_control = [&](token t) { return words_->is_control(t); };
+        return is_plain && std::none_of(prompt_.begin() + 1, prompt_.end(), is_control) &&
+               is_named_for_chat(chosen_.model.path);
+    }
+
+    /// Answers in turn, from these tokens on.
+    void converse(std::span<const token> first, dialogue& with) {
+        run_request request{first, options(), {}, {}};
+        request.options.on_token = [&](const commit::committed_token& t) { return with.show(t); };
+        request.next_turn = [&](const run_result& result) { return with.answered(result); };
+        loaded_.run(*engine_, request);
+    }
 
     generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
         const interruption stop;
@@ -283,6 +327,8 @@ class generator {
         if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         report.composed = loaded_.run(*engine_, request);
+        report.ended =
+            ended_because(report.composed, words_ ? &*words_ : nullptr, chosen_.max_tokens, target_->context_length());
         if (!report.composed.counts.models.empty()) {
             const std::size_t of_draft = loaded_.drafters().draft->parameter_count();
             report.parameters = {static_cast<double>(of_draft), static_cast<double>(target_->parameter_count())};
@@ -290,18 +336,46 @@ class generator {
         return report;
     }
 
-    /// The same request, decoded plainly; nothing if Ctrl-C ended it, for it is then no measure.
-    std::optional<run_result> decode_plainly() const {
-        const interruption stop;
-        const passing_note note("decoding plainly, to compare ...");
-        run_request request{prompt_, options(), {}, {}};
-        request.options.on_token = [](const auto&) { return !interruption::pressed(); };
-        run_result plain = run({.scheme = "plain", .accept = "coupled"}, *engine_, {}, request);
-        if (plain.finish == finish_reason::cancelled) return std::nullopt;
-        return plain;
+    /// Compares with plain decoding of the same request, in turns until the ratio is known; what there is when Ctrl-C
+    /// comes.
+    void compare(generation_report& report) const {
+        const passing_note note("decoding plainly and by the scheme in turns, to compare ...");
+        report.speeds = paired_speeds(chosen_.compared);
+        double rate = report.composed.tokens_per_second();
+        while (true) {
+            const detail::stopwatch watch;
+            if (report.plain) {
+                const auto again = decode_again();
+                if (!again) return;
+                rate = again->tokens_per_second();
+            }
+            const auto plain = decode_plainly();
+            if (!plain) return;
+            if (!report.plain) report.plain = plain;
+            if (rate == 0 || plain->ids.empty()) return;
+            report.speeds.add(rate, plain->tokens_per_second(), watch.seconds());
+            if (!report.speeds.wants_more()) return;
+        }
     }
 
  private:
+    /// The same request by the same scheme; nothing if Ctrl-C ended it, for it is then no measure.
+    std::optional<run_result> decode_again() const {
+        return unless_cancelled([&](const run_request& request) { return loaded_.run(*engine_, request); });
+    }
+    std::optional<run_result> decode_plainly() const {
+        const scheme_options plain{.scheme = "plain", .accept = "coupled"};
+        return unless_cancelled([&](const run_request& request) { return run(plain, *engine_, {}, request); });
+    }
+    std::optional<run_result> unless_cancelled(const auto& decode) const {
+        const interruption stop;
+        run_request request{prompt_, options(), {}, {}};
+        request.options.on_token = [](const auto&) { return !interruption::pressed(); };
+        run_result made = decode(request);
+        if (made.finish == finish_reason::cancelled) return std::nullopt;
+        return made;
+    }
+
     /// Settings from the calibration, but for those that were given. What does not fit is said.
     void calibrate() {
         const std::string& path = *chosen_.calibration;
@@ -315,9 +389,7 @@ class generator {
             detail::fail("calibration ", path, " holds nothing about scheme '", loaded_.scheme().scheme, "' and task ",
                          io::quote(chosen_.task));
         }
-        scheme_options asked = chosen_.scheme;
-        asked.scheme = loaded_.scheme().scheme;
-        loaded_.settle(with_settings(std::move(asked), entry->settings, path, chosen_.given));
+        loaded_.settle(with_settings(asked_, entry->settings, path, chosen_.given));
     }
 
     decode::options options() const {
@@ -340,6 +412,7 @@ class generator {
     }
 
     const generate_options& chosen_;
+    scheme_options asked_;  ///< with a calibration, `auto` is the scheme that it has for it
     loaded_scheme loaded_;
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
@@ -348,17 +421,8 @@ class generator {
     double load_seconds_ = 0;
 };
 
-void generate(const generate_options& chosen) {
-    check_early(chosen);
-    generator made(chosen);
-    std::optional<output_file> trace;
-    std::function<void(const round_summary&)> on_round;
-    if (chosen.trace) {
-        const auto& drafters = made.loaded().paths();
-        check_output("--trace", *chosen.trace, {drafters.begin(), drafters.end()});
-        trace.emplace(*chosen.trace);
-        on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
-    }
+/// What was named and is not used, and whose text this is.
+void tell_notes(const generate_options& chosen, const generator& made) {
     if (const llama::host_model& target = made.target(); target.widened_from()) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
@@ -369,6 +433,39 @@ void generate(const generate_options& chosen) {
     for (const std::string& path : chosen.heads) {
         if (made.loaded().uses(path)) continue;
         tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
+    }
+}
+
+/// The first message may be an option; the others are read.
+void chat(const generate_options& chosen) {
+    check_early(chosen);
+    std::optional<conversation> talk;
+    generator made(chosen, [&](const std::optional<io::tokenizer>& words) {
+        talk.emplace(require(words, chosen.model.path, "'augur chat'"), chosen.prompt.system);
+        return std::vector<token>();
+    });
+    tell_notes(chosen, made);
+    dialogue with(made.words(), std::move(*talk), chosen.prompt.text, made.target().context_length());
+    while (!with.over()) {
+        const std::vector<token> first = with.begin();
+        if (!first.empty()) made.converse(first, with);
+    }
+}
+
+void generate(const generate_options& chosen) {
+    check_early(chosen);
+    generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
+    std::optional<output_file> trace;
+    std::function<void(const round_summary&)> on_round;
+    if (chosen.trace) {
+        const auto& drafters = made.loaded().paths();
+        check_output("--trace", *chosen.trace, {drafters.begin(), drafters.end()});
+        trace.emplace(*chosen.trace);
+        on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
+    }
+    tell_notes(chosen, made);
+    if (made.lacks_chat()) {
+        tell("note", "this model was trained for conversations; without --chat it continues the prompt as it stands");
     }
     std::optional<text_output> output;
     if (!chosen.json) output.emplace(look_of(STDOUT_FILENO));
@@ -386,12 +483,42 @@ void generate(const generate_options& chosen) {
              "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
              "before");
     }
-    if (chosen.compare && report.composed.finish != finish_reason::cancelled) report.plain = made.decode_plainly();
+    if (chosen.compare && report.composed.finish != finish_reason::cancelled) made.compare(report);
     if (chosen.json) {
         print(json_line(as_json(report)));
     } else {
         std::fputs(as_table(report, look_of(STDERR_FILENO).colour).c_str(), stderr);
     }
+}
+
+}  // namespace
+
+namespace {
+
+void add_calibration_options(CLI::App& command, const std::shared_ptr<generate_options>& chosen) {
+    add_text(
+        command, "--calibration", [chosen](const std::string& path) { chosen->calibration = path; },
+        "Settings from a file of `augur tune`; what is given here goes before it. With auto: the fastest lossless "
+        "scheme in it",
+        "FILE");
+    command.add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
+        ->type_name("NAME")
+        ->default_str("all");
+}
+
+/// Notes which settings a calibration must leave alone.
+void note_given(const CLI::App& command, generate_options& chosen) {
+    for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
+        if (command.count(std::string("--") + name) > 0) chosen.given.insert(name);
+    }
+}
+
+void add_comparison_options(CLI::App& command, generate_options& into) {
+    command.add_flag("--compare", into.compare,
+                     "Decode plainly as well, in turns until the ratio of the speeds is known to 5 %");
+    add_number(command, "--compare-seconds", into.compared.seconds,
+               "With --compare: after so many seconds no further turn begins; 0 for one turn", "S", "30",
+               most::seconds);
 }
 
 }  // namespace
@@ -408,22 +535,36 @@ void add_generate(CLI::App& program) {
     add_scheme_options(*command, *chosen);
     add_sampling_options(*command, *chosen);
     command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
-    command->add_flag("--compare", chosen->compare, "Decode plainly as well, and say how the two compare");
+    add_comparison_options(*command, *chosen);
     command->add_flag("--json", chosen->json, "Print one JSON object and nothing else");
     add_text(
         *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
         "Write one JSON object per round to FILE", "FILE");
-    add_text(
-        *command, "--calibration", [chosen](const std::string& path) { chosen->calibration = path; },
-        "Settings of the scheme from a file of `augur tune`; what is given here goes before it", "FILE");
-    command->add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
-        ->type_name("NAME")
-        ->default_str("all");
+    add_calibration_options(*command, chosen);
     command->callback([command, chosen] {
-        for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
-            if (command->count(std::string("--") + name) > 0) chosen->given.insert(name);
-        }
+        note_given(*command, *chosen);
         generate(*chosen);
+    });
+}
+
+void add_chat(CLI::App& program) {
+    auto* command = program.add_subcommand("chat", "Talk to a model that was trained for conversations");
+    const auto chosen = std::make_shared<generate_options>();
+    chosen->max_tokens = 1024;
+    add_model_options(*command, chosen->model);
+    add_text(
+        *command, "-p,--prompt", [chosen](const std::string& text) { chosen->prompt.text = text; },
+        "What is said first; without it everything is read from standard input, a line a message");
+    add_text(
+        *command, "--system", [chosen](const std::string& text) { chosen->prompt.system = text; },
+        "The system message");
+    add_scheme_options(*command, *chosen);
+    add_sampling_options(*command, *chosen);
+    command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
+    add_calibration_options(*command, chosen);
+    command->callback([command, chosen] {
+        note_given(*command, *chosen);
+        chat(*chosen);
     });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // An exit of the model that learns from what it drafts (DVI).
 
+#include <augur/draft/self_speculation.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/train/exit_head.hpp>
 #include <augur/train/packed_base.hpp>

@@ -2,11 +2,13 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <augur/types/error.hpp>
 #include <exception>
 #include <initializer_list>
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "commands.hpp"
 #include "message.hpp"
@@ -15,13 +17,19 @@
 
 namespace {
 
-void add_reserved_commands(CLI::App& program) {
-    for (const std::string name : {"entropy"}) {
-        auto* command = program.add_subcommand(name, "Not available in this version");
-        command->allow_extras();
-        command->set_help_flag();
-        command->callback([name] { augur::detail::fail("'augur ", name, "' is not available in this version"); });
+/// "augur bench verify", as far as the arguments name it.
+std::string command_of(const CLI::App& program) {
+    std::string name = program.get_name();
+    for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        name += " " + at->get_name();
     }
+    return name;
+}
+
+/// Messages about options begin with one, or say which to give.
+bool is_about_options(std::string_view message) {
+    return message.starts_with("--") || message.starts_with("give ");
 }
 
 /// Whatever went wrong is one line.
@@ -44,7 +52,10 @@ int execute(CLI::App& program, int count, char** values) {
         return 0;
     } catch (const CLI::ParseError& stopped) {
         if (stopped.get_exit_code() == 0) return show_help(program, stopped);
-        return report(std::string(stopped.what()) + " (see augur --help)");
+        return report(std::string(stopped.what()) + " (see " + command_of(program) + " --help)");
+    } catch (const augur::error& problem) {
+        const std::string message = problem.what();
+        return report(is_about_options(message) ? message + " (see " + command_of(program) + " --help)" : message);
     }
 }
 
@@ -61,7 +72,9 @@ int main(int count, char** values) {
     augur::program::add_widen(program);
     augur::program::add_grow(program);
     augur::program::add_learn(program);
-    add_reserved_commands(program);
+    augur::program::add_chat(program);
+    augur::program::add_entropy(program);
+    program.set_version_flag("--version", augur::program::version_text, "Print the version and what it was built for");
     try {
         augur::program::open_standard_streams();
         return execute(program, count, values);

@@ -18,6 +18,7 @@
 
 #include "message.hpp"
 #include "scheme.hpp"
+#include "smaller_model.hpp"
 
 namespace augur::program {
 namespace {
@@ -94,10 +95,10 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
 
 /// Any Llama may draft that has the target's tokens. Throws, naming the first that differs, where it has others; models
 /// of another size are the scheme's to refuse.
-void check_tokens(const std::optional<llama::host_model>& loaded, const std::string& path,
-                  const llama::host_model& target, const std::string& target_path) {
-    if (!loaded || loaded->vocabulary_size() != target.vocabulary_size()) return;
-    if (loaded->vocabulary_fingerprint() != target.vocabulary_fingerprint()) io::check_same_tokens(path, target_path);
+void check_tokens(const llama::host_model& loaded, const std::string& path, const llama::host_model& target,
+                  const std::string& target_path) {
+    if (loaded.vocabulary_size() != target.vocabulary_size()) return;
+    if (loaded.vocabulary_fingerprint() != target.vocabulary_fingerprint()) io::check_same_tokens(path, target_path);
 }
 
 /// Loads a file as the member of this kind. A draft may also be any Llama.
@@ -148,20 +149,60 @@ std::string load_found(members& into, const std::string& kind, const llama::host
     return "";
 }
 
+/// The file of a family that was made for the target; empty if there is none.
+std::string find_member(const std::string& kind, const llama::host_model& target) {
+    for (const std::string& folder : family_folders()) {
+        for (const fs::path& family : families_in(folder)) {
+            const fs::path file = family / (kind + ".gguf");
+            std::error_code unknown;
+            try {
+                if (fs::exists(file, unknown) && is_for(file, target)) return file.string();
+            } catch (const std::exception& problem) {
+                tell("warning", "skipped the family's ", file.string(), ": ", problem.what());
+            }
+        }
+    }
+    return "";
+}
+
+std::string shown_folders() {
+    std::string all;
+    for (const std::string& folder : family_folders()) all += (all.empty() ? "" : ", ") + folder;
+    return all.empty() ? "no folder" : all;
+}
+
 /// For a scheme that needs a member which is neither named nor found.
 [[noreturn]] void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target) {
-    std::string looked;
-    for (const std::string& folder : family_folders()) looked += (looked.empty() ? "" : ", ") + folder;
     const char* const needed = kind == "draft"       ? "a draft model: give --draft"
                                : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
                                : kind == "exit"      ? "an exit: give --untrained, or --heads"
                                : kind == "ngram"     ? "counted n-grams: give --heads"
                                                      : "heads: give --heads";
-    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", looked.empty() ? "no folder" : looked,
-                 " there is no ", kind, ".gguf for a target with the fingerprint ", target.fingerprint());
+    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", shown_folders(), " there is no ", kind,
+                 ".gguf for a target with the fingerprint ", target.fingerprint());
 }
 
 }  // namespace
+
+smaller_model load_smaller(const std::string& flag, const std::string& named, const llama::host_model& target,
+                           const std::string& target_path, const llama::load_options& options) {
+    std::string path = named;
+    const bool is_member = named == "draft" || named == "exit" || named == "qualifier";
+    if (is_member && !fs::exists(named)) {
+        path = find_member(named, target);
+        if (path.empty()) {
+            detail::fail(flag, " ", named, ": there is no such file, and in ", shown_folders(), " no ", named,
+                         ".gguf for a target with the fingerprint ", target.fingerprint());
+        }
+    }
+    smaller_model loaded{path, load_draft(path, target, options, std::nullopt)};
+    if (loaded.model.vocabulary_size() != target.vocabulary_size()) {
+        detail::fail(flag, " ", path, " has ", loaded.model.vocabulary_size(), " tokens, but the model has ",
+                     target.vocabulary_size());
+    }
+    check_tokens(loaded.model, path, target, target_path);
+    return loaded;
+}
 
 std::size_t members::memory_bytes() const {
     return (draft ? draft->memory_bytes() : 0) + (qualifier ? qualifier->memory_bytes() : 0) +
@@ -213,8 +254,8 @@ member_files load_members(members& into, const std::string& scheme, bool require
         const std::string path =
             given != named.end() ? given->second : load_found(into, kind, target, options, exit_layer);
         if (!path.empty()) {
-            if (kind == "draft") check_tokens(into.draft, path, target, target_path);
-            if (kind == "qualifier") check_tokens(into.qualifier, path, target, target_path);
+            if (kind == "draft") check_tokens(*into.draft, path, target, target_path);
+            if (kind == "qualifier") check_tokens(*into.qualifier, path, target, target_path);
             loaded[kind] = path;
             if (one_of_them) return loaded;
             continue;

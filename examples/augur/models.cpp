@@ -56,6 +56,14 @@ std::string read_file(const std::string& path) {
     }
 }
 
+/// Editors end a file with one.
+std::string without_last_line_feed(std::string text) {
+    if (!text.ends_with('\n')) return text;
+    text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
 std::string as_conversation(const prompt_options& options, const std::string& text, const io::tokenizer& words) {
     std::vector<io::chat_message> messages;
     if (options.system) messages.push_back({"system", *options.system});
@@ -122,8 +130,8 @@ std::optional<std::string> read_prompt(const prompt_options& options) {
     if (given != 1) detail::fail("give one of --prompt, --prompt-file and --prompt-ids; ", given, " were given");
     if (options.ids) return std::nullopt;
     const std::string source = options.text ? "--prompt" : "--prompt-file " + *options.file;
-    std::string text = options.text ? *options.text : read_file(*options.file);
-    if (text.empty()) detail::fail("the prompt is empty: ", source, " has 0 bytes");
+    std::string text = options.text ? *options.text : without_last_line_feed(read_file(*options.file));
+    if (text.empty()) detail::fail("the prompt is empty: ", source, " has 0 bytes of text");
     io::check_utf8(text, source);
     return text;
 }

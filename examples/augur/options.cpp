@@ -3,7 +3,7 @@
 namespace augur::program {
 
 void add_model_options(CLI::App& command, model_options& into, bool with_context) {
-    command.add_option("--model", into.path, "The model: a GGUF file, or a folder of safetensors")
+    command.add_option("-m,--model", into.path, "The model: a GGUF file, or a folder of safetensors")
         ->type_name("FILE")
         ->required();
     command
@@ -33,8 +33,9 @@ void add_prompt_options(CLI::App& command, prompt_options& into) {
     const auto keep = [](std::optional<std::string>& where) {
         return [&where](const std::string& text) { where = text; };
     };
-    add_text(command, "--prompt", keep(into.text), "The prompt; control tokens written in it count as such");
-    add_text(command, "--prompt-file", keep(into.file), "A file with the prompt; - for standard input", "FILE");
+    add_text(command, "-p,--prompt", keep(into.text), "The prompt; control tokens written in it count as such");
+    add_text(command, "--prompt-file", keep(into.file),
+             "A file with the prompt; - for standard input; a line feed at its end is no part of the prompt", "FILE");
     add_text(command, "--prompt-ids", keep(into.ids), "The prompt's token ids, e.g. 1,2,3", "IDS");
 }
 

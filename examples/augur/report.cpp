@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "message.hpp"
+
 namespace augur::program {
 namespace {
 
@@ -83,8 +85,8 @@ std::vector<line> lines_of(const generation_report& report) {
     };
     const std::string drafted = std::to_string(stage.accepted) + " of " + std::to_string(stage.drafted) + " drafted";
     return {{"", "plain", report.scheme.scheme, ""},
-            {"tokens per second", fixed(plain.tokens_per_second(), 1), fixed(run.tokens_per_second(), 1),
-             report.plain ? fixed(report.speedup(), 2) + " x" : ""},
+            {"tokens per second", fixed(report.plain_rate(), 1), fixed(report.rate(), 1),
+             report.plain ? fixed(report.speeds.ratio(), 2) + " x" : ""},
             {"accepted length", fixed(plain.counts.accepted_length(), 2), fixed(run.counts.accepted_length(), 2),
              "tokens per pass of the model"},
             {"acceptance", "", stage.drafted == 0 ? "" : percent(stage.acceptance()), drafted},
@@ -166,11 +168,6 @@ double generation_report::parameter_ratio() const {
     return cascade::parameter_ratio(composed.counts.models, parameters);
 }
 
-double generation_report::speedup() const {
-    const double base = plain ? plain->tokens_per_second() : 0;
-    return base > 0 ? composed.tokens_per_second() / base : 0;
-}
-
 nlohmann::ordered_json as_json(const generation_report& report) {
     const run_result& run = report.composed;
     nlohmann::ordered_json seconds = seconds_as_json(run.counts.seconds);
@@ -184,7 +181,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"seed", report.seed},
                                   {"scheme", report.scheme.scheme},
                                   {"guarantee", run.guarantee},
-                                  {"tokens_per_second", run.tokens_per_second()},
+                                  {"tokens_per_second", report.rate()},
                                   {"accepted_length", run.counts.accepted_length()},
                                   {"acceptance", run.counts.acceptance()},
                                   {"rounds", run.counts.rounds()},
@@ -212,12 +209,13 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     }
     if (!report.plain) return out;
     out["plain"] = {{"ids", report.plain->ids},
-                    {"tokens_per_second", report.plain->tokens_per_second()},
+                    {"tokens_per_second", report.plain_rate()},
                     {"seconds", seconds_as_json(report.plain->counts.seconds)}};
     const auto difference = report.first_difference();
     out["identical"] = !difference.has_value();
     out["first_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
-    out["speedup"] = report.speedup();
+    out["speedup"] = report.speeds.ratio();
+    out["compared"] = report.speeds.as_json();
     return out;
 }
 
@@ -227,8 +225,12 @@ std::string as_table(const generation_report& report, bool colour) {
     const std::string by = report.requested_scheme == "auto" ? " (chosen by auto)" : "";
     std::string out = "\n" + dimmed("scheme   ") + report.scheme.scheme + by + length_of(report) + ", accept " +
                       report.scheme.accept + "\n" + dimmed("promise  ") + report.composed.guarantee + "\n";
+    for (const std::string& path : report.settings.at("drafters").get<std::vector<std::string>>()) {
+        out += dimmed("drafter  ") + one_line(path) + "\n";
+    }
     if (report.plain) out += dimmed("text     ") + bold(verdict_on_text(report)) + "\n";
-    if (report.composed.finish == finish_reason::cancelled) out += dimmed("ended    ") + "by Ctrl-C\n";
+    if (report.speeds.pairs() > 0) out += dimmed("speed    ") + report.speeds.text() + "\n";
+    out += dimmed("ended    ") + one_line(report.ended) + "\n";
     out += "\n";
     const std::size_t width = std::max<std::size_t>(10, report.scheme.scheme.size() + 2);
     for (const line& each : lines_of(report)) {

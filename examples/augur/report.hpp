@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compare.hpp"
 #include "scheme.hpp"
 
 namespace augur::program {
@@ -23,14 +24,17 @@ struct generation_report {
     std::vector<double> parameters{};  ///< of the models that take turns, as in composed.counts.models
     nlohmann::ordered_json settings;
     run_result composed;
+    std::string ended{};              ///< why, in words
     std::optional<run_result> plain;  ///< the same request, decoded plainly
+    paired_speeds speeds{};           ///< of both, where there is a plain run and both wrote something
 
     /// Index of the first generated token in which the two differ; nothing if they are the same.
     std::optional<std::size_t> first_difference() const;
     /// Of models that take turns: parameters that wrote a token on average, over the model's.
     double parameter_ratio() const;
-    /// Of the two rates, composed over plain; 0 without a plain run.
-    double speedup() const;
+    /// Tokens per second; means where there are several runs.
+    double rate() const { return speeds.pairs() > 0 ? speeds.scheme() : composed.tokens_per_second(); }
+    double plain_rate() const { return speeds.pairs() > 0 ? speeds.plain() : 0; }
 };
 
 nlohmann::ordered_json as_json(const generation_report& report);

@@ -2,6 +2,7 @@
 // A decoding from its first round to what it leaves behind, for the sources that compose schemes.
 
 #include <augur/decode/generate.hpp>
+#include <augur/decode/resume.hpp>
 #include <augur/decode/switching.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <cstddef>
@@ -112,10 +113,20 @@ void attach(auto& watcher, const auto& session) {
     if constexpr (requires { watcher.attach(session); }) watcher.attach(session);
 }
 
-/// All that decoding by `Scheme` leaves behind. The sink's own time is taken out of what the round took.
-/// A watcher with `attach(session)` is told of the session first.
+/// Tokens that its models have room for.
+std::size_t context_of(const auto& scheme) {
+    if constexpr (requires { scheme.target(); }) {
+        return scheme.target().context_length();
+    } else {
+        return scheme.context_length();
+    }
+}
+
+/// A text of a session that has read its prompt, from its first round to what it leaves behind. The sink's own time is
+/// taken out of what the round took.
 template <class Scheme, class... Watchers>
-run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers&... watchers) {
+run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_request& request,
+                    Watchers&... watchers) {
     const decode::options& chosen = request.options;
     double in_sink = 0;
     const commit::token_sink sink = [&](const commit::committed_token& t) {
@@ -127,18 +138,6 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
     run_result result;
     result.guarantee = guarantee_text(scheme);
     constexpr auto sink_part = part_with_sink<decode::session<Scheme>>();
-    std::optional<decode::session<Scheme>> made;
-    const detail::stopwatch since;
-    const bool prefilled = unless_interrupted([&] {
-        made.emplace(scheme, request.prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
-    });
-    if (!prefilled) {
-        result.finish = finish_reason::cancelled;
-        result.counts.seconds.prefill = since.seconds();
-        return result;
-    }
-    decode::session<Scheme>& s = *made;
-    (attach(watchers, s), ...);
     round_notes<decode::session<Scheme>> notes{request, result, in_sink, sink_part, s};
     while (s.finished == finish_reason::running) {
         if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes, watchers...); })) {
@@ -164,6 +163,46 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
     if constexpr (requires { s.policy.counts(); }) result.switches = s.policy.counts();
     result.cache_bytes = cache_bytes_of(s);
     return result;
+}
+
+/// Where Ctrl-C came while a prompt was read.
+inline run_result cancelled_at_prompt(const statistics& so_far) {
+    run_result result;
+    result.finish = finish_reason::cancelled;
+    result.counts = so_far;
+    return result;
+}
+
+/// All that decoding by `Scheme` leaves behind, and for as long as request.next_turn has more tokens, the next text
+/// after them, in the same session. A watcher with `attach(session)` is told of the session first.
+template <class Scheme, class... Watchers>
+run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers&... watchers) {
+    const decode::options& chosen = request.options;
+    std::optional<decode::session<Scheme>> s;
+    std::vector<token> added(request.prompt.begin(), request.prompt.end());
+    statistics before;  // there was a session
+    while (true) {
+        const detail::stopwatch since;
+        const bool is_first = !s;
+        const bool has_read = unless_interrupted([&] {
+            if (is_first) {
+                s.emplace(scheme, added, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
+                (attach(watchers, *s), ...);
+            } else {
+                decode::resume(scheme, *s, added, chosen.stop);
+            }
+        });
+        if (has_read && is_first) s->counts.seconds.prefill += before.seconds.prefill;
+        statistics& so_far = s ? s->counts : before;
+        if (!has_read) so_far.seconds.prefill += since.seconds();
+        run_result result = has_read ? run_text(scheme, *s, request, watchers...) : cancelled_at_prompt(so_far);
+        if (!request.next_turn) return result;
+        result.context_left = context_of(scheme) - (s ? s->committed.size() : added.size());
+        std::vector<token> more = request.next_turn(result);
+        if (more.empty()) return result;
+        if (s) added.clear();
+        added.insert(added.end(), more.begin(), more.end());
+    }
 }
 
 }  // namespace augur::program

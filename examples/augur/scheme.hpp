@@ -83,12 +83,16 @@ struct round_summary {
     std::optional<std::size_t> tree{};  ///< its place in the bank, where there is one
 };
 
+struct run_result;
+
 struct run_request {
     std::span<const token> prompt;
     decode::options options;
     std::function<void(const round_summary&)> on_round;  ///< may be empty
     std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
     bool measures_divergence = false;                    ///< of schemes that are not lossless
+    /// Of a conversation: told of an answer, the tokens that follow it, before the next; none end it. May be empty.
+    std::function<std::vector<token>(const run_result&)> next_turn{};
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -111,7 +115,8 @@ struct run_result {
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
     std::size_t cache_bytes = 0;
-    double divergence = 0;  ///< summed over the text, where it was asked for
+    double divergence = 0;         ///< summed over the text, where it was asked for
+    std::size_t context_left = 0;  ///< of a conversation: tokens that there is room for
 
     double tokens_per_second() const {
         return ids.empty() ? 0 : static_cast<double>(ids.size()) / counts.seconds.decoding();

@@ -103,10 +103,10 @@ void print_text(std::string_view text) {
     look_of(STDOUT_FILENO).terminal ? print(harmless(text)) : print(text);
 }
 
-text_output::text_output(stream_look look) : look_(look) {
+text_output::text_output(stream_look look, bool with_legend) : look_(look) {
     if (!look_.live) return;
     std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters
-    if (!look_.colour) return;
+    if (!look_.colour || !with_legend) return;
     std::string legend;
     for (const origin from : {origin::accepted, origin::correction, origin::bonus, origin::plain}) {
         legend.append(legend.empty() ? "" : "   ")

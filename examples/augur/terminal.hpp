@@ -57,7 +57,7 @@ void print_text(std::string_view text);
 /// with the rate so far; elsewhere the text alone (print_text).
 class text_output {
  public:
-    explicit text_output(stream_look look);
+    explicit text_output(stream_look look, bool legend = true);
 
     /// `text` became final with a token of this origin.
     void show(origin from, std::string_view text);

@@ -52,11 +52,11 @@ void tokenize(const tokenize_options& chosen) {
 void add_tokenize(CLI::App& program) {
     auto* command = program.add_subcommand("tokenize", "Print a text's token ids, or the text of ids");
     const auto chosen = std::make_shared<tokenize_options>();
-    command->add_option("--model", chosen->model, "The model; only its tokenizer is read")
+    command->add_option("-m,--model", chosen->model, "The model; only its tokenizer is read")
         ->type_name("FILE")
         ->required();
     add_text(
-        *command, "--prompt", [chosen](const std::string& text) { chosen->prompt.text = text; }, "The text");
+        *command, "-p,--prompt", [chosen](const std::string& text) { chosen->prompt.text = text; }, "The text");
     add_text(
         *command, "--prompt-file", [chosen](const std::string& path) { chosen->prompt.file = path; },
         "A file with the text", "FILE");

@@ -50,7 +50,7 @@ void add_widen(CLI::App& program) {
     auto* command =
         program.add_subcommand("widen", "Write a model in a larger shape: the same text at the cost of that size");
     const auto chosen = std::make_shared<widen_options>();
-    command->add_option("--model", chosen->model, "The model: a GGUF file")->type_name("FILE")->required();
+    command->add_option("-m,--model", chosen->model, "The model: a GGUF file")->type_name("FILE")->required();
     command
         ->add_option("--shape", chosen->shape,
                      "360m, 1b, 3b, 8b or width,feed_forward,heads,key_value_heads,head_size,layers")

@@ -26,6 +26,7 @@
 #include "augur/decode/batch.hpp"
 #include "augur/decode/bridged_switching.hpp"
 #include "augur/decode/generate.hpp"
+#include "augur/decode/resume.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/decode/switching.hpp"
@@ -127,3 +128,4 @@
 #include "augur/types/verdict.hpp"
 #include "augur/verify/ask.hpp"
 #include "augur/verify/device_verifier.hpp"
+#include "augur/version.hpp"

@@ -460,6 +460,28 @@ def numbers_of_flags(folder):
 
 
 @attack
+def texts_that_are_measured_or_said(folder):
+    path = folder / "text.txt"
+    entropy = ("entropy", "--model", TARGET)
+    for _ in odd_files(path):
+        yield Attempt((*entropy, "--prompt-file", path))
+    for content in (b"", b"\n", b"\xff", b"a" * 5_000_000, b"<|im_start|>" * 100_000):
+        path.write_bytes(content)
+        yield Attempt((*entropy, "--prompt-file", path))
+    for flag in ("--continue", "--top", "--window", "--dwell", "--threshold", "--bins", "--bin-lengths", "--draft", "--qualifier"):
+        for value in (*HOSTILE_NUMBERS[4:], "", "nan", "\x1b[2J", "a" * 100_000):
+            yield Attempt((*entropy, "--prompt", "a", flag, value))
+    for word in ("\x1b[2J", "\x9b2J", "<script>"):
+        yield Attempt((*entropy, "--prompt", word, "--json"), code=0)
+        yield Attempt(("chat", "--model", TARGET, "--prompt", word, "--max-tokens", 2), code=0)
+    for word in ("", "\udcff", "a" * 100_000, "/\x1b"):
+        yield Attempt(("chat", "--model", TARGET, "--prompt", word, "--max-tokens", 2), code=None)
+    for chart in ("", folder, folder / "none" / "x", TARGET, DRAFT, "/dev/full"):
+        yield Attempt((*entropy, "--prompt", "a", "--draft", DRAFT, "--json", "--chart", chart))
+    yield Attempt((*entropy, "--prompt", "a", "--json", "--chart", folder / "chart.svg"), file_limit=100, says=("too large",))
+
+
+@attack
 def outputs(folder):
     write_prompts(folder / "prompts.jsonl")
     model = folder / "model.gguf"
@@ -506,6 +528,9 @@ def closed_descriptors(folder):
         yield Attempt(("tokenize", "--model", TARGET, "--prompt", "a"), closed=closed)
         yield Attempt(("logits", "--model", TARGET, "--prompt", "a", "--json"), closed=closed)
         yield Attempt(("--help",), closed=closed)
+        yield Attempt(("--version",), closed=closed)
+        yield Attempt(("entropy", "--model", TARGET, "--prompt", "a"), closed=closed)
+        yield Attempt(("chat", "--model", TARGET, "--prompt", "a"), closed=closed)
         yield Attempt(("logits", "--model", TARGET, "--prompt", "a", "--output", folder / "row"), code=0, closed=closed, pollutes=("row",))
     for closed in ((0,), (2,), (0, 2)):
         yield generate("--trace", trace, code=0, closed=closed, pollutes=("trace.jsonl",), lines_of=(trace,))

@@ -29,7 +29,7 @@ class Tokenize(ProgramTest):
             ids = self.tokenize("--prompt", prompt).strip()
             self.assertEqual(prompt + "\n", self.tokenize("--decode", "--ids", ids))
             path = FOLDER / "text.txt"
-            path.write_text(prompt, encoding="utf-8")
+            path.write_text(prompt + "\n", encoding="utf-8")
             self.assertEqual(ids + "\n", self.tokenize("--prompt-file", path))
 
     def test_object(self):

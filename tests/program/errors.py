@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import sys
 import unittest
 
@@ -10,6 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Generate(ProgramTest):
@@ -52,7 +55,6 @@ class Generate(ProgramTest):
 
     def test_what_later_versions_have(self):
         self.refused(["CUDA"], "--device", "cuda")  # built without, or nothing to run on
-        self.refuses(["'augur entropy'", "not available"], "entropy", "--model", TARGET)
 
     def test_bins_that_learn(self):
         eaad = ("--scheme", "eaad", "--draft", DRAFT, "--learn-bins")
@@ -293,6 +295,18 @@ class Generate(ProgramTest):
 
 
 class Arguments(ProgramTest):
+    def test_errors_of_options_name_the_commands_help(self):
+        for command in (("generate",), ("chat",), ("entropy",), ("tokenize",), ("logits",), ("bench", "verify"), ("tune",), ("learn",)):
+            self.refuses(f"(see augur {' '.join(command)} --help)", *command)
+        for command in ("generate", "chat", "entropy", "tokenize"):
+            self.refuses(["--nonsense", f"(see augur {command} --help)"], command, "--model", TARGET, "--nonsense")
+        self.refuses("(see augur --help)", "nonsense")
+        self.refuses("(see augur bench --help)", "bench")
+        self.refuses(["--temperature is 'x'", "(see augur generate --help)"], "generate", "-m", TARGET, "-p", "a", "--temperature", "x")
+        self.refuses(["0 were given", "(see augur generate --help)"], "generate", "-m", TARGET)
+        done = run("generate", "-m", FOLDER / "absent.gguf", "-p", "a")
+        self.assertNotIn(b"--help", done.stderr)  # nothing is wrong with the options
+
     def test_parser_errors_are_one_line_too(self):
         self.refuses("subcommand")
         self.refuses("subcommand", "bench")
@@ -303,7 +317,7 @@ class Arguments(ProgramTest):
         self.refuses("--prompt", "generate", "--model", TARGET, "--prompt", "a\nb", "--prompt", "c\nd")
 
     def test_help_is_no_error(self):
-        for command in ((), ("generate",), ("tokenize",), ("logits",), ("bench",), ("bench", "verify")):
+        for command in ((), ("generate",), ("chat",), ("entropy",), ("tokenize",), ("logits",), ("bench",), ("bench", "verify")):
             done = run(*command, "--help")
             self.assertEqual((0, b""), (done.returncode, done.stderr))
             self.assertIn(b"Usage: augur", done.stdout)
@@ -315,6 +329,22 @@ class Arguments(ProgramTest):
             "seed threads device compare json trace weights"
         ).split():
             self.assertIn(f"--{flag} ", shown)
+        for pair in ("-m,--model", "-p,--prompt", "-n,--max-tokens"):
+            self.assertIn(pair, shown)
+        accept = ROOT / "include" / "augur" / "accept"
+        others = {"concept", "walk"}
+        for criterion in sorted({path.stem for path in accept.glob("*.hpp")} - others):
+            self.assertRegex(shown, rf"\b{criterion}\b")
+
+    def test_version(self):
+        done = self.works("--version")
+        project = re.search(r"project\(augur VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(f"augur {project}", lines[0])
+        self.assertRegex(lines[1], r"\Acompiler  (g\+\+|clang) \d")
+        here = re.fullmatch(r"kernels   portable, avx2, avx512, avx512_bf16, amx; on this machine (\w+)", lines[2])[1]
+        self.assertIn(here, "portable, avx2, avx512, avx512_bf16, amx")
+        self.assertRegex(lines[3], r"\Adevices   cpu")
 
 
 class Outputs(ProgramTest):

@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import math
 import os
 import pathlib
 import sys
@@ -73,6 +74,35 @@ class Object(ProgramTest):
         self.assertIsNone(made["first_difference"])
         self.assertEqual(made["ids"], made["plain"]["ids"])
         self.assertAlmostEqual(made["speedup"], made["tokens_per_second"] / made["plain"]["tokens_per_second"])
+
+    def test_compare_takes_turns_until_the_ratio_is_known(self):
+        """The interval is Student's, of the logarithms of the pairs' ratios."""
+        students = {2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 29: 2.045}
+        for seconds in (0, 1e7):
+            made = self.generated("--prompt", "the cat", "-n", 30, "--compare", "--compare-seconds", seconds)
+            compared = made["compared"]
+            ratios = [math.log(ours / plain) for ours, plain in zip(compared["rates"], compared["plain_rates"])]
+            count, mean = len(ratios), sum(ratios) / len(ratios)
+            self.assertEqual(compared["pairs"], count)
+            self.assertAlmostEqual(math.exp(mean), made["speedup"])
+            self.assertAlmostEqual(made["speedup"], made["tokens_per_second"] / made["plain"]["tokens_per_second"])
+            self.assertEqual((0.95, 0.05), (compared["confidence"], compared["margin"]))
+            if seconds == 0:
+                self.assertEqual((1, None, None, False), tuple(compared[key] for key in ("pairs", "low", "high", "known")))
+                continue
+            self.assertIn(count, range(3, 31))
+            self.assertEqual(compared["known"], compared["high"] <= 1.05 * made["speedup"])
+            self.assertTrue(compared["known"] or count == 30)
+            deviation = math.sqrt(sum((each - mean) ** 2 for each in ratios) / (count - 1) / count)
+            half = math.log(compared["high"] / made["speedup"])
+            self.assertAlmostEqual(half, math.log(made["speedup"] / compared["low"]))
+            if count - 1 in students:
+                self.assertAlmostEqual(students[count - 1] * deviation, half, delta=1e-9)
+            self.assertGreater(half, 1.9 * deviation)
+
+    def test_compare_of_a_text_that_is_empty(self):
+        made = self.generated("--prompt", "a", "-n", 0, "--compare")
+        self.assertEqual((True, 0, 0), (made["identical"], made["speedup"], made["compared"]["pairs"]))
 
     def test_compare_says_where_texts_part(self):
         """Rejection sampling keeps the distribution, not the text."""
@@ -508,8 +538,8 @@ class Choices(ProgramTest):
 
     def test_prompt_by_text_file_and_ids(self):
         path = FOLDER / "prompt.txt"
-        path.write_text(PROMPTS[3], encoding="utf-8")
-        by_text = self.generated("--prompt", PROMPTS[3])
+        path.write_text(PROMPTS[3] + "\n", encoding="utf-8")
+        by_text = self.generated("-p", PROMPTS[3])
         self.assertEqual(by_text["ids"], self.generated("--prompt-file", path)["ids"])
         ids = ",".join(map(str, by_text["prompt_ids"]))
         self.assertEqual(by_text["ids"], self.generated("--prompt-ids", ids)["ids"])
@@ -519,10 +549,36 @@ class Choices(ProgramTest):
         expected = self.generated("--prompt", PROMPTS[3])["ids"]
         for name in ("-", "/dev/stdin", "/dev/fd/0"):
             reading, writing = os.pipe()
-            os.write(writing, PROMPTS[3].encode("utf-8"))
+            os.write(writing, PROMPTS[3].encode("utf-8") + b"\n")
             os.close(writing)
             with open(reading, "rb") as piped:
                 self.assertEqual(expected, self.generated("--prompt-file", name, stdin=piped)["ids"])
+
+    def test_a_files_last_line_feed_is_no_part_of_the_prompt(self):
+        path = FOLDER / "lines.txt"
+        expected = self.generated("-p", "a")["prompt_ids"]
+        for content, same in ((b"a", True), (b"a\n", True), (b"a\r\n", True), (b"a\n\n", False), (b"a\r", False), (b"\na\n", False)):
+            path.write_bytes(content)
+            self.assertEqual(same, expected == self.generated("--prompt-file", path)["prompt_ids"], content)
+        path.write_bytes(b"\n")
+        self.refuses(["empty", str(path)], "generate", "--model", TARGET, "--prompt-file", path)
+
+    def test_short_options(self):
+        known = self.generated("--prompt", "a", "--max-tokens", 7)
+        made = self.object("generate", "-m", TARGET, "-p", "a", "-n", 7)
+        self.assertEqual((7, known["ids"]), (len(made["ids"]), made["ids"]))
+
+    def test_a_model_for_conversations_without_chat_is_noted_once(self):
+        for name, is_noted in (("tiny-Instruct.Q4", True), ("Tiny_Chat-2", True), ("tiny-2b-it", True), ("italic-chatter", False)):
+            path = tiny_model.write(FOLDER / f"{name}.gguf")
+            done = self.works("generate", "-m", path, "-p", "a", "-n", 2)
+            self.assertEqual(int(is_noted), done.stderr.count(b"--chat"), name)
+            self.assertNotIn(b"--chat", self.works("generate", "-m", path, "-p", "a", "-n", 2, "--chat").stderr)
+            wrapped = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+            self.assertNotIn(b"--chat", self.works("generate", "-m", path, "-p", wrapped, "-n", 2).stderr)
+            self.assertNotIn(b"--chat", self.works("generate", "-m", path, "--prompt-ids", "5", "-n", 2).stderr)
+        without = tiny_model.write(FOLDER / "bare-instruct.gguf", chat_template=None)
+        self.assertNotIn(b"--chat", self.works("generate", "-m", without, "-p", "a", "-n", 2).stderr)
 
     def test_chat_wraps_the_prompt(self):
         wrapped = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"

@@ -15,6 +15,8 @@ MODEL = pathlib.Path(os.environ["AUGUR_MODEL_DIRECTORY"], "SmolLM2-135M-Instruct
 DATA = pathlib.Path(__file__).parents[1] / "data" / "reference"
 REFERENCES = [json.loads(path.read_text()) for path in sorted(DATA.glob("*.json"))]
 
+ONE_TURN = ("--compare-seconds", 0)  # texts are compared here, not speeds
+
 
 class Reference(ProgramTest):
     def test_there_are_some(self):
@@ -23,15 +25,16 @@ class Reference(ProgramTest):
     def test_greedy_ids_with_and_without_guesses(self):
         for known in REFERENCES:
             path = FOLDER / "prompt.txt"
-            path.write_text(known["prompt"], encoding="utf-8")
-            arguments = ("--prompt-file", path, "--max-tokens", len(known["greedy_ids"]), "--ignore-eos", "--compare")
-            made = self.generated(*arguments, "--scheme", "lookup", "--weights", "f32", model=MODEL)
+            path.write_text(known["prompt"] + "\n", encoding="utf-8")
+            arguments = ("--prompt-file", path, "--max-tokens", len(known["greedy_ids"]), "--ignore-eos", "--compare", *ONE_TURN)
+            noting = None if "<|im_start|>" in known["prompt"] else "--chat"
+            made = self.generated(*arguments, "--scheme", "lookup", "--weights", "f32", model=MODEL, noting=noting)
             self.assertEqual(known["prompt_ids"], made["prompt_ids"])
             self.assertEqual(known["greedy_ids"], made["ids"])
             self.assertEqual(known["greedy_ids"], made["plain"]["ids"])
             self.assertTrue(made["identical"])
             for weights in ("keep", "bf16", "q8_0", "q4_0"):
-                made = self.generated(*arguments, "--scheme", "lookup", "--weights", weights, model=MODEL)
+                made = self.generated(*arguments, "--scheme", "lookup", "--weights", weights, model=MODEL, noting=noting)
                 self.assertTrue(made["identical"])
                 self.assertEqual(len(known["greedy_ids"]), len(made["ids"]))
 
@@ -61,7 +64,7 @@ class Text(ProgramTest):
         """Sampled; the draft is found by the model's fingerprint."""
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
         asked = ("--prompt", "The sky is", "--max-tokens", 40, "--ignore-eos", "--temperature", 0.7, "--scheme", "ead")
-        made = self.generated(*asked, model=MODEL, family=family)
+        made = self.generated(*asked, model=MODEL, family=family, noting="--chat")
         self.assertEqual([str(family / "smollm2-135m" / "draft.gguf")], made["settings"]["drafters"])
         self.assertEqual(40, sum(model["written"] for model in made["models"]))
         self.assertLessEqual(10, made["models"][0]["written"])  # it begins, and stays for the dwell
@@ -70,17 +73,17 @@ class Text(ProgramTest):
 
     def test_the_familys_exits_draft_in_the_models_own_cache(self):
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
-        asked = ("--prompt", "The sky is", "--max-tokens", 60, "--ignore-eos", "--scheme", "kangaroo", "--compare")
+        asked = ("--prompt", "The sky is", "--max-tokens", 60, "--ignore-eos", "--scheme", "kangaroo", "--compare", *ONE_TURN)
         for layer in (6, 15, 24):
-            made = self.generated(*asked, "--exit-layer", layer, model=MODEL, family=family)
+            made = self.generated(*asked, "--exit-layer", layer, model=MODEL, family=family, noting="--chat")
             self.assertEqual((True, layer), (made["identical"], made["settings"]["exit_layer"]))
             self.assertGreater(made["stages"][0]["accepted"], 5)
-        self.assertEqual(24, self.generated(*asked, model=MODEL, family=family)["settings"]["exit_layer"])
+        self.assertEqual(24, self.generated(*asked, model=MODEL, family=family, noting="--chat")["settings"]["exit_layer"])
 
     def test_sampling_keeps_the_text_of_its_seed(self):
         for seed, temperature in ((1, 0.5), (2, 1.0)):
-            drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare")
-            made = self.generated("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", *drawn, model=MODEL)
+            drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare", *ONE_TURN)
+            made = self.generated("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", *drawn, model=MODEL, noting="--chat")
             self.assertEqual("same text as plain sampling with the same seed", made["guarantee"])
             self.assertTrue(made["identical"])
 

@@ -39,9 +39,26 @@ class Pipe(ProgramTest):
             self.assertRegex(table, expected)
         self.assertNotRegex(table, r"\bplain +lookup\b")
 
+    def test_table_says_who_drafts_why_it_stopped_and_which_bound_holds(self):
+        letters = [word for bias in LETTERS for word in ("--logit-bias", bias)]
+        last = self.generated("-p", "a", *letters, "-n", 20)["text"][-1]
+        for more, expected in (
+            (("-n", 5), r"\nended +at --max-tokens 5\n"),
+            (("--logit-bias", "2=1000"), r"\nended +the model's end token <\|im_end\|>\n"),
+            (("--context", 16), r"\nended +the context of 16 tokens is full\n"),
+            ((*letters, "--stop", last, "-n", 20), rf"\nended +before --stop '{last}'\n"),
+            (("--scheme", "sd", "--draft", DRAFT), rf"\ndrafter +{re.escape(DRAFT)}\n"),
+            (("--scheme", "fsd", "--draft", DRAFT, "--thresholds", 0.3), r"\npromise +.*total_variation of at most 0\.3\n"),
+        ):
+            table = self.works("generate", "-m", TARGET, "-p", "a", *more).stderr.decode()
+            self.assertRegex(table, expected)
+
     def test_table_compares(self):
         table = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1], "--compare").stderr.decode()
         self.assertRegex(table, r"text +identical to plain decoding, 128 tokens")
+        self.assertRegex(table, r"speed +\d+\.\d\d times plain decoding's \(\d+\.\d\d to \d+\.\d\d with 95 % confidence, \d+ pairs of runs(\)| in \d+ s\): not known to 5 %)\n")
+        one = self.works("generate", "-m", TARGET, "-p", "a", "--compare", "--compare-seconds", 0).stderr.decode()
+        self.assertRegex(one, r"speed +\d+\.\d\d times plain decoding's, from one pair of runs: not known to 5 %\n")
         self.assertRegex(table, r"\n +plain +lookup\n +tokens per second +\d+\.\d +\d+\.\d +\d+\.\d\d x\n")
         published = ("--scheme", "eaad_as_published", "--draft", DRAFT, "--max-tokens", 20)
         table = self.works("generate", "--model", TARGET, "--prompt", PROMPTS[1], *published, "--compare").stderr.decode()

@@ -127,6 +127,24 @@ class Tune(ProgramTest):
         given = self.generated(*calibrated, "--length", 7)
         self.assertEqual("fixed_length{.tokens=7}", given["settings"]["policy"])
 
+    def test_auto_takes_the_fastest_lossless_scheme_of_a_calibration(self):
+        found = self.found(schemes="sd,eaad,fsd")
+        entries = {entry["scheme"]: entry for entry in found["entries"]}
+        arguments = ("--prompt", "one two one two", "--draft", DRAFT, "--threads", 1, "--temperature", 1, "--calibration", self.output)
+        for speeds, scheme in (((1.5, 1.2, 9), "sd"), ((1.1, 1.2, 9), "eaad"), ((0.9, 1.01, 9), "eaad")):
+            for name, speed in zip(("sd", "eaad", "fsd"), speeds):
+                entries[name]["speedup"] = speed
+            self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))
+            made = self.generated(*arguments)
+            self.assertEqual((scheme, "auto"), (made["scheme"], made["settings"]["requested_scheme"]))
+            if scheme == "sd":
+                self.assertEqual(f"fixed_length{{.tokens={entries['sd']['settings']['length']}}}", made["settings"]["policy"])
+                self.assertEqual("fixed_length{.tokens=7}", self.generated(*arguments, "--length", 7)["settings"]["policy"])
+        entries["eaad"]["speedup"] = entries["sd"]["speedup"] = 0.9
+        self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))
+        self.assertEqual("eaad", self.generated(*arguments, noting="no lossless scheme")["scheme"])  # what auto is with --draft
+        self.refuses(["task 'poetry'", str(self.output)], "generate", "--model", TARGET, *arguments, "--task", "poetry")
+
     def test_generate_says_what_does_not_fit(self):
         self.found(schemes="sd")
         arguments = ("generate", "--model", TARGET, "--prompt", "one", "--draft", DRAFT, "--calibration", self.output)

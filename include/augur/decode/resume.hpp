@@ -1,0 +1,74 @@
+#pragma once
+// A session goes on after its text has ended: the next turn of a conversation computes only what was added.
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/cascade/switching_scheme.hpp"
+#include "augur/commit/stop_conditions.hpp"
+#include "augur/decode/session.hpp"
+#include "augur/decode/switching.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/types/observation.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::decode {
+
+namespace detail {
+
+/// All that was committed and the added tokens become the prompt of the next text.
+template <class Session>
+void begin_text(Session& s, std::span<const token> added, commit::stop_conditions conditions, std::size_t vocabulary,
+                std::size_t context) {
+    const auto before = s.committed.tokens();
+    std::vector<token> all(before.begin(), before.end());
+    all.insert(all.end(), added.begin(), added.end());
+    prefix longer(checked_prompt(all, vocabulary, context));
+    commit::stop_watcher stops(std::move(conditions), vocabulary, context);
+    s.committed = std::move(longer);
+    s.stops = std::move(stops);
+    s.fault.clear();
+    const bool has_room = s.stops.room(0, s.committed.size()) > 0;
+    s.finished = has_room ? finish_reason::running : finish_reason::max_tokens;
+}
+
+}  // namespace detail
+
+/// Adds tokens of the caller's to a session that is between two rounds, finished or not, and begins the next text
+/// after them, under conditions of its own. The committed tokens are then a prompt: generated() is empty, max_tokens
+/// counts anew, and penalties on the output begin anew. Caches keep what they hold, so that the model computes the
+/// added tokens only; the text has the law of a fresh session's with the whole prompt, and where the criterion shares
+/// noise by position it is the same text. The policy keeps what it has learned, and the statistics go on.
+/// Throws, with nothing changed, where the tokens are too many for the context or outside the vocabulary. Where the
+/// model throws, the tokens are committed; resume with no further tokens computes what is missing.
+template <class Scheme, Chooser C>
+void resume(const Scheme& scheme, session<Scheme, C>& s, std::span<const token> added,
+            commit::stop_conditions conditions) {
+    const std::size_t known = s.committed.size() - 1;  // whose states the drafter has been shown, at most
+    const auto& model = scheme.target();
+    detail::begin_text(s, added, std::move(conditions), model.vocabulary_size(), model.context_length());
+    s.seen = observation{.round = s.seen.round};
+    const augur::detail::stopwatch watch;
+    if constexpr (ReadsStates<typename Scheme::drafter_type>) s.target.rewind(s.committed.tokens().first(known));
+    prefill(s.target, scheme.drafter(), s.drafter_state, s.committed);
+    s.counts.seconds.prefill += watch.seconds();
+}
+
+/// The same for models that take turns: the one that wrote last reads the added tokens and goes on; the others read
+/// them when their turn comes.
+template <cascade::SwitchingPolicy Policy, class... Held, Chooser C>
+void resume(const cascade::switching_scheme<Policy, Held...>& scheme,
+            session<cascade::switching_scheme<Policy, Held...>, C>& s, std::span<const token> added,
+            commit::stop_conditions conditions) {
+    detail::begin_text(s, added, std::move(conditions), scheme.vocabulary_size(), scheme.context_length());
+    const augur::detail::stopwatch watch;
+    for (std::size_t i = 0; i < sizeof...(Held); ++i) {
+        if (i == s.writer || scheme.options().keep_warm) s.fill(i);
+    }
+    s.counts.seconds.prefill += watch.seconds();
+}
+
+}  // namespace augur::decode

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""augur chat: turns through pipes and on a terminal, each the text that `augur generate` gives for the whole conversation."""
+
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from screen import ENDLESS, LETTERS, caught  # noqa: E402
+import tiny_model  # noqa: E402
+from program import DRAFT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
+
+SAYS_LETTERS = [word for bias in LETTERS for word in ("--logit-bias", bias)]
+ENDS = ("--logit-bias", "2=62.6")  # the end token comes now and then
+STATUS = re.compile(
+    r"\[(?P<why>[^:]+): (?P<tokens>\d+) tokens, \d+\.\d a second, (?P<pass>\d+\.\d\d) a pass; read in \d+\.\d{3} s, "
+    r"context (?P<held>\d+) of (?P<context>\d+)\]"
+)
+MESSAGES = ["A B A B", "Go on, A B", "GRÜSSE", "x" * 20]
+
+
+def user(text):
+    return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
+
+
+class Chat(ProgramTest):
+    def chat(self, said, *arguments, model=TARGET, expect=0, **options):
+        """Answers, and what is said of each."""
+        reading, writing = os.pipe()
+        os.write(writing, said if isinstance(said, bytes) else said.encode())
+        os.close(writing)
+        with open(reading, "rb") as piped:
+            done = run("chat", "--model", model, *arguments, stdin=piped, **options)
+        self.assertEqual(expect, done.returncode, done.stderr)
+        if expect:
+            return done
+        return done.stdout.decode().splitlines(), [found.groupdict() for found in STATUS.finditer(done.stderr.decode())]
+
+    def check_turns(self, *arguments, **options):
+        """Every answer is that of `generate` to the conversation up to there, whatever drafts."""
+        answers, said = self.chat("\n".join(MESSAGES) + "\n", *arguments, *SAYS_LETTERS, "-n", 24, **options)
+        self.assertEqual((len(MESSAGES),) * 2, (len(answers), len(said)))
+        settings = [*arguments]
+        if "--scheme" in settings:
+            at = settings.index("--scheme")
+            settings = settings[:at] + settings[at + 2 :]
+        conversation = ""
+        for message, answer, told in zip(MESSAGES, answers, said):
+            conversation += user(message)
+            known = self.generated("-p", conversation, "--scheme", "plain", "-n", 24, *settings, *SAYS_LETTERS)
+            self.assertEqual(known["text"], answer)
+            self.assertEqual(len(known["ids"]), int(told["tokens"]))
+            self.assertEqual(len(known["prompt_ids"]) + len(known["ids"]), int(told["held"]))
+            self.assertEqual(known["finish_reason"] == "stop_token", told["why"] == "the model's end token <|im_end|>")
+            conversation += answer + "<|im_end|>\n"
+        return said
+
+    def test_every_answer_is_that_of_the_whole_conversation(self):
+        whys = {told["why"] for more in ((), ENDS) for told in self.check_turns("--scheme", "plain", *more)}
+        self.assertEqual({"at --max-tokens", "the model's end token <|im_end|>"}, whys)
+
+    def test_with_seeds_and_penalties(self):
+        """Noise has the name of its position, and the output that is penalised is the answer."""
+        self.check_turns("--temperature", 0.8, "--seed", 5, "--presence-penalty", 0.5, *ENDS)
+
+    def test_whatever_drafts(self):
+        folder = family("chat", ["eagle", "hydra", "medusa", "exit", "draft"])
+        tree = FOLDER / "tree.json"
+        tree.write_text("[[0],[1],[0,0]]")
+        for scheme in (("lookup",), ("auto",), ("sd", "--draft", DRAFT), ("eaad", "--draft", DRAFT), ("eagle",), ("hydra",), ("kangaroo",),
+                       ("eagle", "--tree", tree), ("sd", "--draft", DRAFT, "--tree", tree)):  # fmt: skip
+            with self.subTest(scheme):
+                known = ["--scheme", scheme[0]]
+                answers, _ = self.chat("\n".join(MESSAGES) + "\n", *known, *scheme[1:], *SAYS_LETTERS, *ENDS, "-n", 24, family=folder)
+                plain, _ = self.chat("\n".join(MESSAGES) + "\n", "--scheme", "plain", *SAYS_LETTERS, *ENDS, "-n", 24)
+                self.assertEqual(plain, answers)
+
+    def test_models_that_take_turns_and_cascades(self):
+        for scheme in (("ead", "--draft", DRAFT), ("psd_f", "--draft", DRAFT, "--draft", tiny_model.write(FOLDER / "q.gguf", seed=4))):
+            answers, said = self.chat("A\nB\n", "--scheme", *scheme, *SAYS_LETTERS, "-n", 9, "--temperature", 0.7)
+            self.assertEqual([9, 9], [int(told["tokens"]) for told in said])
+            self.assertEqual([9, 9], [len(answer) for answer in answers])
+
+    def test_system_message_and_first_message(self):
+        told = ("--system", "Be brief.", *SAYS_LETTERS, "-n", 8)
+        known = self.generated("--chat", "-p", "Hello", *told)["text"]
+        answers, _ = self.chat("", "-p", "Hello", *told)
+        self.assertEqual([known], answers)
+        answers, _ = self.chat("Hello\n", *told)
+        self.assertEqual([known], answers)
+
+    def test_reset_and_exit(self):
+        first, _ = self.chat("A\n", *SAYS_LETTERS, "-n", 8, "--system", "S")
+        answers, said = self.chat("/reset\nA\nB\n/reset\n/reset\nA\n/exit\nA\n", *SAYS_LETTERS, "-n", 8, "--system", "S")
+        self.assertEqual(3, len(answers))
+        self.assertEqual(first * 2, [answers[0], answers[2]])
+        self.assertEqual(said[0]["held"], said[2]["held"])
+
+    def test_lines(self):
+        """Empty ones are no messages; a backslash joins two; the last needs no end."""
+        answers, _ = self.chat("\n  \nA\\\nB\r\n\nC", *SAYS_LETTERS, "-n", 8)
+        self.assertEqual(2, len(answers))
+        self.assertEqual(self.generated("--chat", "-p", "A\nB", *SAYS_LETTERS, "-n", 8)["text"], answers[0])
+        answers, _ = self.chat("", *SAYS_LETTERS)
+        self.assertEqual([], answers)
+
+    def test_what_cannot_be_said(self):
+        for said, expected in {
+            b"A\nab\xff\n": [b"line 2 of standard input", b"0xff"],
+            b"A\n/quit\n": [b"'/quit'", b"/exit, /reset"],
+            b"A\n" + b"x" * 300 + b"\n": [b"context of 256", b"/reset"],
+            b"x" * 300 + b"\n": [b"context of 256", b"has room for 256"],
+        }.items():
+            done = self.chat(said, *SAYS_LETTERS, "-n", 5, expect=1)
+            message = done.stderr.split(b"\n")[-2]
+            self.assertTrue(message.startswith(b"augur: error: "), message)
+            for text in expected:
+                self.assertIn(text, message)
+
+    def test_a_path_is_no_command(self):
+        self.assertEqual(1, len(self.chat("/etc/passwd is a file\n", *SAYS_LETTERS, "-n", 3)[0]))
+
+    def test_a_context_that_is_full(self):
+        _, said = self.chat("A\n/reset\nA\n", *SAYS_LETTERS, "--context", 40, "-n", 1000)
+        self.assertEqual(["the context of 40 tokens is full"] * 2, [told["why"] for told in said])
+        self.assertEqual(["40"] * 2, [told["held"] for told in said])
+
+    def test_models_that_cannot_chat(self):
+        for changes, expected in (({"chat_template": None}, "chat template"), ({"words": False}, "'augur chat'")):
+            path = tiny_model.write(FOLDER / "mute.gguf", **changes)
+            self.refuses(expected, "chat", "--model", path)
+        self.refuses(["--model", "augur chat --help"], "chat")
+        self.refuses(["nan"], "chat", "-m", tiny_model.write(FOLDER / "nan.gguf", spoil=float("nan")), "-p", "A", printed=b"")
+
+    def test_whoever_reads_may_leave(self):
+        process = subprocess.Popen(
+            [PROGRAM, "chat", "-m", ENDLESS[2], "-p", "A", *SAYS_LETTERS, "-n", "100000"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        )  # fmt: skip
+        process.stdout.read(1)
+        process.stdout.close()
+        process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(-signal.SIGPIPE, process.wait())
+
+    def test_control_c_ends_the_answer(self):
+        process = subprocess.Popen(
+            [PROGRAM, "chat", "-m", ENDLESS[2], "-n", str(1 << 20), *SAYS_LETTERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=environment(), bufsize=0,
+        )  # fmt: skip
+        for _ in range(2):
+            process.stdin.write(b"A\n")
+            process.stdout.read(1)
+            process.send_signal(signal.SIGINT)
+            line = b""
+            while not line.endswith(b"\n"):
+                line += process.stdout.read(1)
+            self.assertRegex(line, rb"\A[A-Z]*\n\Z")
+        process.stdin.close()
+        said = process.stderr.read().decode()
+        process.stdout.close()
+        process.stderr.close()
+        self.assertEqual(0, process.wait())
+        self.assertEqual(["by Ctrl-C"] * 2, [found["why"] for found in STATUS.finditer(said)])
+
+    def test_control_c_is_heard_while_a_long_message_is_read(self):
+        """It would take a quarter of an hour. Signals are caught from then on."""
+        process = subprocess.Popen(
+            [PROGRAM, "chat", "-m", ENDLESS[2], "-n", "5", "--scheme", "plain", *SAYS_LETTERS], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), bufsize=0,
+        )  # fmt: skip
+        for first in (b"", b"A\n"):
+            process.stdin.write(first + b"ab" * 200_000 + b"\n")
+            for expected in (rb"\A[A-Z]{5}\n\Z", rb"\A\n\Z")[0 if first else 1 :]:
+                if expected == rb"\A\n\Z":
+                    while not caught(process.pid) & 1 << (signal.SIGINT - 1):
+                        time.sleep(0.01)
+                    time.sleep(0.05)
+                    process.send_signal(signal.SIGINT)
+                self.assertRegex(process.stdout.readline(), expected)
+            process.stdin.write(b"/reset\n")
+        said, _ = process.communicate(), None
+        self.assertEqual(0, process.returncode)
+        found = [told.groupdict() for told in STATUS.finditer(said[1].decode())]
+        self.assertEqual(["by Ctrl-C", "at --max-tokens", "by Ctrl-C"], [told["why"] for told in found])
+        self.assertEqual(["0", "5", "0"], [told["tokens"] for told in found])
+
+
+class Terminal(ProgramTest):
+    """What a person sees and presses."""
+
+    def setUp(self):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        changes = environment(TERM="xterm-256color", AUGUR_FAMILY=str(FOLDER / "none"))
+        command = [PROGRAM, "chat", "-m", ENDLESS[2], "-n", str(1 << 20), *SAYS_LETTERS]
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=changes, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        )  # fmt: skip
+        os.close(slave)
+        self.master, self.seen = master, b""
+        self.addCleanup(os.close, master)
+
+    def wait_for(self, text):
+        """All up to there; what follows is seen by the next call."""
+        while not (found := re.search(text, self.seen)):
+            self.seen += os.read(self.master, 1 << 16)
+        before, self.seen = self.seen[: found.end()], self.seen[found.end() :]
+        return before
+
+    def press(self, keys):
+        os.write(self.master, keys)
+
+    def test_control_c_ends_the_answer_then_the_program(self):
+        self.wait_for(rb"Ctrl-C ends an answer[^\n]*\n[^>]*> ")
+        for turn in range(2):
+            self.press(b"HELLO\n")
+            seen = self.wait_for(rb"tokens/s")
+            self.assertEqual(turn == 0, "\u25cf accepted".encode() in seen)  # the legend, once
+            self.press(b"\x03")
+            self.wait_for(rb"\[by Ctrl-C: \d+ tokens[^\n]*\n[^>]*> ")
+            self.assertIsNone(self.process.poll())
+        self.press(b"\x03")
+        self.assertEqual(-signal.SIGINT, self.process.wait(timeout=60))
+
+    def test_control_d_ends_it(self):
+        self.wait_for(rb"> ")
+        self.press(b"\x04")
+        self.assertEqual(0, self.process.wait(timeout=60))
+
+    def test_a_mistake_does_not_end_it(self):
+        self.wait_for(rb"> ")
+        self.press(b"/quit\n")
+        self.wait_for(rb"augur: error: the command '/quit' is unknown[^\n]*\n[^>]*> ")
+        self.press(b"/exit\n")
+        self.assertEqual(0, self.process.wait(timeout=60))
+
+
+if __name__ == "__main__":
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError as problem:
+        print(f"skipped: no terminal can be opened here ({problem})")
+        sys.exit(77)
+    unittest.main()
