@@ -5,6 +5,7 @@
 #include <augur/io/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
+#include <augur/policy/knowledge.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -89,6 +90,7 @@ struct run_request {
     std::function<void(const round_summary&)> on_round;  ///< may be empty
     std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
     bool measures_divergence = false;                    ///< of schemes that are not lossless
+    policy::knowledge known{};                           ///< to the policy of a scheme that drafts what pays
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -110,6 +112,7 @@ struct run_result {
     std::string policy;
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
+    std::optional<policy::knowledge> learned{};  ///< by the policy of a scheme that drafts what pays
     std::size_t cache_bytes = 0;
     double divergence = 0;  ///< summed over the text, where it was asked for
 

@@ -62,9 +62,9 @@ class basic_cost_aware {
     /// What the next text's policy can begin with.
     knowledge learned() const {
         knowledge all;
-        for (const timed& each : passes_.figures()) all.passes.push_back(detail::kept(each));
+        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
         for (const source& each : sources_) {
-            all.drafting.push_back(detail::kept(each.token_seconds));
+            all.drafting.push_back(figures::kept(each.token_seconds));
             for (const kind& of : each.kinds) {
                 all.accepted.push_back(of.positions);
                 all.looks.push_back(of.share);

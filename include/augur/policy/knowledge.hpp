@@ -46,7 +46,7 @@ struct knowledge_sizes {
     std::size_t drafters = 0, groups = 0, positions = 0, looks = 0;
 };
 
-namespace detail {
+namespace figures {
 
 inline constexpr double least_seconds = 1e-9, most_seconds = 1e4, most_weight = 1e9;  ///< to be believed
 
@@ -70,29 +70,29 @@ inline void check_size(std::size_t found, std::size_t wanted, std::string_view w
     augur::detail::fail(who, ": what was learned before has ", found, " ", what, ", but there are ", wanted);
 }
 
-}  // namespace detail
+}  // namespace figures
 
 /// Throws augur::error, with the values, where no policy of these sizes can have learned this.
 inline void check(const knowledge& before, const knowledge_sizes& sizes, std::string_view who) {
     if (before.empty()) return;
-    detail::check_seconds(before.passes, who, "a pass");
-    detail::check_seconds(before.drafting, who, "a drafted token");
-    detail::check_size(before.drafting.size(), sizes.drafters, who, "drafters");
-    detail::check_size(before.accepted.size(), sizes.groups, who, "groups of drafts");
-    detail::check_size(before.looks.size(), sizes.looks, who, "groups of rows");
+    figures::check_seconds(before.passes, who, "a pass");
+    figures::check_seconds(before.drafting, who, "a drafted token");
+    figures::check_size(before.drafting.size(), sizes.drafters, who, "drafters");
+    figures::check_size(before.accepted.size(), sizes.groups, who, "groups of drafts");
+    figures::check_size(before.looks.size(), sizes.looks, who, "groups of rows");
     for (const auto& group : before.accepted) {
         if (group.size() > sizes.positions) {
             augur::detail::fail(who, ": what was learned before has ", group.size(),
                                 " positions of a draft, but there are ", sizes.positions);
         }
         for (const counted& each : group) {
-            if (each.accepted >= 0 && each.accepted <= each.judged && each.judged <= detail::most_weight) continue;
+            if (each.accepted >= 0 && each.accepted <= each.judged && each.judged <= figures::most_weight) continue;
             augur::detail::fail(who, ": what was learned before has ", each.accepted, " tokens accepted of ",
                                 each.judged, " judged");
         }
     }
     for (const double share : before.looks) {
-        if (share >= 0 && share <= detail::most_weight) continue;
+        if (share >= 0 && share <= figures::most_weight) continue;
         augur::detail::fail(who, ": what was learned before has a group of rows that was met ", share, " times");
     }
 }

@@ -58,8 +58,8 @@ class basic_tree_cost_aware {
     /// What the next text's policy can begin with.
     knowledge learned() const {
         knowledge all;
-        for (const timed& each : passes_.figures()) all.passes.push_back(detail::kept(each));
-        all.drafting.push_back(detail::kept(node_seconds_));
+        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        all.drafting.push_back(figures::kept(node_seconds_));
         for (const auto& of_depth : accepted_) all.accepted.emplace_back(of_depth.begin(), of_depth.end());
         return all;
     }
