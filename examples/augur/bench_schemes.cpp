@@ -30,7 +30,7 @@ struct bench_schemes_options {
     transform::settings sampling{.temperature = {0}};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128, limit = 0, repetitions = 2;
-    bool chat = false, nats = false, json = false;
+    bool chat = false, nats = false, keep = false, json = false;
 };
 
 /// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
@@ -153,6 +153,7 @@ class bench_of_schemes {
                     {"temperature", chosen_.sampling.temperature.value},
                     {"max_tokens", chosen_.max_tokens},
                     {"repetitions", chosen_.repetitions},
+                    {"keep", chosen_.keep},
                     {"verify_seconds", curve_},
                     {"prompts", json::array()},
                     {"tasks", json::array()}};
@@ -230,10 +231,11 @@ class bench_of_schemes {
         return scheme.run(*engine_, {prompt, options, {}, {}});
     }
 
-    void take_turn(const prompt_entry& prompt, std::size_t turn, std::vector<figures>& into) const {
+    void take_turn(const prompt_entry& prompt, std::size_t turn, std::vector<figures>& into) {
         for (std::size_t at = 0; at < schemes_.size(); ++at) {
             figures& of = into[at];
             of.add(decode(schemes_[at], prompt.ids, chosen_.max_tokens, chosen_.seed + turn));
+            if (chosen_.keep) schemes_[at].learn(of.last);
             of.speedups.push_back(into[0].milliseconds.back() / of.milliseconds.back());
             of.is_plains = of.is_plains && of.last.ids == into[0].last.ids;
             if (chosen_.nats) of.nats += nats_of(prompt.ids, of.last.ids);
@@ -367,6 +369,8 @@ void add_bench_schemes(CLI::App& bench) {
     add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt, each with the next seed", "N",
                "2", most::repetitions);
     command->add_flag("--nats", chosen->nats, "Score every text by the target: nats a token, at the temperature");
+    command->add_flag("--keep", chosen->keep,
+                      "What a scheme that drafts what pays learned goes on from text to text, as in a server");
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { compare(*chosen); });
 }

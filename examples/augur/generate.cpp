@@ -14,6 +14,7 @@
 #include "commands.hpp"
 #include "compare.hpp"
 #include "engine.hpp"
+#include "kept_state.hpp"
 #include "loaded_scheme.hpp"
 #include "lossy.hpp"
 #include "message.hpp"
@@ -38,6 +39,7 @@ struct generate_options {
     std::vector<std::string> biases;
     std::string device = "cpu";
     std::optional<std::string> trace;
+    std::optional<std::string> state;
     std::optional<std::string> calibration;
     std::string task = "all";     ///< of the calibration
     std::set<std::string> given;  ///< settings that the user named
@@ -194,7 +196,6 @@ void check_early(const generate_options& chosen) {
     sampling.bias = {};  // needs the vocabulary
     static_cast<void>(transform::pipeline(std::move(sampling), 1));
     check_standard_output();
-    if (!chosen.trace) return;
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
@@ -203,7 +204,9 @@ void check_early(const generate_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
-    check_output("--trace", *chosen.trace, inputs);
+    if (chosen.state) check_output("--state", *chosen.state, inputs);
+    if (chosen.state) inputs.emplace_back(*chosen.state);
+    if (chosen.trace) check_output("--trace", *chosen.trace, inputs);
 }
 
 nlohmann::ordered_json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
@@ -283,6 +286,8 @@ class generator {
         engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
         loaded_.load(*target_, chosen.model);
         if (chosen.calibration && asked_.scheme != "auto") calibrate();
+        if (chosen.state)
+            read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.model, chosen.device));
         loaded_.prepare(*target_, *engine_);
         load_seconds_ = watch.seconds();
     }
@@ -326,9 +331,11 @@ class generator {
         if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
         if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
+        if (chosen_.state) report.settings["state_texts"] = loaded_.learned().texts;
         report.composed = loaded_.run(*engine_, request);
         report.ended =
             ended_because(report.composed, words_ ? &*words_ : nullptr, chosen_.max_tokens, target_->context_length());
+        loaded_.learn(report.composed);
         if (!report.composed.counts.models.empty()) {
             const std::size_t of_draft = loaded_.drafters().draft->parameter_count();
             report.parameters = {static_cast<double>(of_draft), static_cast<double>(target_->parameter_count())};
@@ -478,6 +485,7 @@ void generate(const generate_options& chosen) {
     generation_report report = made.decode(sink, on_round);
     if (output) output->finish(std::string_view(report.composed.text).substr(shown));
     if (trace) trace->commit();
+    if (chosen.state) write_state(*chosen.state, made.loaded());
     if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.loaded().scheme())) {
         tell("note", "at temperature 0 rows are points, so that '", made.loaded().scheme().scheme,
              "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
@@ -540,6 +548,9 @@ void add_generate(CLI::App& program) {
     add_text(
         *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
         "Write one JSON object per round to FILE", "FILE");
+    add_text(
+        *command, "--state", [chosen](const std::string& path) { chosen->state = path; },
+        "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");
     add_calibration_options(*command, chosen);
     command->callback([command, chosen] {
         note_given(*command, *chosen);

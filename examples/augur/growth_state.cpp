@@ -1,9 +1,9 @@
 #include "growth_state.hpp"
 
 #include <algorithm>
-#include <augur/io/bank_file.hpp>
 #include <augur/io/json.hpp>
 #include <augur/io/json_reader.hpp>
+#include <augur/io/sealed_json.hpp>
 #include <augur/tree/paths.hpp>
 #include <cstdint>
 #include <utility>
@@ -97,20 +97,10 @@ tree::measured_tree measured_of(const json& value, std::string origin, const gro
     return read;
 }
 
-void check_about(const state_reader& from, const json& here) {
-    const auto was = from.object("about");
-    if (!was) detail::fail(from.origin(), ": the key about is missing");
-    for (const auto& [key, value] : here.items()) {
-        const json* const there = was->find(key);
-        if (there == nullptr || *there != value) {
-            detail::fail(from.origin(), ": ", key, " was ", there == nullptr ? "not said" : io::shown(*there),
-                         " and is ", io::shown(value));
-        }
-    }
-}
-
 growth_state state_of(const state_reader& from, const growth_request& asked) {
-    check_about(from, asked.about);
+    const auto about = from.object("about");
+    if (!about) detail::fail(from.origin(), ": the key about is missing");
+    io::check_about(about->value(), asked.about, from.origin());
     growth_state found;
     const json& growths = from.required_array("growths");
     if (growths.size() != asked.depths.size()) {
@@ -145,24 +135,15 @@ void write_growth_state(const std::string& path, const growth_state& found, cons
     content["candidates"] = found.candidates;
     content["swept"] = json::array();
     for (const auto& each : found.swept) content["swept"].push_back(each.tokens_per_second);
-    content["checksum"] = io::bank_file::checksum_of(content);
     output_file out(path);
-    out.write(content.dump() + "\n");
+    out.write(io::sealed(std::move(content)));
     out.commit();
 }
 
 growth_state read_growth_state(const std::string& path, const growth_request& asked) {
     try {
-        json content = io::read_json<json>(path, most::calibration);
+        const json content = io::unsealed(io::read_json<json>(path, most::calibration), "augur.growth", 2, path);
         const state_reader from(content, path);
-        const auto stated = from.required<std::string>("checksum");
-        if (const auto written = from.required<int>("augur.growth"); written != 2) {
-            detail::fail(path, ": its version is ", written, "; this program knows 2");
-        }
-        content.erase("checksum");
-        if (stated != io::bank_file::checksum_of(content)) {
-            detail::fail(path, ": it is damaged: its checksum is not that of its content");
-        }
         return state_of(from, asked);
     } catch (const error& problem) {
         const std::string what = problem.what();

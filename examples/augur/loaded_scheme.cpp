@@ -1,6 +1,7 @@
 #include "loaded_scheme.hpp"
 
 #include <algorithm>
+#include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/tune/verify_curve.hpp>
@@ -71,6 +72,8 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(target, drafters_, files_));
     const std::size_t rows = rows_to_measure();
     if (rows == 0) return;
+    const bool is_known = learned_.verify_seconds.size() >= std::min(rows, runs.context_length());
+    if (verify_seconds.empty() && is_known) verify_seconds = learned_.verify_seconds;
     if (verify_seconds.empty()) verify_seconds = tune::verify_curve(runs, rows);
     verify_seconds.resize(std::min(rows, verify_seconds.size()));
     verify_seconds_ = std::move(verify_seconds);
@@ -79,12 +82,45 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     }
 }
 
+/// Of what learns for this scheme, in a state.
+std::string loaded_scheme::policy_name() const {
+    return drafts_trees_that_pay(scheme_) ? "trees" : "chains";
+}
+
+void loaded_scheme::recall(io::policy_state before) {
+    for (const auto& [name, known] : before.policies) {
+        if (name == "chains") {
+            static_cast<void>(policy::cost_aware({}, known));
+        } else if (name == "trees") {
+            static_cast<void>(policy::tree_cost_aware({}, known));
+        } else {
+            detail::fail("no scheme has a policy ", io::quote(name), "; there are chains and trees");
+        }
+    }
+    learned_ = std::move(before);
+}
+
+void loaded_scheme::learn(const run_result& made) {
+    if (!made.learned) return;
+    const std::vector<policy::timed>& passes = made.learned->passes;
+    detail::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
+    estimated.recall(passes);
+    learned_.verify_seconds.clear();
+    for (std::size_t rows = 1; estimated.known() && rows <= std::min(passes.size(), verify_seconds_.size()); ++rows) {
+        learned_.verify_seconds.push_back(estimated(rows));
+    }
+    learned_.policies[policy_name()] = *made.learned;
+    ++learned_.texts;
+}
+
 bool loaded_scheme::uses(const std::string& path) const {
     return std::find(paths_.begin(), paths_.end(), path) != paths_.end();
 }
 
 run_result loaded_scheme::run(const engine& target, run_request request) const {
     request.verify_seconds = verify_seconds_;
+    const auto known = learned_.policies.find(policy_name());
+    if (known != learned_.policies.end()) request.known = known->second;
     return program::run(scheme_, target, drafters_, request);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A scheme and whoever drafts for it: from what was asked for to what can run.
 
+#include <augur/io/policy_state.hpp>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,15 @@ class loaded_scheme {
     /// Of passes over 1, 2, ... rows, the most whose cost it needs to know; 0 where it needs none.
     std::size_t rows_to_measure() const;
 
-    /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means that they are
-    /// measured, where the scheme needs them.
+    /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means what earlier
+    /// texts taught, or a measurement, where the scheme needs them.
     void prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds = {});
+
+    /// Begins with what earlier texts taught; before prepare. Throws where no policy can have learned it.
+    void recall(io::policy_state before);
+    /// Takes what a text taught, if it taught something: the next one begins with it.
+    void learn(const run_result& made);
+    const io::policy_state& learned() const { return learned_; }
 
     const scheme_options& scheme() const { return scheme_; }
     const members& drafters() const { return drafters_; }
@@ -44,6 +51,7 @@ class loaded_scheme {
 
  private:
     void load_learned(const llama::host_model& target);
+    std::string policy_name() const;
 
     bool by_auto_;
     transform::settings sampling_;
@@ -54,6 +62,7 @@ class loaded_scheme {
     member_files files_{};
     std::vector<std::string> paths_{};
     std::vector<double> verify_seconds_{};
+    io::policy_state learned_{};
 };
 
 }  // namespace augur::program

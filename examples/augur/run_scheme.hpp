@@ -161,6 +161,7 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
         result.bins = {copied(s.policy.edges_nats()), copied(s.policy.lengths()), copied(s.policy.bins())};
     }
     if constexpr (requires { s.policy.counts(); }) result.switches = s.policy.counts();
+    if constexpr (requires { s.policy.learned(); }) result.learned = s.policy.learned();
     result.cache_bytes = cache_bytes_of(s);
     return result;
 }

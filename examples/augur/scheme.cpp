@@ -254,7 +254,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
     const auto compose = [&](auto criterion) {
         const auto as_it_pays = [&](const auto& drafter) {
             if (!resolved.length) {
-                const policy::cost_aware as_measured({.verify_seconds = request.verify_seconds});
+                const policy::cost_aware as_measured({.verify_seconds = request.verify_seconds}, request.known);
                 return run_scheme(speculate(drafter, target, as_measured, criterion), request);
             }
             return run_scheme(speculate(drafter, target, policy::fixed_length{*resolved.length}, criterion), request);

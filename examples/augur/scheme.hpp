@@ -5,6 +5,7 @@
 #include <augur/io/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
+#include <augur/policy/knowledge.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -93,6 +94,7 @@ struct run_request {
     bool measures_divergence = false;                    ///< of schemes that are not lossless
     /// Of a conversation: told of an answer, the tokens that follow it, before the next; none end it. May be empty.
     std::function<std::vector<token>(const run_result&)> next_turn{};
+    policy::knowledge known{};                           ///< to the policy of a scheme that drafts what pays
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -114,6 +116,7 @@ struct run_result {
     std::string policy;
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
+    std::optional<policy::knowledge> learned{};  ///< by the policy of a scheme that drafts what pays
     std::size_t cache_bytes = 0;
     double divergence = 0;         ///< summed over the text, where it was asked for
     std::size_t context_left = 0;  ///< of a conversation: tokens that there is room for

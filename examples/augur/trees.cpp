@@ -219,7 +219,8 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             if (drafts_trees_that_pay(resolved)) {
                 const std::vector<double>& seconds = request.verify_seconds;
                 const std::size_t nodes = std::min(policy::tree_cost_aware_options{}.max_nodes, seconds.size() - 1);
-                const policy::tree_cost_aware as_measured({.max_nodes = nodes, .verify_seconds = seconds});
+                const policy::tree_cost_aware as_measured({.max_nodes = nodes, .verify_seconds = seconds},
+                                                          request.known);
                 return run_scheme(speculate(drafter, target, as_measured, criterion), request);
             }
             return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),

@@ -79,6 +79,7 @@
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/policy/hysteresis.hpp"
+#include "augur/policy/knowledge.hpp"
 #include "augur/policy/learned_bins.hpp"
 #include "augur/policy/length_query.hpp"
 #include "augur/policy/rolling_entropy.hpp"

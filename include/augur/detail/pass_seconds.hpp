@@ -13,12 +13,17 @@ struct faded_average {
     double mean = 0;
     double weight = 0;  ///< figures in it, faded ones less than one each
 
-    /// A figure of more than twice the usual one was disturbed, and counts as twice. Returns what it counted as.
-    double add(double figure, double usual) {
-        if (usual > 0) figure = std::min(figure, 2 * usual);
+    bool operator==(const faded_average&) const = default;
+    /// The same, with a weight of at most this.
+    faded_average at_most(double most) const { return {mean, std::min(weight, most)}; }
+
+    /// A figure of more than twice the usual one was disturbed, and counts as twice; but where what is known is
+    /// `earlier` than this text, it is believed. Returns what it counts as beside the usual.
+    double add(double figure, double usual, bool earlier = false) {
+        const double counts = usual > 0 ? std::min(figure, 2 * usual) : figure;
         weight += 1;
-        mean += (figure - mean) / weight;
-        return figure;
+        mean += ((earlier ? figure : counts) - mean) / weight;
+        return counts;
     }
 };
 
@@ -28,10 +33,24 @@ struct faded_average {
 /// is tried. A pass over more rows takes no less than one over fewer. Cost: O(most_rows^2) per measurement.
 class pass_seconds {
  public:
+    /// Passes that figures from before count as, at most.
+    static constexpr double believed = 4;
+
     /// `curve`: seconds by rows, from one row on, that were measured before; may be empty.
     pass_seconds(std::size_t most_rows, double memory, std::span<const double> curve = {})
-        : memory_(memory), figures_(most_rows + 1), estimates_(most_rows + 1) {
-        for (std::size_t i = 0; i < std::min(curve.size(), most_rows); ++i) figures_[i + 1] = {curve[i], 4};
+        : memory_(memory), figures_(most_rows + 1), estimates_(most_rows + 1), earlier_(most_rows + 1) {
+        for (std::size_t i = 0; i < std::min(curve.size(), most_rows); ++i) figures_[i + 1] = {curve[i], believed};
+        if (known()) estimate();
+    }
+
+    /// By rows, from one row on.
+    std::span<const faded_average> figures() const { return std::span(figures_).subspan(1); }
+    /// In place of what is known; those over more rows than here are left out.
+    void recall(std::span<const faded_average> before) {
+        for (std::size_t i = 0; i + 1 < figures_.size(); ++i) {
+            figures_[i + 1] = i < before.size() ? before[i].at_most(believed) : faded_average{};
+            earlier_[i + 1] = true;
+        }
         if (known()) estimate();
     }
 
@@ -51,7 +70,8 @@ class pass_seconds {
         for (std::size_t i = 1; i < figures_.size(); ++i) figures_[i].weight *= memory_;
         figures_[1].weight =
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
-        const double counted = figures_[rows].add(seconds, estimates_[rows]);
+        const double counted = figures_[rows].add(seconds, estimates_[rows], earlier_[rows]);
+        earlier_[rows] = false;
         if (known()) estimate();
         return counted;
     }
@@ -94,6 +114,7 @@ class pass_seconds {
     double memory_;
     std::vector<faded_average> figures_;  ///< by rows
     std::vector<double> estimates_;
+    std::vector<bool> earlier_;  ///< whether the figure is of an earlier text
 };
 
 }  // namespace augur::detail

@@ -5,12 +5,15 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <ostream>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/policy/knowledge.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::policy {
@@ -46,12 +49,28 @@ class basic_cost_aware {
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 32;
 
-    explicit basic_cost_aware(cost_aware_options options = {})
+    /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
+    explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
           passes_(options_.max_length + 1, options_.memory, options_.verify_seconds) {
         for (source& each : sources_) {
             for (kind& of : each.kinds) of.positions.resize(options_.max_length);
         }
+        recall(before);
+    }
+
+    /// What the next text's policy can begin with.
+    knowledge learned() const {
+        knowledge all;
+        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        for (const source& each : sources_) {
+            all.drafting.push_back(figures::kept(each.token_seconds));
+            for (const kind& of : each.kinds) {
+                all.accepted.push_back(of.positions);
+                all.looks.push_back(of.share);
+            }
+        }
+        return all;
     }
 
     std::size_t length(const observation& seen) const {
@@ -74,7 +93,9 @@ class basic_cost_aware {
         if (made > 0) {
             from.token_seconds.weight *= options_.memory;
             const double each = happened.draft_seconds / static_cast<double>(made);
-            seconds += from.token_seconds.add(each, from.token_seconds.mean) * static_cast<double>(made);
+            seconds +=
+                from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(made);
+            from.is_earlier = false;
         }
         settle(happened.accepted + 1, seconds, made > 0);
         if (looked) learn_look(from, seen);
@@ -95,7 +116,6 @@ class basic_cost_aware {
     double verify_seconds(std::size_t rows) const { return passes_(rows); }
     /// Passes of plain decoding that it may still lose.
     double allowance() const { return allowance_; }
-
     friend std::ostream& operator<<(std::ostream& out, const basic_cost_aware& p) {
         out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
             << ", .probe_after=" << p.options_.probe_after << ", .budget=" << p.options_.budget
@@ -109,19 +129,12 @@ class basic_cost_aware {
     }
 
  private:
-    static constexpr double first_allowance = 4;  ///< passes of plain decoding
-    static constexpr double most_allowance = 8;
+    static constexpr double first_allowance = 4, most_allowance = 8;        ///< passes of plain decoding
+    static constexpr double most_recalled = 8;                              ///< tokens
     static constexpr std::size_t matches = 7;                               ///< kinds by match; 0 is without any
     static constexpr std::array<double, 4> edges = {0.25, 0.75, 1.5, 2.5};  ///< nats, of kinds by entropy
     static constexpr std::size_t all_kinds = matches + edges.size() + 1;
 
-    struct counted {
-        double accepted = 0;
-        double judged = 0;
-
-        /// Where nothing was judged, `expected`.
-        double rate(double expected) const { return (accepted + expected) / (judged + 1); }
-    };
     /// Drafts of one quality.
     struct kind {
         std::vector<counted> positions;
@@ -131,7 +144,8 @@ class basic_cost_aware {
     struct source {
         std::array<kind, all_kinds> kinds;
         std::size_t looked = 0;  ///< the round
-        augur::detail::faded_average token_seconds;
+        timed token_seconds;
+        bool is_earlier = false;  ///< token_seconds, than this text
     };
     struct choice {
         std::size_t length = 0;
@@ -153,6 +167,26 @@ class basic_cost_aware {
             fail("cost_aware: verify_seconds holds ", seconds, "; it must be positive");
         }
         return options;
+    }
+
+    /// Costs count as four measurements, acceptance as eight tokens, at most: a text that differs is soon believed.
+    void recall(const knowledge& before) {
+        check(before, {most_sources, most_sources * all_kinds, options_.max_length, most_sources * all_kinds},
+              "cost_aware");
+        if (!before.passes.empty()) passes_.recall(before.passes);
+        for (std::size_t i = 0; i < before.drafting.size(); ++i) {
+            sources_[i].token_seconds = before.drafting[i].at_most(passes_.believed);
+            sources_[i].is_earlier = true;
+        }
+        for (std::size_t i = 0; i < before.accepted.size(); ++i) {
+            kind& of = sources_[i / all_kinds].kinds[i % all_kinds];
+            for (std::size_t at = 0; at < before.accepted[i].size(); ++at) {
+                of.positions[at] = before.accepted[i][at].at_most(most_recalled);
+            }
+            const auto of_source = std::span(before.looks).subspan(i / all_kinds * all_kinds, all_kinds);
+            const double looks = std::accumulate(of_source.begin(), of_source.end(), 0.0);
+            of.share = looks > 0 ? before.looks[i] * std::min(1.0, most_recalled / looks) : 0;
+        }
     }
 
     const source& source_of(const observation& seen) const { return sources_[std::min(seen.source, most_sources - 1)]; }

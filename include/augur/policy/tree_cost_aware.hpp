@@ -13,6 +13,7 @@
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/policy/knowledge.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
 
@@ -45,11 +46,22 @@ class basic_tree_cost_aware {
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
 
-    explicit basic_tree_cost_aware(tree_cost_aware_options options = {})
+    /// `before`: what one with the same max_depth learned in earlier texts; its passes go before verify_seconds.
+    explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
           passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
           accepted_(options_.max_depth) {
+        recall(before);
         choose();
+    }
+
+    /// What the next text's policy can begin with.
+    knowledge learned() const {
+        knowledge all;
+        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        all.drafting.push_back(figures::kept(node_seconds_));
+        for (const auto& of_depth : accepted_) all.accepted.emplace_back(of_depth.begin(), of_depth.end());
+        return all;
     }
 
     const augur::topology& topology(const observation&) const { return plan_; }
@@ -66,16 +78,18 @@ class basic_tree_cost_aware {
     /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
     double acceptance(std::size_t depth, std::size_t rank) const {
         double expected = 0.5;
-        for (std::size_t d = 0; d <= depth; ++d) expected = accepted_[d][0].rate(expected);
+        for (std::size_t d = 0; d <= depth; ++d) expected = accepted_[d][0].rate(expected, doubt);
         double left = 1;
         for (std::size_t r = 1; r <= rank; ++r) {
             left = std::max(0.0, left - expected);
-            expected = accepted_[depth][r].rate(std::min(expected * younger, left / 2));
+            expected = accepted_[depth][r].rate(std::min(expected * younger, left / 2), doubt);
         }
         return expected;
     }
     /// Passes of plain decoding that it may still lose.
     double allowance() const { return allowance_; }
+    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
+    double verify_seconds(std::size_t rows) const { return passes_(rows); }
 
     friend std::ostream& operator<<(std::ostream& out, const basic_tree_cost_aware& p) {
         return out << "tree_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
@@ -86,13 +100,8 @@ class basic_tree_cost_aware {
     static constexpr double first_allowance = 3, most_allowance = 16;  ///< passes of plain decoding
     static constexpr double younger = 0.4;                             ///< of the sibling before, until told otherwise
     static constexpr double doubt = 2;                                 ///< nodes that an expectation counts as
+    static constexpr double most_recalled = 16;                        ///< nodes
 
-    struct counted {
-        double accepted = 0;
-        double offered = 0;
-
-        double rate(double expected) const { return (accepted + doubt * expected) / (offered + doubt); }
-    };
     /// A node that could be next.
     struct candidate {
         double value = 0, above = 1;  ///< that it is accepted, and that its parent is
@@ -120,11 +129,24 @@ class basic_tree_cost_aware {
         return options;
     }
 
+    /// Costs count as four measurements, acceptance as sixteen nodes, at most.
+    void recall(const knowledge& before) {
+        check(before, {1, options_.max_depth, Ranks, 0}, "tree_cost_aware");
+        if (!before.passes.empty()) passes_.recall(before.passes);
+        for (const timed& each : before.drafting) node_seconds_ = each.at_most(passes_.believed);
+        is_earlier_ = !before.empty();
+        for (std::size_t depth = 0; depth < before.accepted.size(); ++depth) {
+            for (std::size_t rank = 0; rank < before.accepted[depth].size(); ++rank) {
+                accepted_[depth][rank] = before.accepted[depth][rank].at_most(most_recalled);
+            }
+        }
+    }
+
     /// The siblings along the accepted path, and those that were all rejected at its end. What was not offered lately
     /// is forgotten, so that it is tried again.
     void learn_path(std::size_t nodes, std::span<const std::int32_t> parents, const verdict& decided) {
         for (auto& of_depth : accepted_) {
-            for (counted& of : of_depth) of = {of.accepted * options_.memory, of.offered * options_.memory};
+            for (counted& of : of_depth) of = {of.accepted * options_.memory, of.judged * options_.memory};
         }
         std::int32_t parent = after_prefix;
         for (std::size_t depth = 0; depth <= decided.accepted && depth < options_.max_depth; ++depth) {
@@ -132,7 +154,7 @@ class basic_tree_cost_aware {
             std::size_t child = parents::next_child(parents, nodes, parent, 0);
             for (std::size_t rank = 0; rank < Ranks && child < nodes; ++rank) {
                 counted& of = accepted_[depth][rank];
-                of.offered += 1;
+                of.judged += 1;
                 if (child == taken) of.accepted += 1;
                 child = parents::next_child(parents, nodes, parent, child + 1);
             }
@@ -147,7 +169,8 @@ class basic_tree_cost_aware {
         if (happened.drafted > 0) {
             const auto made = static_cast<double>(happened.drafted);
             node_seconds_.weight *= options_.memory;
-            seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean) * made;
+            seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
+            is_earlier_ = false;
         }
         if (!passes_.known()) return;
         const double plain = static_cast<double>(happened.accepted + 1) * passes_(1);
@@ -213,7 +236,8 @@ class basic_tree_cost_aware {
 
     tree_cost_aware_options options_;
     augur::detail::pass_seconds passes_;
-    augur::detail::faded_average node_seconds_;         ///< of drafting
+    timed node_seconds_;                                ///< of drafting
+    bool is_earlier_ = false;                           ///< that figure, than this text
     std::vector<std::array<counted, Ranks>> accepted_;  ///< by depth and rank
     std::vector<candidate> candidates_;                 // storage
     std::vector<std::int32_t> parents_;                 // storage
