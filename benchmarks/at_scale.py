@@ -7,7 +7,7 @@
 A point is a shape and a weight format: the target's text at the cost of a model of that shape (`augur widen`), with the
 members of its family at theirs. At each point one process (`augur bench schemes`) loads once, and decodes every prompt
 by all schemes in turn. Into --output go POINT.json, which is not measured again where it is there, results.md and
-at_scale.svg. Nothing else should run meanwhile. Exit code 1 where a text that has to be plain decoding's is another.
+at_scale.svg with its JSON. Nothing else should run meanwhile. Exit code 1 where a text that has to be plain decoding's is another.
 """
 
 import argparse
@@ -66,13 +66,13 @@ def tables(found):
     return report.table(header, rows)
 
 
-def draw(found, path):
+def draw(found, folder):
     by_scheme = {}
     for measured in found.values():
         for of in measured["tasks"][-1]["schemes"]:
             by_scheme.setdefault(of["scheme"], []).append(of["speedup"])
     complete = {name: speeds for name, speeds in by_scheme.items() if len(speeds) == len(found)}
-    runs.draw_speeds(list(found), complete, path)
+    runs.draw_speeds("Schemes at the cost of several sizes of model, median of all prompts", list(found), complete, folder, "at_scale")
 
 
 def other_texts(found):
@@ -94,7 +94,7 @@ def main():
         print(f"at_scale: {point}", file=sys.stderr, flush=True)
         found[point] = measure(chosen, point)
     (chosen.output / "results.md").write_text(tables(found), encoding="utf-8")
-    draw(found, chosen.output / "at_scale.svg")
+    draw(found, chosen.output)
     for each in (wrong := other_texts(found)):
         print(f"at_scale.py: error: {each}: the text is not plain decoding's", file=sys.stderr)
     return 1 if wrong else 0

@@ -16,7 +16,7 @@ import statistics
 import sys
 
 import runs
-from runs import PLAIN, cell, report
+from runs import PLAIN, cell, report, svg
 
 CLASSES = ("factual", "code", "creative", "conversation")
 PASSES = 50  # of the target, after which texts are compared, as the published run does
@@ -113,17 +113,14 @@ def diversity_table(found):
 
 
 def draw(found, by_class, folder):
-    pyplot = runs.drawing()
-    figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
-    for task, bins in by_class.items():
-        shown = {name: rate for name, (rate, drafted) in bins.items() if drafted}
-        axes.plot(shown.keys(), shown.values(), "o-", label=task, linewidth=3 if task == "all" else 1)
-    axes.set(xlabel="entropy of the draft's row, nats", ylabel="share of first drafted tokens that stood", ylim=(0, 1))
-    axes.legend()
-    figure.savefig(folder / "eaad_bins.svg", metadata={"Date": None})
+    bins = list(by_class["all"])
+    series = [{"name": task, "y": [of[name][0] if of[name][1] else None for name in bins]} for task, of in by_class.items()]
+    chart = {"kind": "bars", "title": "Acceptance by the draft's entropy", "y": "share of first drafted tokens that are accepted"}
+    chart |= {"x": "entropy of the draft's row, nats", "groups": bins, "y_range": [0, 1.08], "series": series}
+    svg.save(chart | {"command": runs.command_line()}, folder, "eaad_bins")
     speed = lambda measured, name: statistics.median(of["plain"]["ms_per_token"] / of[name]["ms_per_token"] for of in measured)
-    by_class = {task: [speed(measured, name) for name in GREEDY] for task, measured in found.items()}
-    runs.draw_speeds(list(GREEDY), by_class, folder / "eaad_speed.svg")
+    by_task = {task: [speed(measured, name) for name in GREEDY] for task, measured in found.items()}
+    runs.draw_speeds("EAAD's entropy bins beside every fixed length", list(GREEDY), by_task, folder, "eaad_speed")
 
 
 def main():

@@ -189,9 +189,9 @@ class Benchmarks:
 def main(arguments):
     chosen = options_of(arguments)
     try:
-        import matplotlib  # noqa: F401, before minutes are spent
+        import numpy  # noqa: F401, before minutes are spent
     except ImportError:
-        print(f"benchmarks: error: no matplotlib; pip install -r {HERE / 'requirements.txt'}", file=sys.stderr)
+        print(f"benchmarks: error: no numpy; pip install -r {HERE / 'requirements.txt'}", file=sys.stderr)
         return 1
     try:
         results = Benchmarks(chosen).run()

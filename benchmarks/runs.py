@@ -10,6 +10,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peer"))
 import report  # noqa: E402
+import svg  # noqa: E402
 
 PLAIN = ("--scheme", "plain")
 
@@ -72,24 +73,13 @@ def cell(value, digits=2):
     return "-" if value is None else report.number(value, digits)
 
 
-def drawing():
-    """matplotlib.pyplot for SVG whose bytes depend on the figures alone."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "augur"
-    from matplotlib import pyplot
-
-    return pyplot
+def command_line():
+    """What this script was called with, as charts show it."""
+    return " ".join([f"benchmarks/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:]])
 
 
-def draw_speeds(groups, labels, path):
+def draw_speeds(title, groups, labels, folder, name):
     """Bars beside each other: by label the speeds, one for each of `groups`, as multiples of plain decoding's."""
-    figure, axes = drawing().subplots(figsize=(7, 3.5), layout="constrained")
-    width = 0.8 / len(labels)
-    for place, (label, speeds) in enumerate(labels.items()):
-        axes.bar([i + width * (place - (len(labels) - 1) / 2) for i in range(len(speeds))], speeds, width, label=label)
-    axes.set(xticks=range(len(groups)), xticklabels=groups, ylabel="speed, plain = 1")
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.legend()
-    figure.savefig(path, metadata={"Date": None})
+    series = [{"name": label, "y": [round(speed, 3) for speed in speeds]} for label, speeds in labels.items()]
+    chart = {"kind": "bars", "title": title, "y": "times plain decoding's speed", "groups": groups, "reference": [1, ""]}
+    svg.save(chart | {"series": series, "command": command_line()}, folder, name)

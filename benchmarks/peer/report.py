@@ -1,7 +1,12 @@
 """From lists of measurements to medians, tables and charts, and from what other programs print to numbers. Nothing is measured here."""
 
+import pathlib
 import re
 import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import svg  # noqa: E402
 
 SIDES = ("augur", "llama.cpp")
 
@@ -157,62 +162,35 @@ def markdown(results):
 
 
 def charts(results, folder):
-    """verify_CONTEXT.svg: T(n) of both sides, a panel per format. speedup_CONTEXT.svg: how many times as fast."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "augur"
+    """verify_CONTEXT: T(n) of both sides, a panel per format. speedup_CONTEXT: how many times as fast."""
+    source = {"measured": machine_lines(results["machine"]).strip(), "command": "benchmarks/run.py"}
     for context in contexts_of(results["formats"]):
         curves = {name: of["curves"][context] for name, of in results["formats"].items() if context in of["curves"]}
-        draw_curves(curves, folder / f"verify_{context}.svg", f"One pass over n rows after {context} tokens, ms")
-        draw_speedups(
-            curves, folder / f"speedup_{context}.svg", f"llama.cpp's time over augur's, after {context} tokens"
-        )
+        svg.save(curve_chart(curves, context) | source, folder, f"verify_{context}")
+        svg.save(speedup_chart(curves, context) | source, folder, f"speedup_{context}")
+
+
+def medians(curve, side):
+    counts = sorted(int(n) for n in curve)
+    return counts, [curve[str(n)][side]["median"] for n in counts]
+
+
+def curve_chart(curves, context):
+    line = lambda curve, side: dict(zip(("x", "y"), medians(curve, side)), name=side)
+    panels = [{"title": name, "series": [line(curve, side) for side in SIDES]} for name, curve in curves.items()]
+    title = f"One pass over n new tokens after {context} tokens"
+    return {"kind": "lines", "title": title, "y": "milliseconds, median", "x": "new tokens n in the pass", "panels": panels}
+
+
+def speedup_chart(curves, context):
+    series = []
+    for name, curve in curves.items():
+        counts, ours = medians(curve, SIDES[0])
+        series.append({"name": name, "x": counts, "y": [round(theirs / our, 3) for our, theirs in zip(ours, medians(curve, SIDES[1])[1])]})
+    title = f"How many times as fast as llama.cpp a pass over n new tokens is, after {context} tokens"
+    axes = {"x": "new tokens n in the pass", "log_x": True, "x_ticks": counts, "reference": [1, "as fast"]}
+    return {"kind": "lines", "title": title, "y": "llama.cpp's time over augur's", "series": series} | axes
 
 
 def contexts_of(formats):
     return sorted({context for found in formats.values() for context in found["curves"]}, key=int)
-
-
-def draw_curves(curves, path, title):
-    import matplotlib.pyplot as plot
-
-    rows, columns = -(-len(curves) // 4), min(4, len(curves))
-    figure, panels = plot.subplots(rows, columns, figsize=(3 * columns, 3 * rows), squeeze=False)
-    for panel in panels.flat:
-        panel.set_visible(False)
-    for panel, (name, curve) in zip(panels.flat, curves.items()):
-        counts = sorted(int(n) for n in curve)
-        for side in SIDES:
-            measured = [curve[str(n)][side] for n in counts]
-            panel.plot(counts, [m["median"] for m in measured], marker=".", label=side)
-            panel.fill_between(counts, [m["low"] for m in measured], [m["high"] for m in measured], alpha=0.2)
-        panel.set(visible=True, title=name, xlabel="rows n", ylim=(0, None))
-        panel.legend(fontsize=7)
-    save(figure, path, title)
-
-
-def draw_speedups(curves, path, title):
-    import matplotlib.pyplot as plot
-
-    figure, panel = plot.subplots(figsize=(8, 4))
-    for name, curve in curves.items():
-        counts = sorted(int(n) for n in curve)
-        speedups = [curve[str(n)]["llama.cpp"]["median"] / curve[str(n)]["augur"]["median"] for n in counts]
-        panel.plot(counts, speedups, marker=".", label=name)
-    panel.set_xscale("log", base=2)
-    panel.set_xticks(counts, [str(n) for n in counts])
-    panel.minorticks_off()
-    panel.axhline(1, color="gray", linewidth=0.8)
-    panel.set(xlabel="rows n", ylim=(0, None))
-    panel.legend(fontsize=8)
-    save(figure, path, title)
-
-
-def save(figure, path, title):
-    import matplotlib.pyplot as plot
-
-    figure.suptitle(title)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    plot.close(figure)
