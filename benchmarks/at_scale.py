@@ -88,7 +88,6 @@ def other_texts(found):
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
-    runs.drawing()  # what it imports is missed before minutes of measuring, not after
     found = {}
     for point in chosen.points:
         print(f"at_scale: {point}", file=sys.stderr, flush=True)

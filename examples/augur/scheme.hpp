@@ -94,7 +94,7 @@ struct run_request {
     bool measures_divergence = false;                    ///< of schemes that are not lossless
     /// Of a conversation: told of an answer, the tokens that follow it, before the next; none end it. May be empty.
     std::function<std::vector<token>(const run_result&)> next_turn{};
-    policy::knowledge known{};                           ///< to the policy of a scheme that drafts what pays
+    policy::knowledge known{};  ///< to the policy of a scheme that drafts what pays
 };
 
 /// Entropy bins after a run: one edge less than the others have.
