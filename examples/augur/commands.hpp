@@ -12,6 +12,7 @@ void add_entropy(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_logits(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_advise(CLI::App& program);
 void add_bench_schemes(CLI::App& bench);
 void add_tune(CLI::App& program);
 void add_widen(CLI::App& program);

@@ -8,8 +8,8 @@
 
 namespace augur::program {
 
-/// For whom and where a loaded scheme learns: fingerprints, scheme, processor, instruction set, threads, weights, shapes
-/// and device. Throws where it learns nothing.
+/// For whom and where a loaded scheme learns: fingerprints, scheme, processor, instruction set, threads, weights,
+/// shapes and device. Throws where it learns nothing.
 nlohmann::ordered_json state_about(const loaded_scheme& scheme, const llama::host_model& target,
                                    const model_options& options, const std::string& device);
 

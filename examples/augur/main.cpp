@@ -68,6 +68,7 @@ int main(int count, char** values) {
     augur::program::add_tokenize(program);
     augur::program::add_logits(program);
     augur::program::add_bench(program);
+    augur::program::add_advise(program);
     augur::program::add_tune(program);
     augur::program::add_widen(program);
     augur::program::add_grow(program);

@@ -104,6 +104,7 @@
 #include "augur/tree/frontier.hpp"
 #include "augur/tree/growth.hpp"
 #include "augur/tree/paths.hpp"
+#include "augur/tune/advice.hpp"
 #include "augur/tune/beta.hpp"
 #include "augur/tune/divergence_meter.hpp"
 #include "augur/tune/search.hpp"

@@ -69,6 +69,7 @@ class State(ProgramTest):
             state["policies"]["chains"] = {
                 **state["policies"]["chains"],
                 "passes": [[0.001 + row * n, 1e6] for n in range(11)],
+                "drafting": [[0, 0]] * 4,
                 "accepted": [[] for _ in range(48)],
             }
             self.path.write_text(with_checksum(json.dumps(state, separators=(",", ":"))))

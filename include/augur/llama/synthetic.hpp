@@ -1,0 +1,174 @@
+#pragma once
+// Random weights of a shape, for measuring what passes over a model cost that is not here. See docs/tune/advise.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/backend/host/packed_matrix.hpp"
+#include "augur/backend/host/storage.hpp"
+#include "augur/detail/half.hpp"
+#include "augur/io/quantize.hpp"
+#include "augur/io/tensor.hpp"
+#include "augur/llama/config.hpp"
+#include "augur/llama/published_heads.hpp"
+#include "augur/llama/shape.hpp"
+#include "augur/llama/weights.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::llama {
+
+/// A configuration of a shape for synthetic weights.
+inline config synthetic_config(const shape& of, std::size_t vocabulary, std::size_t context) {
+    config c = of.sized({});
+    c.vocabulary = vocabulary;
+    c.context = context;
+    c.rotary_size = c.head_size;
+    c.tied_head = true;
+    validate(c, "the shape");
+    return c;
+}
+
+/// Numbers of a layer's matrices.
+inline std::uint64_t layer_numbers(const config& c) {
+    const std::uint64_t width = c.width, heads = c.heads, keys = c.key_value_heads, size = c.head_size;
+    return width * size * (2 * heads + 2 * keys) + 3 * width * std::uint64_t{c.feed_forward};
+}
+
+/// What so many numbers take in a format, about.
+inline std::uint64_t stored_bytes(backend::host::storage format, std::uint64_t numbers) {
+    const auto layout = backend::host::layout_of(format);
+    return numbers / layout.file_depth * layout.file_bytes;
+}
+
+/// Weights without meaning, of the size of real ones: what a product costs does not depend on them. Rows repeat.
+/// Equal seeds, equal weights.
+class synthetic_weights {
+ public:
+    synthetic_weights(config c, backend::host::storage format, std::uint32_t seed = 1)
+        : config_(std::move(c)), format_(format), random_(seed) {}
+
+    /// A model of which as many layers are different as `distinct` says, and the others are these again: a pass runs
+    /// through all, in the memory of some. There must be more of them than near caches hold.
+    weights model(std::size_t distinct) {
+        weights out = beside(matrix(config_.vocabulary, config_.width));
+        std::vector<std::shared_ptr<const layer_weights>> different;
+        for (std::size_t i = 0; i < std::clamp<std::size_t>(distinct, 1, config_.layers); ++i) {
+            different.push_back(std::make_shared<const layer_weights>(layer()));
+        }
+        for (std::size_t i = 0; i < config_.layers; ++i) out.layers.push_back(different[i % different.size()]);
+        return out;
+    }
+
+    /// A model of so many layers of its own with the target's embedding and a head of so many tokens.
+    weights draft(const weights& target, std::size_t layers, std::size_t head_tokens) {
+        weights out = beside(target.embedding);
+        out.embedding_is_lent = true;
+        out.head_tokens.resize(std::min(head_tokens, config_.vocabulary));
+        std::iota(out.head_tokens.begin(), out.head_tokens.end(), 0);
+        out.head = matrix(out.head_tokens.size(), config_.width);
+        for (std::size_t i = 0; i < layers; ++i) out.layers.push_back(std::make_shared<const layer_weights>(layer()));
+        return out;
+    }
+
+    /// The same of one layer that reads hidden states, too.
+    weights eagle(const weights& target, std::size_t head_tokens) {
+        weights out = draft(target, 1, head_tokens);
+        out.fusion = {matrix(config_.width, 2 * config_.width), ones(), ones()};
+        return out;
+    }
+
+    /// Heads that read the hidden state, and if they see tokens those before their own.
+    std::vector<head_weights> heads(std::size_t count, bool see_tokens) {
+        std::vector<head_weights> out(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            out[i].blocks.push_back(
+                {matrix(config_.width, (see_tokens ? i + 2 : 1) * config_.width), std::vector<float>(config_.width)});
+        }
+        return out;
+    }
+
+    backend::host::packed_matrix matrix(std::size_t rows, std::size_t depth) {
+        backend::host::packed_matrix out(format_, rows, depth);
+        std::vector<std::vector<std::byte>> different;
+        for (int i = 0; i < 4; ++i) different.push_back(row(depth));
+        for (std::size_t i = 0; i < rows; ++i) out.set_row(i, different[i % different.size()]);
+        return out;
+    }
+
+ private:
+    weights beside(backend::host::packed_matrix embedding) {
+        return beside(std::make_shared<const backend::host::packed_matrix>(std::move(embedding)));
+    }
+    weights beside(std::shared_ptr<const backend::host::packed_matrix> embedding) const {
+        weights out;
+        out.embedding = std::move(embedding);
+        out.final_norm = ones();
+        return out;
+    }
+    std::vector<float> ones() const { return std::vector<float>(config_.width, 1.0f); }
+
+    layer_weights layer() {
+        const std::size_t queries = config_.heads * config_.head_size,
+                          keys = config_.key_value_heads * config_.head_size;
+        layer_weights out;
+        out.attention_norm = out.feed_forward_norm = ones();
+        out.query = matrix(queries, config_.width);
+        out.key = matrix(keys, config_.width);
+        out.value = matrix(keys, config_.width);
+        out.attention_output = matrix(config_.width, queries);
+        out.gate = matrix(config_.feed_forward, config_.width);
+        out.up = matrix(config_.feed_forward, config_.width);
+        out.down = matrix(config_.width, config_.feed_forward);
+        return out;
+    }
+
+    /// Numbers with mean 0 and variance 1 / depth, as a file holds them.
+    std::vector<std::byte> row(std::size_t depth) {
+        using backend::host::storage;
+        const auto layout = backend::host::layout_of(format_);
+        if (depth % layout.file_depth != 0) {
+            augur::detail::fail(layout.name, " packs blocks of ", layout.file_depth, ", which a row of ", depth,
+                                " is no multiple of");
+        }
+        std::vector<std::byte> bytes(depth / layout.file_depth * layout.file_bytes);
+        if (format_ == storage::q4_k || format_ == storage::q6_k) {
+            fill_blocks(bytes, layout, 1 / std::sqrt(static_cast<float>(depth)));
+            return bytes;
+        }
+        std::uniform_real_distribution<float> number(-1, 1);
+        std::vector<float> values(depth);
+        for (float& value : values) value = number(random_) * std::sqrt(3.0f / static_cast<float>(depth));
+        for (const auto type : {io::tensor_type::f32, io::tensor_type::f16, io::tensor_type::bf16,
+                                io::tensor_type::q8_0, io::tensor_type::q4_0, io::tensor_type::q4_1}) {
+            if (io::name_of(type) == layout.name) io::quantize(type, values, bytes);
+        }
+        return bytes;
+    }
+
+    /// Integers and scales of scales at random, under scales that make them numbers of about this size.
+    void fill_blocks(std::span<std::byte> bytes, const backend::host::storage_layout& layout, float size) {
+        const bool is_q4 = format_ == backend::host::storage::q4_k;
+        const auto put = [&](std::size_t at, float value) {
+            io::store_u16(reinterpret_cast<std::uint8_t*>(&bytes[at]), augur::detail::float_to_half(value));
+        };
+        for (std::byte& each : bytes) each = static_cast<std::byte>(random_() & 0xffu);
+        for (std::size_t at = 0; at < bytes.size(); at += layout.file_bytes) {
+            if (is_q4) put(at, size / 150);
+            put(is_q4 ? at + 2 : at + 208, is_q4 ? size / 20 : size / 1400);
+        }
+    }
+
+    config config_;
+    backend::host::storage format_;
+    std::mt19937 random_;
+};
+
+}  // namespace augur::llama

@@ -1,0 +1,129 @@
+#pragma once
+// What a scheme would gain where a round costs something else than where its drafts were judged. docs/tune/advise.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "augur/types/error.hpp"
+
+namespace augur::tune {
+
+/// Chains that were drafted over one text: in how many rounds there was a token at each position, and how often it was
+/// accepted (and so all before it).
+struct drafted_chains {
+    std::size_t rounds = 0;
+    std::vector<std::size_t> drafted{}, accepted{};
+
+    std::size_t longest() const { return drafted.size(); }
+    /// Tokens of a round where drafts have `most` tokens at most.
+    double tokens_per_round(std::size_t most) const {
+        double tokens = static_cast<double>(rounds);
+        for (std::size_t i = 0; i < std::min(most, longest()); ++i) tokens += static_cast<double>(accepted[i]);
+        return tokens / static_cast<double>(rounds);
+    }
+};
+
+/// Throws, with the values, what no decoding can have done.
+inline void check(const drafted_chains& text, std::string_view origin) {
+    if (text.rounds == 0) augur::detail::fail(origin, ": there are 0 rounds");
+    if (text.accepted.size() != text.drafted.size()) {
+        augur::detail::fail(origin, ": ", text.drafted.size(), " positions were drafted, but ", text.accepted.size(),
+                            " judged");
+    }
+    std::size_t before = text.rounds, accepted = text.rounds;
+    for (std::size_t i = 0; i < text.longest(); ++i) {
+        if (text.drafted[i] > before || text.accepted[i] > text.drafted[i] || text.accepted[i] > accepted) {
+            augur::detail::fail(origin, ": at position ", i, " ", text.drafted[i], " were drafted and ",
+                                text.accepted[i], " accepted, but before it ", before, " and ", accepted);
+        }
+        before = text.drafted[i];
+        accepted = text.accepted[i];
+    }
+}
+
+/// Times plain decoding's speed, where drafts are cut to `most` tokens. `costs[k]`: a round that drafts k tokens, in
+/// plain passes; there are as many as the longest draft needs.
+inline double speedup_of(const drafted_chains& text, std::span<const double> costs, std::size_t most) {
+    most = std::min(most, text.longest());
+    if (costs.size() <= most) {
+        augur::detail::fail("costs are known of ", costs.size(), " lengths, but drafts have ", most, " tokens");
+    }
+    double cost = 0;
+    std::size_t longer = text.rounds;
+    for (std::size_t length = 0; length < most; ++length) {
+        cost += static_cast<double>(longer - text.drafted[length]) * costs[length];
+        longer = text.drafted[length];
+    }
+    cost += static_cast<double>(longer) * costs[most];
+    return text.tokens_per_round(most) * static_cast<double>(text.rounds) / cost;
+}
+
+/// The middle one, or of two in the middle the mean.
+inline double median_of(std::vector<double> values) {
+    if (values.empty()) augur::detail::fail("there is no median of no numbers");
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// A figure and the interval in which it lies in nine of ten repetitions with other texts and other measurements.
+struct estimate {
+    double middle = 0, low = 0, high = 0;
+};
+
+/// The median over texts of speedup_of, with costs that were measured in several turns: `turns[t][k]`. The interval is
+/// of resampled texts and turns (bootstrap), the same for equal arguments.
+inline estimate estimated_speedup(std::span<const drafted_chains> texts, std::span<const std::vector<double>> turns,
+                                  std::size_t most, std::uint32_t resamples = 400) {
+    if (texts.empty() || turns.empty()) {
+        augur::detail::fail("a speedup of ", texts.size(), " texts and ", turns.size(), " turns cannot be estimated");
+    }
+    std::vector<double> usual, of_texts;
+    for (std::size_t length = 0; length < turns[0].size(); ++length) {
+        std::vector<double> all;
+        for (const auto& turn : turns) all.push_back(turn.at(length));
+        usual.push_back(median_of(std::move(all)));
+    }
+    for (const drafted_chains& text : texts) of_texts.push_back(speedup_of(text, usual, most));
+    estimate made{median_of(std::move(of_texts)), 0, 0};
+    std::mt19937 random(1);
+    std::vector<double> medians;
+    for (std::uint32_t i = 0; i < resamples; ++i) {
+        const auto& turn = turns[random() % turns.size()];
+        std::vector<double> some;
+        for (std::size_t n = 0; n < texts.size(); ++n) {
+            some.push_back(speedup_of(texts[random() % texts.size()], turn, most));
+        }
+        medians.push_back(median_of(std::move(some)));
+    }
+    std::sort(medians.begin(), medians.end());
+    made.low = medians[medians.size() / 20];
+    made.high = medians[medians.size() - 1 - medians.size() / 20];
+    return made;
+}
+
+/// Costs of lengths 0, 1, ... from some that were measured, rising: on the line between neighbours, and beyond the last
+/// on that through the last two.
+inline std::vector<double> interpolated(std::span<const std::size_t> lengths, std::span<const double> costs,
+                                        std::size_t longest) {
+    if (lengths.size() < 2 || costs.size() != lengths.size()) {
+        augur::detail::fail("costs of ", costs.size(), " lengths of ", lengths.size(), " make no line");
+    }
+    std::vector<double> out;
+    for (std::size_t length = 0; length <= longest; ++length) {
+        std::size_t above = 1;
+        while (above + 1 < lengths.size() && lengths[above] < length) ++above;
+        const double from = static_cast<double>(lengths[above - 1]), to = static_cast<double>(lengths[above]);
+        const double share = (static_cast<double>(length) - from) / (to - from);
+        out.push_back(costs[above - 1] + share * (costs[above] - costs[above - 1]));
+    }
+    return out;
+}
+
+}  // namespace augur::tune

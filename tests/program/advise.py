@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""`augur advise`: which schemes it speaks of, what it makes of files, and what it refuses. (Times are not asserted.)"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from program import DRAFT, FOLDER, TARGET, ProgramTest, family  # noqa: E402
+
+SHAPE = "64,128,2,2,32,3"
+SHORT = ("--context", 8, "--turns", 2)
+MEMBERS = family("advised", ["eagle", "hydra", "medusa"])
+
+
+def entry(name, rounds=10, positions=((10, 5), (10, 2)), **more):
+    stages = [{"rounds": rounds, "positions": [{"drafted": drafted, "accepted": accepted} for drafted, accepted in positions]}]
+    return {"scheme": name, "speedup": 1.5, "draft_seconds": 0.5, "drafted": 20, "stages": stages, **more}
+
+
+class Advise(ProgramTest):
+    def setUp(self):
+        self.path = FOLDER / f"{self.id().rpartition('.')[2]}.json"
+
+    def command(self, *entries, weights="f32", shape=SHAPE, prompts=2):
+        self.path.write_text(json.dumps({"prompts": [{"schemes": list(entries)} for _ in range(prompts)]}))
+        return ("advise", "--shape", shape, "--weights", weights, "--acceptance", self.path, "--vocabulary", 99, "--threads", 1)
+
+    def advice(self, *entries, **options):
+        found = self.object(*self.command(*entries, **options), *SHORT)
+        return found, {of["scheme"]: of for of in found["schemes"]}
+
+    def test_every_kind_of_draft_has_its_costs(self):
+        names = ("lookup:length=2", "sd", "eaad", "eagle:length=2", "hydra", "medusa", "kangaroo", "hybrid")
+        for weights in ("f32", "bf16", "q8_0", "q4_0"):
+            found, of = self.advice(entry("plain"), *map(entry, names), weights=weights)
+            self.assertEqual(set(names), set(of))
+            self.assertEqual((weights, 1, 3, 2), tuple(found[key] for key in ("weights", "threads", "different_layers", "prompts")))
+            self.assertGreater(found["plain_milliseconds"], 0)
+            for each in of.values():
+                self.assertAlmostEqual(1.7, each["tokens_per_round"])
+                self.assertEqual(1, each["round_costs"][0])
+                self.assertEqual(3, len(each["round_costs"]))
+                self.assertAlmostEqual(each["speedup"], 1.7 / each["round_costs"][2])
+                self.assertLessEqual(each["low"], each["speedup"])
+                self.assertLessEqual(each["speedup"], each["high"])
+                self.assertIn(each["best"]["length"], (0, 1, 2))
+                self.assertGreaterEqual(each["best"]["speedup"], max(1, each["speedup"]) - 1e-9)
+
+    def test_of_a_hybrid_the_network_drafts_as_much_as_its_time_says(self):
+        _, of = self.advice(entry("eagle"), entry("hybrid", draft_seconds=0.125), entry("lookup"))
+        self.assertAlmostEqual(0.25, of["hybrid"]["drafted_by_it"])
+        self.assertEqual(1, of["eagle"]["drafted_by_it"])
+        _, of = self.advice(entry("hybrid"))
+        self.assertEqual(1, of["hybrid"]["drafted_by_it"])
+
+    def test_drafts_that_are_never_accepted_are_advised_against(self):
+        _, of = self.advice(entry("sd", positions=((10, 0), (10, 0))))
+        self.assertEqual((0, 1), (of["sd"]["best"]["length"], of["sd"]["best"]["speedup"]))
+
+    def test_what_has_no_rounds_of_its_own_here_is_left_out_and_named(self):
+        done = self.works(*self.command(entry("sd"), entry("eagle:tree=auto"), entry("psd_a"), entry("ead")), *SHORT, "--json")
+        self.assertEqual(["eagle:tree=auto", "psd_a", "ead"], json.loads(done.stdout)["left_out"])
+        for name in (b"eagle:tree=auto", b"psd_a", b"ead"):
+            self.assertIn(b"note: rounds of '" + name, done.stderr)
+
+    def test_figures_of_bench_schemes_are_read_as_they_are(self):
+        prompts = FOLDER / "advised.jsonl"
+        prompts.write_text("".join(json.dumps({"prompt": f"one two {i} one two"}) + "\n" for i in range(2)))
+        schemes = [word for name in ("lookup:length=3", "sd:length=2", "eagle", "hydra:length=2") for word in ("--scheme", name)]
+        measured = self.works("bench", "schemes", "--model", TARGET, "--draft", DRAFT, "--prompts", prompts, *schemes, "--json",
+                              "--max-tokens", 12, "--repetitions", 1, family=MEMBERS)  # fmt: skip
+        command = self.command()
+        self.path.write_bytes(measured.stdout)
+        found = self.object(*command, *SHORT)
+        self.assertEqual(4, len(found["schemes"]))
+        table = self.works(*command, *SHORT).stdout.decode()
+        for name in ("lookup:length=3", "sd:length=2", "x plain", "90 %"):
+            self.assertIn(name, table)
+
+    def test_speedups_that_the_file_has_stand_beside_the_advice(self):
+        _, of = self.advice(entry("sd"), {key: value for key, value in entry("eagle").items() if key != "speedup"})
+        self.assertEqual(1.5, of["sd"]["measured_there"])
+        self.assertNotIn("measured_there", of["eagle"])
+
+    def test_the_family_of_the_library_has_figures_of_its_own(self):
+        found = self.object("advise", "--shape", SHAPE, "--weights", "f32", "--vocabulary", 99, "--threads", 1, *SHORT)
+        self.assertEqual(28, found["prompts"])
+        self.assertTrue({"lookup:length=8", "sd:length=6", "eagle:length=6"} <= {of["scheme"] for of in found["schemes"]})
+
+    def test_what_cannot_be_is_refused_with_its_value(self):
+        def refuses(expected, *entries, **options):
+            self.refuses(expected, *self.command(*entries, **options))
+
+        refuses("shape 'huge'", entry("sd"), shape="huge")
+        refuses(["--weights 'q3'", "q4_k"], entry("sd"), weights="q3")
+        refuses(["q4_k", "64"], entry("sd"), weights="q4_k")
+        refuses("no scheme", entry("plain"))
+        refuses("no scheme", entry("ead"))
+        refuses(["no scheme"], prompts=0)
+        refuses("11 were drafted", entry("sd", positions=((11, 1),)))
+        refuses("6 accepted", entry("sd", positions=((5, 6),)))
+        refuses("0 rounds", entry("sd", rounds=0, positions=()))
+        refuses(["speedup", "-1"], entry("sd", speedup=-1))
+        refuses(["draft_seconds", '"x"'], entry("sd", draft_seconds="x"))
+        refuses("no stages", entry("sd", stages=[]))
+        refuses(["40 tokens"], entry("sd", rounds=1, positions=[(1, 1)] * 40))
+        for flag in ("--turns", "--context"):
+            self.refuses(f"{flag} is 0", *self.command(entry("sd")), flag, 0)
+
+    def test_memory_is_checked_before_it_is_taken(self):
+        self.refuses(["bytes, more than the"], *self.command(entry("sd"), weights="f32", shape="65536,262144,512,64,128,400"))
+
+
+if __name__ == "__main__":
+    unittest.main()

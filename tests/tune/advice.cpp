@@ -1,0 +1,98 @@
+#include "augur/tune/advice.hpp"
+
+#include <augur/tune/throughput.hpp>
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <random>
+#include <string>
+
+using namespace augur;
+using tune::drafted_chains;
+
+BOOST_AUTO_TEST_SUITE(tune_advice)
+
+const auto close_to = boost::test_tools::tolerance(1e-12);
+
+/// Ten rounds: four draft nothing, two one token, four three.
+const drafted_chains mixed{10, {6, 4, 4}, {5, 2, 1}};
+
+BOOST_AUTO_TEST_CASE(a_round_costs_what_its_length_does) {
+    const std::vector<double> costs = {1, 1.5, 2, 2.5};
+    BOOST_TEST(mixed.tokens_per_round(3) == 1.8, close_to);
+    BOOST_TEST(tune::speedup_of(mixed, costs, 3) == 18 / (4 * 1 + 2 * 1.5 + 4 * 2.5), close_to);
+    BOOST_TEST(tune::speedup_of(mixed, costs, 9) == tune::speedup_of(mixed, costs, 3));
+    BOOST_TEST(tune::speedup_of(mixed, costs, 2) == 17 / (4 * 1 + 2 * 1.5 + 4 * 2.0), close_to);
+    BOOST_TEST(tune::speedup_of(mixed, costs, 1) == 15 / (4 * 1 + 6 * 1.5), close_to);
+    BOOST_TEST(tune::speedup_of(mixed, costs, 0) == 1.0, close_to);
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_length_is_the_throughput_model) {
+    const double rates[] = {0.75, 0.5, 0.5};
+    const drafted_chains text{64, {64, 64, 64}, {48, 24, 12}};
+    const double token = 0.1, pass = 1.4;
+    const std::vector<double> costs = {1, 0, 0, 3 * token + pass};
+    const double tokens = tune::expected_length(rates);
+    const tune::verification link{.length = 3, .kept = tokens / 4, .pass_seconds = pass};
+    BOOST_TEST(tune::speedup_of(text, costs, 3) == tune::throughput(1 / token, std::span(&link, 1)), close_to);
+}
+
+BOOST_AUTO_TEST_CASE(an_interval_holds_the_middle_and_narrows_with_texts) {
+    std::mt19937 random(3);
+    const auto interval = [&](std::size_t texts, double noise) {
+        std::vector<drafted_chains> all;
+        for (std::size_t i = 0; i < texts; ++i) all.push_back({100, {100}, {40 + random() % 41}});
+        std::vector<std::vector<double>> turns;
+        for (int i = 0; i < 9; ++i) turns.push_back({1, 1.2 + noise * (i - 4)});
+        return tune::estimated_speedup(all, turns, 1);
+    };
+    const auto few = interval(8, 0), many = interval(200, 0), noisy = interval(200, 0.05);
+    for (const auto& each : {few, many, noisy}) {
+        BOOST_TEST(each.low <= each.middle);
+        BOOST_TEST(each.middle <= each.high);
+    }
+    BOOST_TEST(many.middle == 1.6 / 1.2, boost::test_tools::tolerance(0.05));
+    BOOST_TEST(many.high - many.low < 0.6 * (few.high - few.low));
+    BOOST_TEST(noisy.high - noisy.low > 2 * (many.high - many.low));
+    const std::vector<drafted_chains> one{mixed};
+    const std::vector<std::vector<double>> turn{{1, 1, 1, 1}};
+    const auto certain = tune::estimated_speedup(one, turn, 3);
+    BOOST_TEST(certain.low == 1.8, close_to);
+    BOOST_TEST(certain.high == 1.8, close_to);
+}
+
+BOOST_AUTO_TEST_CASE(costs_lie_on_the_line_between_those_that_were_measured) {
+    const std::size_t lengths[] = {0, 1, 4};
+    const double costs[] = {1, 2, 3.5};
+    const std::vector<double> expected = {1, 2, 2.5, 3, 3.5, 4, 4.5};
+    const auto found = tune::interpolated(lengths, costs, 6);
+    BOOST_TEST(found == expected, boost::test_tools::per_element());
+    BOOST_TEST(tune::interpolated(lengths, costs, 0).size() == 1u);
+    BOOST_CHECK_THROW(tune::interpolated(std::span(lengths, 1), std::span(costs, 1), 2), error);
+}
+
+BOOST_AUTO_TEST_CASE(medians) {
+    BOOST_TEST(tune::median_of({3, 1, 2}) == 2.0);
+    BOOST_TEST(tune::median_of({4, 1, 2, 3}) == 2.5);
+    BOOST_CHECK_THROW(tune::median_of({}), error);
+}
+
+BOOST_AUTO_TEST_CASE(what_no_decoding_did_is_refused_with_its_values) {
+    const auto refuses = [](const std::function<void()>& what, const std::string& expected) {
+        BOOST_CHECK_EXCEPTION(what(), error, [&](const error& e) {
+            BOOST_TEST(std::string(e.what()).find(expected) != std::string::npos, e.what());
+            return true;
+        });
+    };
+    BOOST_CHECK_NO_THROW(tune::check(mixed, "file"));
+    refuses([] { tune::check({0, {}, {}}, "file"); }, "file: there are 0 rounds");
+    refuses([] { tune::check({5, {3}, {}}, "file"); }, "1 positions were drafted, but 0 judged");
+    refuses([] { tune::check({5, {6}, {1}}, "file"); }, "at position 0 6 were drafted and 1 accepted");
+    refuses([] { tune::check({5, {4}, {5}}, "file"); }, "at position 0 4 were drafted and 5 accepted");
+    refuses([] { tune::check({5, {4, 5}, {1, 1}}, "file"); }, "at position 1 5 were drafted");
+    refuses([] { tune::check({5, {4, 4}, {1, 2}}, "file"); }, "at position 1 4 were drafted and 2 accepted");
+    const std::vector<double> costs = {1, 2};
+    refuses([&] { tune::speedup_of(mixed, costs, 3); }, "costs are known of 2 lengths, but drafts have 3 tokens");
+    refuses([] { tune::estimated_speedup({}, {}, 1); }, "0 texts and 0 turns");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
