@@ -106,7 +106,7 @@ void print_bins(const std::vector<row_figures>& rows) {
             (*into)[bin].stood += row.stood ? 1 : 0;
         }
     }
-    std::printf("|entropy, nats|of the pruned head: stood (rows)|of the whole head: stood (rows)|\n|-|-|-|\n");
+    std::printf("|entropy, nats|of the pruned head: accepted (rows)|of the whole head: accepted (rows)|\n|-|-|-|\n");
     for (std::size_t i = 0; i < by_kept.size(); ++i) {
         const std::string name =
             i < bins.edges_nats().size() ? detail::message("below ", bins.edges_nats()[i]) : "more";
@@ -138,7 +138,7 @@ void print_sums(const std::vector<row_figures>& rows, std::size_t kept, std::siz
     std::printf("whole entropy less the pruned one, nats: mean %.3f, largest either way %.3f\n", difference, largest);
     std::printf("width of the bounds, mean: %.3f nats; rows outside: %zu\n", width, outside);
     std::printf("rows in another bin: %.3f\n", static_cast<double>(moved) / n);
-    std::printf("stood: %.3f by the pruned head, %.3f by the whole one\n", static_cast<double>(stood) / n,
+    std::printf("accepted: %.3f by the pruned head, %.3f by the whole one\n", static_cast<double>(stood) / n,
                 static_cast<double>(whole_stood) / n);
 }
 

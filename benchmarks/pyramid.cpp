@@ -14,7 +14,8 @@
 // settings decode a prompt with a seed before the next one, so that a machine's other work meets all alike. Speed is
 // tokens per second after prefill, per seed over all prompts; perplexity is the target's, of what was written;
 // divergence is the total variation per token between what a token was drawn from and the target's row
-// (tune/divergence_meter.hpp); as published that is not known, for rows go up that tokens were not drawn from.
+// (tune/divergence_meter.hpp); as published that is not known, for tokens are proposed with rows that they were not
+// drawn from.
 
 #include <CLI/CLI.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>

@@ -189,7 +189,7 @@ class Benchmarks:
 def main(arguments):
     chosen = options_of(arguments)
     try:
-        import numpy  # noqa: F401, before minutes are spent
+        import numpy  # noqa: F401, so that a missing one is reported early
     except ImportError:
         print(f"benchmarks: error: no numpy; pip install -r {HERE / 'requirements.txt'}", file=sys.stderr)
         return 1

@@ -23,6 +23,7 @@ test  libboost-test-dev    setup_compiles g++ boost/test/unit_test.hpp -fsyntax-
 test  clang                command -v clang++
 test  libclang-rt-dev      setup_compiles clang++ cstdio -fsanitize=address,undefined,fuzzer-no-link
 test  clang-format         command -v clang-format
+test  mkdocs-material      command -v mkdocs
 END
 }
 

@@ -201,7 +201,7 @@ decoding speculate_greedily(const family& of, const settings& s, std::size_t pro
     return decode_greedily(scheme, some_text(of.target, prompt), tokens);
 }
 
-/// By position: the share of tokens that stand where those before them do.
+/// By position: the share of tokens that are accepted where those before them are.
 std::vector<double> acceptance_by_position(const decoding& of) {
     std::vector<double> rates;
     std::size_t judged = 0;
@@ -224,7 +224,8 @@ double acceptance(const decoding& of) {
     return judged == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(judged);
 }
 
-/// The scale at which about that share of the draft's tokens stands, by short texts: six halvings of its logarithm.
+/// The scale at which about that share of the draft's tokens is accepted, by short texts: six halvings of its
+/// logarithm.
 double find_depth_scale(const llama::config& shape, const settings& s) {
     double low = 0x1p-10, high = 1;
     for (int i = 0; i < 6; ++i) {

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(equal_on_all_noise) {
     }
 }
 
-/// The probability that the first drafted token stands.
+/// The probability that the first drafted token is accepted.
 double agreement(const testing::function_model& drafter, const testing::function_model& target) {
     const auto scheme = speculate(drafter, target, policy::fixed_length{1}, accept::coupled{});
     const auto law = testing::enumerate([&](const testing::enumerating_chooser& chooser) {

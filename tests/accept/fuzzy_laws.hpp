@@ -226,7 +226,7 @@ void check_keeps_everything(const Criterion& criterion) {
     }
 }
 
-/// At temperature 0 rows are certain, so that nothing but the target's choice can stand.
+/// At temperature 0 rows are certain, so that nothing but the target's choice can be accepted.
 template <class Criterion>
 void check_greedy(const Criterion& criterion) {
     const auto target = testing::hashed_model(5, 3);

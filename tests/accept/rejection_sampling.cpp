@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(equal_models_accept_everything) {
 }
 
 BOOST_AUTO_TEST_CASE(accepts_with_the_overlap_of_the_rows) {
-    // The probability that a sampled token stands is the sum of min(target, draft), the most any token-wise rule can
-    // have.
+    // The probability that a sampled token is accepted is the sum of min(target, draft), the most any token-wise rule
+    // can have.
     const auto target = distribution::weighted({5, 3, 2});
     const auto draft_row = distribution::weighted({2, 2, 6});
     const auto accepted = testing::enumerate([&](testing::enumerating_chooser chooser) {

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(an_infinite_threshold_keeps_every_drafted_token) {
         []<class D>(const D&) { fuzzy_laws::check_keeps_everything(rejection_then_fuzzy<D>{infinity}); });
 }
 
-/// The probability that a token drawn from the draft stands.
+/// The probability that a token drawn from the draft is accepted.
 template <class Criterion>
 double acceptance(const Criterion& criterion, const distribution& target, const distribution& draft_row) {
     const auto law = testing::enumerate([&](testing::enumerating_chooser chooser) {

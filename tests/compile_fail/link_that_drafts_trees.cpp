@@ -1,4 +1,4 @@
-// Inside a cascade a token goes up with the row that it was drawn from, which a link knows for chains.
+// Inside a cascade a token is proposed with the row that it was drawn from, which a link knows for chains.
 // expected-error {{inside a cascade a link judges chains, but this drafter branches}}
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/cascade/stage.hpp"

@@ -36,7 +36,7 @@ struct while_uncertain {
     std::size_t length(const observation& seen) const { return seen.draft_confidence < 0.6 ? 3 : seen.drafted; }
 };
 
-/// Drafts one token more than stood in the round before: the shape of a policy that learns from outcomes.
+/// Drafts one token more than was accepted in the round before: the shape of a policy that learns from outcomes.
 struct after_acceptance {
     std::size_t more = 1;
     std::size_t length(const observation& seen) const { return std::min<std::size_t>(seen.last_accepted + more, 3); }

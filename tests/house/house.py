@@ -176,7 +176,7 @@ class Text(House):
         """What a link says is in the file that it leads to: a test or a name of the library; else it has a space."""
         link = re.compile(r"\[`?([^\]\s`]+)`?\]\(([^)#\s]+)\)")
         offenders = []
-        for page in sorted((ROOT / "docs" / "systems").glob("*.md")):
+        for page in [*sorted((ROOT / "docs" / "systems").glob("*.md")), ROOT / "docs" / "glossary.md"]:
             for text, target in link.findall(page.read_text(encoding="utf-8")):
                 path = page.parent / target
                 if path.suffix in (".hpp", ".cpp", ".py") and text not in path.read_text(encoding="utf-8"):
@@ -213,6 +213,34 @@ class Text(House):
                 continue
             offenders += [f"{name(path)}:{i} has {len(line)} columns" for i, line in lines
                           if len(line) > 120 and len(line.split()) > 3]
+        self.assertNothing(offenders)
+
+    def test_prose_speaks_the_fields_language(self):
+        """Wordings that were mended once, in pages and comments, with what to write. Strings and names are not looked at."""
+        refused = {
+            r"\b(?:may|can|must) stand(?! (?:for|in|beside|alone|behind))\b": "is accepted",
+            r"\btokens? (?:that )?(?:stood|stands?)\b(?! for| in| before| beside| behind| out)": "is accepted",
+            r"\bif none of it stood\b": "were accepted",
+            r"\bdrafts? stands?\b(?! for)": "is accepted",
+            r"\b(?:is|are|was|were) played\b": "emulated",
+            r"\bmistakes? (?:is|are|was|were)? ?noticed\b": "mutants are killed",
+            r"\btold apart\b": "distinguished",
+            r"\b(?:hands?|handed) (?:\w+ )?up\b": "proposes",
+            r"\bgo(?:es)? up (?:with|as)\b": "is proposed with",
+            r"\bminutes are spent\b": "reported early",
+            r"\bstaked that was not won\b": "spends accumulated savings",
+            r"\bto and fro\b": "oscillates",
+        }
+        offenders = []
+        for path in tree():
+            if path.suffix in (".hpp", ".cpp", ".inc", ".cu", ".cuh"):
+                text = " ".join(line.strip(" /") for line in lines_of(path) if line.lstrip().startswith("//"))
+            elif path.suffix == ".md" and path.name != "CHANGELOG.md":
+                text = " ".join(re.sub(r"^```.*?^```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL).split())
+            else:
+                continue
+            for pattern, instead in refused.items():
+                offenders += [f"{name(path)}: \"{found[0]}\"; write: {instead}" for found in re.finditer(pattern, text)]
         self.assertNothing(offenders)
 
     def test_nothing_is_put_off(self):

@@ -25,8 +25,8 @@ static_assert(LearnsFromOutcomes<policy::cost_aware>);
 static_assert(needs_of<policy::cost_aware> == signals::none);
 static_assert(signals_of<policy::cost_aware> == (signals::match_length | signals::draft_entropy));
 
-/// A world in which a pass over n rows takes 1 + slope (n - 1) or as `pass` says, and tokens stand with fixed odds.
-/// With `draft` > 0 a token of draft takes that long, and its row's entropy is shown.
+/// A world in which a pass over n rows takes 1 + slope (n - 1) or as `pass` says, and tokens are accepted with fixed
+/// odds. With `draft` > 0 a token of draft takes that long, and its row's entropy is shown.
 struct world {
     double slope;
     double odds;

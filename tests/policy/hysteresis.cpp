@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(the_path_value_is_that_of_the_short_lengths_rows) {
 BOOST_AUTO_TEST_CASE(acceptance_is_averaged_by_judged_token_whatever_the_lengths) {
     const policy::hysteresis_options chosen{.acceptance_alpha = 0.2, .acceptance_init = 0.5};
     by_acceptance together({.on = 1}, chosen), apart({.on = 1}, chosen);
-    together.learn({{}, 4, 2});  // two stood, the third did not, the fourth was not judged
+    together.learn({{}, 4, 2});  // two were accepted, the third was not, the fourth not judged
     apart.learn({{}, 1, 1});
     apart.learn({{}, 1, 1});
     apart.learn({{}, 1, 0});

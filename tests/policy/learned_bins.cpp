@@ -42,8 +42,9 @@ std::vector<double> edges_of(const learned_bins& policy) {
 
 const auto close = boost::test_tools::tolerance(1e-12);
 
-/// First tokens stand with odds * exp(-fall * entropy) and later ones with `later`, entropies are exponential with
-/// mean 1, a pass over n rows takes 1 + slope (n - 1) and a token of draft `draft` seconds, which nobody waits for.
+/// First tokens are accepted with odds * exp(-fall * entropy) and later ones with `later`, entropies are exponential
+/// with mean 1, a pass over n rows takes 1 + slope (n - 1) and a token of draft `draft` seconds, which nobody waits
+/// for.
 struct world {
     double odds = 1;
     double fall = 1.5;
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_position_is_judged_where_all_before_it_stood) {
     policy.learn({at(0), 3, 1, 0, 0});
     BOOST_TEST(policy.acceptance(0, 0) == (1 + expected / 4) / 1.25, close);
     // Of first tokens (1 + 0.5 / 4) / 1.25 = 0.9 stand over all entropies, of second (0 + 0.9 / 4) / 1.25 = 0.18: so
-    // many are expected of each of the 16 cells, and in one 0 of 1 stood; pooled.
+    // many are expected of each of the 16 cells, and in one 0 of 1 were accepted; pooled.
     BOOST_TEST(policy.acceptance(0, 1) == 16 * 0.18 / 4 / (1 + 16 * 0.25), close);
     BOOST_TEST(policy.acceptance(15, 1) == policy.acceptance(0, 1), close);
     BOOST_TEST(policy.acceptance(0, 2) == 0.18, close);
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(acceptance_that_rises_with_the_entropy_is_pooled) {
     BOOST_TEST(policy.acceptance(3.0625, 0) == 1 / (1 + 7.5 * 7.5 / 16), close);
 }
 
-/// After one round that stood at 0 nats, of a policy that goes where it aims at once.
+/// After one round that was accepted at 0 nats, of a policy that goes where it aims at once.
 learned_bins aimed(std::vector<double> edges, std::vector<std::size_t> lengths, double draft, double verify,
                    std::vector<double> curve) {
     const std::size_t longest = lengths.front();

@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(no_guess_is_better_than_fano_allows) {
 }
 
 BOOST_AUTO_TEST_CASE(the_best_certain_chain_stays_below_the_bound) {
-    // Of the target's most probable continuation k tokens stand with a probability that the entropies of those k rows
-    // bound.
+    // Of the target's most probable continuation k tokens are accepted with a probability that the entropies of those k
+    // rows bound.
     const auto target = testing::hashed_model(7, 3, 2.5);
     for (const std::size_t length : {1u, 2u, 3u, 5u}) {
         std::vector<double> entropies;

@@ -38,7 +38,7 @@ concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
 };
 
 /// A criterion that leaves nothing open once the noise is known: `static constexpr bool certain = true`. Inside a
-/// cascade its tokens go up as point masses, which is right whatever the noise was used for before.
+/// cascade its tokens are proposed as point masses, which is right whatever the noise was used for before.
 template <class C>
 concept LeavesNothingOpen = requires {
     requires static_cast<bool>(C::certain);
@@ -271,7 +271,7 @@ class stage {
         return decided;
     }
 
-    /// Watches a walk: each token goes up with the row that it was drawn from.
+    /// Watches a walk: each token is proposed with the row that it was drawn from.
     template <class Context, class Rows>
     struct additions {
         const Criterion& criterion;

@@ -32,12 +32,11 @@ struct cost_aware_options {
 /// token at position i of a draft is accepted: separately for each drafter (draft/fallback.hpp), and for its matches'
 /// lengths or the entropy of its first row where it shows them. Each round it drafts the number of tokens that gains
 /// most over plain decoding, a second being worth the tokens it yields at the present pace; 0 when none does. It spends
-/// accumulated savings: drafts are only as long as it could pay for if none of it stood, from an allowance that grows
-/// with every gain and by a small share of the time. So the time that it loses against plain decoding is bounded,
-/// whatever the text does.
-/// Where it has stopped drafting it tries again now and then, so that a text that becomes predictable is drafted for
-/// again. Effect on the distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under
-/// exact and coupled the text does not. Cost: O(max_length^2) per round, no randomness.
+/// accumulated savings: drafts are only as long as it could pay for if none of it were accepted, from an allowance that
+/// grows with every gain and by a small share of the time. So the time that it loses against plain decoding is bounded,
+/// whatever the text does. Where it has stopped drafting it tries again now and then, so that a text that becomes
+/// predictable is drafted for again. Effect on the distribution: none. Lengths depend on the clock, so the rounds of
+/// two runs may differ; under exact and coupled the text does not. Cost: O(max_length^2) per round, no randomness.
 /// Source: Leviathan et al. 2023, section 3.5 (the expected improvement), with measured instead of assumed figures.
 template <std::size_t Sources>
 class basic_cost_aware {

@@ -26,14 +26,14 @@ struct learned_bins_options {
 };
 
 /// entropy_bins whose edges move. The token at each position of a draft has an acceptance that does not rise with the
-/// entropy (nats) of the round's first row, from rounds that fade; it is judged where all before it stood. An edge
-/// moves towards the entropy at which the best length before it gains as much as the best after it: tokens expected,
-/// less what the seconds of drafting and verifying them yield at the present pace. It moves by `rate` a round at most,
-/// and all stay in order. An edge at 0 or below leaves the lengths before it unused. Every `probe_every` rounds a
-/// neighbouring length is tried, the next longer and the next shorter in turn, so that every edge can come back.
-/// An entropy of NaN or infinity gives length 1, as in entropy_bins, and teaches nothing.
-/// Effect on the distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under exact and
-/// coupled the text does not. Cost: O(cells * (longest + lengths^2)) per round, no randomness, nothing allocated.
+/// entropy (nats) of the round's first row, from rounds that fade; it is judged where all before it were accepted. An
+/// edge moves towards the entropy at which the best length before it gains as much as the best after it: tokens
+/// expected, less what the seconds of drafting and verifying them yield at the present pace. It moves by `rate` a round
+/// at most, and all stay in order. An edge at 0 or below leaves the lengths before it unused. Every `probe_every`
+/// rounds a neighbouring length is tried, the next longer and the next shorter in turn, so that every edge can come
+/// back. An entropy of NaN or infinity gives length 1, as in entropy_bins, and teaches nothing. Effect on the
+/// distribution: none. Lengths depend on the clock, so the rounds of two runs may differ; under exact and coupled the
+/// text does not. Cost: O(cells * (longest + lengths^2)) per round, no randomness, nothing allocated.
 /// Source: EAAD, "Future directions" (learned entropy thresholds); Ayer et al. 1955 (pooling); Dinkelbach 1967 (pace).
 template <std::size_t Cells>
 class basic_learned_bins {

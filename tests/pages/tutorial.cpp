@@ -1,0 +1,77 @@
+// What the blocks of docs/tutorial.md need around them. What they print has to stand on the page.
+#include <augur/augur.hpp>
+#include <augur/io/gguf.hpp>
+#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/tokenizer.hpp>
+#include <augur/llama/host_model.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+using namespace augur;
+
+namespace {
+
+std::string shown;
+bool holds = true;
+
+void show(const std::string& name, const auto& made) {
+    char line[96];
+    std::snprintf(line, sizeof line, "%-28s %zu tokens, %zu passes, %.2f tokens a pass\n", name.c_str(),
+                  made.tokens.size(), made.counts.rounds(), made.counts.accepted_length());
+    shown += line;
+}
+
+void same_text(const auto& made, const auto& expected) {
+    if (made.tokens == expected.tokens) return;
+    std::cout << "another text than plain decoding's after:\n" << shown;
+    holds = false;
+}
+
+/// Each line, in this order.
+bool stands_on(const std::string& page) {
+    std::size_t from = 0, at = 0;
+    for (std::size_t end = 0; (end = shown.find('\n', from)) != std::string::npos; from = end + 1) {
+        const std::string line = shown.substr(from, end - from + 1);
+        at = page.find("\n" + line, at);
+        if (at == std::string::npos) {
+            std::cout << "this is not on the page, or not in its place: " << line;
+            return false;
+        }
+    }
+    return !shown.empty();
+}
+
+llama::host_model load(const std::string& name) {
+    return llama::host_model::load(AUGUR_FAMILY_DIRECTORY "/arithmetic/arithmetic-" + name + ".gguf", {.threads = 1});
+}
+
+}  // namespace
+
+int main() {
+    const auto large = load("large"), medium = load("medium"), small = load("small");
+    const io::tokenizer words(
+        io::read_vocabulary(io::gguf_file(AUGUR_FAMILY_DIRECTORY "/arithmetic/arithmetic-large.gguf")));
+    const std::vector<token> prompt = words.encode("((37+58)-19)*3:");
+    decode::options greedy;
+    greedy.sampling.temperature.value = 0;
+    greedy.stop.max_tokens = 96;
+    greedy.stop.stop_tokens = {words.encode("\n").back()};
+    decode::options warm = greedy;
+    warm.sampling.temperature.value = 1;
+    warm.seed = 7;
+    // block 1
+    // block 2
+    // block 3
+    // block 4
+    // block 5
+    // block 6
+    // block 7
+    std::ifstream file(AUGUR_PAGE);
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    std::cout << shown;
+    return holds && stands_on(page) ? 0 : 1;
+}
