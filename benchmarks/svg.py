@@ -4,7 +4,8 @@ A chart is a dict, the JSON that docs/charts/data keeps:
 
     kind      bars, lines, steps, points or text
     title     what the picture says
-    command   what its figures come from, shown under it; `measured` says where and when
+    command   what its figures come from, shown under it; `measured` says where and when. `code` in its place: what
+              a drawing of a rule shows
     x, y      what the axes count; `y_range`, `log_x`, `reference` (a level that has a name) where they are wanted
     groups    of bars: the names along the x axis
     series    [{name, x, y}]; of bars only y; of points `labels` for each
@@ -207,9 +208,9 @@ def footer(picture, chart, y):
         if part:
             picture.text(24, y, part, "soft small")
             y += 15
-    for i, part in enumerate(wrapped(chart.get("command", ""), 104, "  ")):
+    for i, part in enumerate(wrapped(chart.get("command") or chart.get("code", ""), 104, "  ")):
         if part:
-            picture.text(24, y, ("$ " if i == 0 else "  ") + part, "soft mono", more=' xml:space="preserve"')
+            picture.text(24, y, ("$ " if i == 0 else "  ") * ("command" in chart) + part, "soft mono", more=' xml:space="preserve"')
             y += 15
     return y
 
@@ -221,7 +222,7 @@ def plotted(picture, chart, y):
     room = (WIDTH - 16) / columns
     tall = chart.get("height", 200 if columns > 1 else 250)
     named_below = 1 + max(len(wrapped(name, max(4, int((room - 80) / len(chart["groups"]) / 6.3)))) for name in chart["groups"]) if "groups" in chart else 1
-    each_tall = tall + (22 if columns > 1 else 0) + 8 + 14 * named_below + (20 if chart.get("x") else 0)
+    each_tall = tall + (30 if columns > 1 else 0) + 8 + 14 * named_below + (20 if chart.get("x") else 0)
     for place, panel in enumerate(panels):
         left, top = 8 + room * (place % columns), y + each_tall * (place // columns)
         if "title" in panel:

@@ -121,7 +121,7 @@ def expanded(settings):
     for line in settings.splitlines():
         inline = re.fullmatch(r"(\s*)- (.+): \[((?:\w+/(?:, )?)+)\]", line)
         folder = re.fullmatch(r"(\s*)- (\w+/)", line)
-        single = re.fullmatch(r"\s*- ([\w/]+\.md)", line)
+        single = re.fullmatch(r"\s*- (?:[^:]+: )?([\w/]+\.md)", line)
         if inline:
             lines.append(f"{inline[1]}- {inline[2]}:")
             for each in inline[3].split(", "):

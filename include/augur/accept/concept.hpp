@@ -113,6 +113,9 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 /// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what
 ///         it claims in `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and
 ///         outlive what is left of them.
+/// Composes: with any policy, and with any drafter of a claim that it understands; on chains, on trees, and on links
+///         inside a cascade where it says what a token was drawn from.
+///         speculate(draft, target, policy::fixed_length{4}, accept::rejection_sampling{})
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block, accept::traversal. Smallest:
 /// tests/accept/concept.cpp.
 template <class C, class Claim>

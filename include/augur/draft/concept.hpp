@@ -103,6 +103,8 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
 ///         further token is drafted depends on rows and earlier tokens, never on the value of the token at hand; after
 ///         follow, proposals are those of a fresh state, so that no history of rejections shows.
+/// Composes: in front of any target; in turn with others, or merged with them; a scheme drafts for a better model.
+///         speculate(draft::fallback(draft::prompt_lookup(2), small), target, policy::fixed_length{4}, accept::exact{})
 /// Models: draft::draft_model, draft::prompt_lookup, draft::no_draft. Smallest: tests/draft/concept.cpp.
 template <class D>
 concept Drafter = MakesDraftState<D> && FillsProposal<D> &&(HearsCommits<D> || ReadsStates<D>);

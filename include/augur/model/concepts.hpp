@@ -80,6 +80,8 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
 ///         rows stay valid until the same sequence is extended again.
+/// Composes: as the target, as the draft, and as any model of a cascade.
+///         speculate(small, large, policy::fixed_length{4}, accept::exact{})
 /// Models: llama::host_model, testing::function_model. Smallest: tests/model/smallest.hpp.
 template <class M>
 concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&

@@ -59,6 +59,9 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
 ///         Suite: testing::policy_laws, which finds all of these.
 /// Cannot change the output's distribution; only acceptance can.
+/// Composes: with any drafter, target and criterion; each decoding has its own copy.
+///         struct one_more { std::size_t length(const observation& seen) const { return seen.last_accepted + 1; } };
+///         speculate(draft, target, one_more{}, accept::exact{})
 /// Models: policy::fixed_length, policy::entropy_bins. Smallest: tests/policy/concept.cpp.
 template <class P>
 concept SpeculationPolicy = std::copyable<P> && DecidesPlan<P>;
