@@ -10,6 +10,7 @@ Kinds of results, by the program that wrote them:
     beta       bench_beta: share of positions at which two models' rows are within a threshold
     entropies  bench_pyramid: how uncertain draft, qualifier and target are about the same text
     switching  bench_switching: score against the large model's share, labelled by threshold
+    run        augur generate --record: the text, each token in the colour of the drafter that proposed it
     text       augur generate --json, and the pieces of its ids (augur tokenize --json): the text, coloured by origin
 
 `--peer NAME=task:figure,...` adds a peer's own figures to `at_scale`.
@@ -100,7 +101,18 @@ def text(results, chosen):
     return {"kind": "text", "title": title, "who": used, "plain": ["bonus", "plain"], "pieces": [list(both) for both in zip(pieces, run["origins"])]}
 
 
-KINDS = {of.__name__: of for of in (at_scale, beta, entropies, switching, text)}
+def run(results, chosen):
+    """As `text`, but proposed tokens have the colour of their drafter."""
+    record = results[0]
+    who = lambda token: record["drafters"][token["drafter"]] if token["origin"] == "accepted" else token["origin"]
+    pieces = [[token["text"], who(token)] for token in record["tokens"]]
+    proposed = {name: f"proposed by {name}, accepted" for name in record["drafters"]}
+    said = {name: text for name, text in (proposed | WHO).items() if any(name == of for _, of in pieces)}
+    title = f"{record['result']['rounds']} passes of the model wrote {len(pieces)} tokens ({record['result']['scheme']})"
+    return {"kind": "text", "title": title, "who": said, "plain": ["correction", "bonus", "plain"], "pieces": pieces}
+
+
+KINDS = {of.__name__: of for of in (at_scale, beta, entropies, switching, run, text)}
 
 
 def take(chosen):

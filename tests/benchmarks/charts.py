@@ -101,6 +101,14 @@ class Taken(unittest.TestCase):
         self.assertIn("<script>alert(1)</script>", shown)
         self.assertIn(" & more", shown)
 
+    def test_a_run_is_coloured_by_drafter_and_what_was_not_met_has_no_legend(self):
+        tokens = [{"text": "a", "origin": "accepted", "drafter": 1}, {"text": "b", "origin": "bonus"}]
+        record = {"drafters": ["prompt lookup", "EAGLE layer"], "tokens": tokens, "result": {"rounds": 1, "scheme": "hybrid"}}
+        chart = taken("run", record)
+        self.assertEqual([["a", "EAGLE layer"], ["b", "bonus"]], chart["pieces"])
+        self.assertEqual(["EAGLE layer", "bonus"], list(chart["who"]))
+        self.assertIn("proposed by EAGLE layer", svg.drawing(chart))
+
     def test_pieces_that_are_not_the_runs_are_refused(self):
         run = {"origins": ["accepted"], "rounds": 1, "scheme": "lookup", "guarantee": ""}
         with self.assertRaisesRegex(SystemExit, "2 pieces for 1 tokens"):

@@ -141,6 +141,18 @@ class Mirrors(House):
                         offenders.append(f"{name(header)} has no {mirror}")
         self.assertNothing(offenders)
 
+    def test_their_pages_say_what_is_guaranteed_what_it_costs_and_where_it_comes_from(self):
+        """The parts of docs/_template.md that nobody should have to ask for."""
+        offenders = []
+        for folder in ("accept", "cascade", "draft", "policy"):
+            for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+                text = page.read_text(encoding="utf-8")
+                parts = ["Guarantee", "Cost", "Source"] if page.stem != "concept" else ["Guarantee"]
+                offenders += [f"{name(page)} has no part {part}" for part in parts if not re.search(rf"^## {part}", text, re.MULTILINE)]
+                if page.stem != "concept" and "```cpp" not in text:
+                    offenders.append(f"{name(page)} shows no composition")
+        self.assertNothing(offenders)
+
     def test_a_test_includes_its_header_first(self):
         """In quotes clang-format recognizes it and keeps it there. (That a header needs nothing before it is shown by compiling each alone.)"""
         offenders = []
