@@ -12,8 +12,11 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import at_scale  # noqa: E402
 import charts  # noqa: E402
+import eaad  # noqa: E402
 import svg  # noqa: E402
+from runs import report  # noqa: E402
 
 CHARTS = ROOT / "docs" / "charts"
 BY_HAND = {"flow"}  # a drawing without figures
@@ -113,6 +116,40 @@ class Taken(unittest.TestCase):
         run = {"origins": ["accepted"], "rounds": 1, "scheme": "lookup", "guarantee": ""}
         with self.assertRaisesRegex(SystemExit, "2 pieces for 1 tokens"):
             taken("text", run, {"pieces": ["a", "b"]})
+
+
+class Measured(unittest.TestCase):
+    """The scripts that measure write charts as JSON, each with its drawing."""
+
+    def written(self, write):
+        with tempfile.TemporaryDirectory() as folder:
+            write(pathlib.Path(folder))
+            for path in sorted(pathlib.Path(folder).glob("*.svg")):
+                kept = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+                self.assertEqual(svg.drawing(kept), path.read_text(encoding="utf-8"))
+                self.assertTrue(kept["command"])
+            return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(folder).glob("*.json")}
+
+    def test_eaad(self):
+        found = {"code": [{name: {"ms_per_token": 10 + i} for i, name in enumerate(eaad.GREEDY)}]}
+        bins = {"code": {"below": (1.0, 3), "more": (0.2, 9)}, "all": {"below": (1.0, 3), "more": (0, 0)}}
+        made = self.written(lambda folder: eaad.draw(found, bins, folder))
+        self.assertEqual([[1.0, 0.2], [1.0, None]], [each["y"] for each in made["eaad_bins"]["series"]])
+        self.assertEqual(round(10 / 11, 3), made["eaad_speed"]["series"][0]["y"][1])
+
+    def test_at_scale(self):
+        point = lambda *speeds: {"tasks": [{"task": "all", "schemes": [{"scheme": str(i), "speedup": s} for i, s in enumerate(speeds)]}]}
+        made = self.written(lambda folder: at_scale.draw({"135m": point(1.2, 1.4), "1b": point(1.3)}, folder))
+        self.assertEqual([["0", [1.2, 1.3]]], [[each["name"], each["y"]] for each in made["at_scale"]["series"]])
+
+    def test_curves_beside_a_peers(self):
+        median = lambda value: {"median": value, "low": value, "high": value}
+        curve = {"1": {"augur": median(1), "llama.cpp": median(2)}, "4": {"augur": median(1.25), "llama.cpp": median(5)}}
+        machine = dict.fromkeys(("date", "commit", "cpu", "threads", "cores", "system", "compiler", "llama_cpp"), "x")
+        results = {"machine": machine | {"cpu_flags": [], "busy_before": 0}, "formats": {"BF16": {"curves": {"256": curve}}}}
+        made = self.written(lambda folder: report.charts(results, folder))
+        self.assertEqual([2, 4], made["speedup_256"]["series"][0]["y"])
+        self.assertEqual([[1, 1.25], [2, 5]], [each["y"] for each in made["verify_256"]["panels"][0]["series"]])
 
 
 class Drawn(unittest.TestCase):
