@@ -202,15 +202,20 @@ class measured_costs {
         one_turn made;
         for (const auto& [drafter, lengths] : lengths_) {
             for (const std::size_t length : lengths) {
-                made.ratios[drafter].push_back(length == 0 ? 0 : timed({drafter, length, length + 1}));
+                const double taken = length == 0 ? before : timed({drafter, length, length + 1});
+                made.ratios[drafter].push_back(taken);
             }
         }
         const double after = timed({});
-        made.plain = (before + after) / 2;
         made.unrest = std::abs(std::log(before / after));
+        made.plain = std::min(before, after);
         for (auto& [drafter, all] : made.ratios) {
+            tune::calm(all);
+            made.plain = std::min(made.plain, all.front());
+        }
+        for (auto& [drafter, all] : made.ratios) {
+            all.front() = made.plain;
             for (double& each : all) each /= made.plain;
-            all.front() = 1;
         }
         if (counts) turns_.push_back(std::move(made));
     }

@@ -70,6 +70,14 @@ BOOST_AUTO_TEST_CASE(costs_lie_on_the_line_between_those_that_were_measured) {
     BOOST_CHECK_THROW(tune::interpolated(std::span(lengths, 1), std::span(costs, 1), 2), error);
 }
 
+BOOST_AUTO_TEST_CASE(a_round_takes_no_longer_than_one_that_does_more) {
+    std::vector<double> seconds = {5, 2, 3, 9, 4, 6};
+    const std::vector<double> expected = {2, 2, 3, 4, 4, 6};
+    tune::calm(seconds);
+    BOOST_TEST(seconds == expected, boost::test_tools::per_element());
+    tune::calm({});
+}
+
 BOOST_AUTO_TEST_CASE(medians) {
     BOOST_TEST(tune::median_of({3, 1, 2}) == 2.0);
     BOOST_TEST(tune::median_of({4, 1, 2, 3}) == 2.5);

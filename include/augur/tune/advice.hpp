@@ -108,6 +108,12 @@ inline estimate estimated_speedup(std::span<const drafted_chains> texts, std::sp
     return made;
 }
 
+/// Seconds of rounds that draft more and more, without what disturbed them: that only adds, and a round takes no longer
+/// than one that does all that it does and more. So each becomes the least from it on.
+inline void calm(std::span<double> seconds) {
+    for (std::size_t i = seconds.size(); i-- > 1;) seconds[i - 1] = std::min(seconds[i - 1], seconds[i]);
+}
+
 /// Costs of lengths 0, 1, ... from some that were measured, rising: on the line between neighbours, and beyond the last
 /// on that through the last two.
 inline std::vector<double> interpolated(std::span<const std::size_t> lengths, std::span<const double> costs,
