@@ -72,6 +72,18 @@ bool drafts_what_pays(const scheme_options& resolved);
 /// some.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
+/// What the verifier's row, before any transform, said of a token that was committed.
+struct row_reading {
+    double entropy_nats;
+    double probability;  ///< of the token
+    bool top;            ///< no other token is more probable
+};
+
+/// What a stage inside a cascade did in one round.
+struct stage_round {
+    std::size_t rounds, drafted, accepted;
+};
+
 /// One finished round, whatever the scheme.
 struct round_summary {
     std::size_t position;  ///< tokens before it, prompt included
@@ -80,7 +92,11 @@ struct round_summary {
     verdict decided;
     std::vector<commit::committed_token> committed;
     time_spent seconds;
-    std::optional<std::size_t> tree{};  ///< its place in the bank, where there is one
+    observation decided_on{};             ///< what the policy saw last before the pass
+    std::optional<std::size_t> tree{};    ///< its place in the bank, where there is one
+    std::optional<std::size_t> writer{};  ///< whose rows they are, where models take turns; 0 is the cheapest
+    std::vector<stage_round> inside{};    ///< of a cascade's stages but the last
+    std::vector<row_reading> readings{};  ///< of the committed tokens, where the request reads rows
 };
 
 struct run_request {
@@ -89,6 +105,7 @@ struct run_request {
     std::function<void(const round_summary&)> on_round;  ///< may be empty
     std::vector<double> verify_seconds{};                ///< of passes over 1, 2, ... rows, for a length that pays
     bool measures_divergence = false;                    ///< of schemes that are not lossless
+    bool reads_rows = false;                             ///< on_round is shown readings
 };
 
 /// Entropy bins after a run: one edge less than the others have.
