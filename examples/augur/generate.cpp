@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/io/utf8.hpp>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -19,8 +20,8 @@
 #include "lossy.hpp"
 #include "message.hpp"
 #include "models.hpp"
-#include "output_file.hpp"
 #include "report.hpp"
+#include "run_files.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -38,8 +39,8 @@ struct generate_options {
     std::vector<std::string> stop_strings;
     std::vector<std::string> biases;
     std::string device = "cpu";
-    std::optional<std::string> trace;
     std::optional<std::string> state;
+    run_file_options files;
     std::optional<std::string> calibration;
     std::string task = "all";     ///< of the calibration
     std::set<std::string> given;  ///< settings that the user named
@@ -206,7 +207,7 @@ void check_early(const generate_options& chosen) {
     }
     if (chosen.state) check_output("--state", *chosen.state, inputs);
     if (chosen.state) inputs.emplace_back(*chosen.state);
-    if (chosen.trace) check_output("--trace", *chosen.trace, inputs);
+    check_run_files(chosen.files, inputs);
 }
 
 nlohmann::ordered_json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
@@ -228,28 +229,6 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"repetition_penalty", s.penalties.repetition},
             {"presence_penalty", s.penalties.presence},
             {"frequency_penalty", s.penalties.frequency}};
-}
-
-std::string trace_line(const round_summary& round) {
-    std::vector<token> committed;
-    for (const auto& t : round.committed) committed.push_back(t.id);
-    nlohmann::ordered_json line = {{"position", round.position},
-                                   {"drafted", round.drafted},
-                                   {"accepted", round.decided.accepted},
-                                   {"next", round.decided.next},
-                                   {"origin", name_of(round.decided.next_origin())},
-                                   {"committed", committed},
-                                   {"seconds",
-                                    {{"draft", round.seconds.draft},
-                                     {"verify", round.seconds.verify},
-                                     {"accept", round.seconds.accept},
-                                     {"other", round.seconds.other}}}};
-    if (round.tree) line["tree"] = *round.tree;
-    if (!round.parents.empty()) {
-        line["parents"] = round.parents;
-        line["path"] = round.decided.path;
-    }
-    return json_line(line);
 }
 
 /// With a calibration `auto` is the fastest lossless scheme in it, if that was faster than plain decoding.
@@ -318,6 +297,7 @@ class generator {
         const interruption stop;
         run_request request{prompt_, options(), std::move(on_round), {}};
         if (chosen_.compare) warm_up(request);
+        request.reads_rows = chosen_.files.records();
         request.options.on_token = sink;
         generation_report report;
         report.prompt = prompt_;
@@ -344,8 +324,8 @@ class generator {
     }
 
     /// Compares with plain decoding of the same request, in turns until the ratio is known; what there is when Ctrl-C
-    /// comes.
-    void compare(generation_report& report) const {
+    /// comes. The first plain decoding's rounds are shown to `on_round`.
+    void compare(generation_report& report, const std::function<void(const round_summary&)>& on_round) const {
         const passing_note note("decoding plainly and by the scheme in turns, to compare ...");
         report.speeds = paired_speeds(chosen_.compared);
         double rate = report.composed.tokens_per_second();
@@ -356,7 +336,7 @@ class generator {
                 if (!again) return;
                 rate = again->tokens_per_second();
             }
-            const auto plain = decode_plainly();
+            const auto plain = decode_plainly(report.plain ? std::function<void(const round_summary&)>() : on_round);
             if (!plain) return;
             if (!report.plain) report.plain = plain;
             if (rate == 0 || plain->ids.empty()) return;
@@ -365,22 +345,54 @@ class generator {
         }
     }
 
+    nlohmann::ordered_json record(const generation_report& report, const run_recorder& recorder) const {
+        const auto bytes = [this](token id) { return bytes_of(id, true); };
+        std::string prompt;
+        for (const token id : prompt_) prompt += bytes(id);
+        const recorded_run run{.command = "generate",
+                               .result = as_json(report),
+                               .models = models(),
+                               .prompt = io::repair_utf8(prompt),
+                               .text = report.composed.text,
+                               .prefill = report.composed.counts.seconds.prefill};
+        return recorder.record(run, drafters_of(loaded_.scheme(), run.models), bytes);
+    }
+
  private:
     /// The same request by the same scheme; nothing if Ctrl-C ended it, for it is then no measure.
     std::optional<run_result> decode_again() const {
-        return unless_cancelled([&](const run_request& request) { return loaded_.run(*engine_, request); });
+        return unless_cancelled({}, [&](const run_request& request) { return loaded_.run(*engine_, request); });
     }
-    std::optional<run_result> decode_plainly() const {
+    std::optional<run_result> decode_plainly(std::function<void(const round_summary&)> on_round) const {
         const scheme_options plain{.scheme = "plain", .accept = "coupled"};
-        return unless_cancelled([&](const run_request& request) { return run(plain, *engine_, {}, request); });
+        return unless_cancelled(std::move(on_round),
+                                [&](const run_request& request) { return run(plain, *engine_, {}, request); });
     }
-    std::optional<run_result> unless_cancelled(const auto& decode) const {
+    std::optional<run_result> unless_cancelled(std::function<void(const round_summary&)> on_round,
+                                               const auto& decode) const {
         const interruption stop;
-        run_request request{prompt_, options(), {}, {}};
+        run_request request{prompt_, options(), std::move(on_round), {}};
         request.options.on_token = [](const auto&) { return !interruption::pressed(); };
         run_result made = decode(request);
         if (made.finish == finish_reason::cancelled) return std::nullopt;
         return made;
+    }
+
+    /// What a token stands for; nothing where no tokenizer knows.
+    std::string bytes_of(token id, bool show_control = false) const {
+        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
+        return known ? words_->bytes_of(id, show_control) : std::string();
+    }
+
+    /// Cheapest first.
+    std::vector<recorded_model> models() const {
+        std::vector<recorded_model> all;
+        for (const std::string& kind : members_used_by(loaded_.scheme().scheme)) {
+            if (loaded_.files().contains(kind)) all.push_back({kind, loaded_.files().at(kind)});
+        }
+        if (!chosen_.scheme.adapter.empty()) all.push_back({"adapter", chosen_.scheme.adapter});
+        all.push_back({"target", chosen_.model.path});
+        return all;
     }
 
     /// Settings from the calibration, but for those that were given. What does not fit is said.
@@ -405,9 +417,7 @@ class generator {
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
         if (!words_) return options;
         if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(*words_, *target_);
-        options.stop.text_of = [&words = *words_](token id) {
-            return static_cast<std::size_t>(id) < words.vocabulary_size() ? words.bytes_of(id) : std::string();
-        };
+        options.stop.text_of = [this](token id) { return bytes_of(id); };
         return options;
     }
 
@@ -462,14 +472,9 @@ void chat(const generate_options& chosen) {
 void generate(const generate_options& chosen) {
     check_early(chosen);
     generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
-    std::optional<output_file> trace;
-    std::function<void(const round_summary&)> on_round;
-    if (chosen.trace) {
-        const auto& drafters = made.loaded().paths();
-        check_output("--trace", *chosen.trace, {drafters.begin(), drafters.end()});
-        trace.emplace(*chosen.trace);
-        on_round = [&](const round_summary& round) { trace->write(trace_line(round)); };
-    }
+    const auto& drafters = made.loaded().paths();
+    check_run_files(chosen.files, {drafters.begin(), drafters.end()});
+    run_files files(chosen.files);
     tell_notes(chosen, made);
     if (made.lacks_chat()) {
         tell("note", "this model was trained for conversations; without --chat it continues the prompt as it stands");
@@ -482,16 +487,19 @@ void generate(const generate_options& chosen) {
         if (output) output->show(t.from, made.has_text() ? t.text : std::to_string(t.id) + " ");
         return !interruption::pressed();
     };
-    generation_report report = made.decode(sink, on_round);
+    generation_report report = made.decode(sink, files.watcher());
     if (output) output->finish(std::string_view(report.composed.text).substr(shown));
-    if (trace) trace->commit();
     if (chosen.state) write_state(*chosen.state, made.loaded());
+    files.end_lines();
     if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.loaded().scheme())) {
         tell("note", "at temperature 0 rows are points, so that '", made.loaded().scheme().scheme,
              "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
              "before");
     }
-    if (chosen.compare && report.composed.finish != finish_reason::cancelled) made.compare(report);
+    if (chosen.compare && report.composed.finish != finish_reason::cancelled) {
+        made.compare(report, files.plain_watcher());
+    }
+    if (chosen.files.records()) files.write(made.record(report, files.recorder()));
     if (chosen.json) {
         print(json_line(as_json(report)));
     } else {
@@ -545,9 +553,7 @@ void add_generate(CLI::App& program) {
     command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
     add_comparison_options(*command, *chosen);
     command->add_flag("--json", chosen->json, "Print one JSON object and nothing else");
-    add_text(
-        *command, "--trace", [chosen](const std::string& path) { chosen->trace = path; },
-        "Write one JSON object per round to FILE", "FILE");
+    add_run_files(*command, chosen->files);
     add_text(
         *command, "--state", [chosen](const std::string& path) { chosen->state = path; },
         "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");

@@ -5,11 +5,14 @@
 #include <augur/decode/resume.hpp>
 #include <augur/decode/switching.hpp>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/measure/entropy.hpp>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <sstream>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "scheme.hpp"
@@ -79,6 +82,25 @@ bool unless_interrupted(const auto& work) {
     }
 }
 
+/// The model whose turn it is, where they take turns.
+std::optional<std::size_t> writer_of(const auto& session) {
+    if constexpr (requires { session.writer; }) return session.writer;
+    return std::nullopt;
+}
+
+/// Of every token that a round committed, from the row that it was drawn from.
+std::vector<row_reading> readings_of(const auto& view) {
+    std::vector<row_reading> all;
+    for (std::size_t i = 0; i < view.committed.size(); ++i) {
+        const logit_row row = view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)];
+        const measure::softmax_moments m = measure::moments(row);
+        const float logit = row[static_cast<std::size_t>(view.committed[i].id)];
+        all.push_back(
+            {measure::entropy_nats(m), std::exp(static_cast<double>(logit) - m.log_sum()), logit >= m.maximum});
+    }
+    return all;
+}
+
 /// Notes where tokens come from, and shows a request its rounds, less the time in the sink.
 template <class Session>
 struct round_notes {
@@ -88,6 +110,8 @@ struct round_notes {
     double time_spent::*sink_part;
     const Session& session;
     double in_sink_before = 0;
+    std::optional<std::size_t> writer = writer_of(session);
+    std::vector<stage_statistics> inside_before{};
 
     void watch(const auto& view) {
         for (const auto& t : view.committed) result.origins.push_back(t.from);
@@ -102,9 +126,27 @@ struct round_notes {
                            {parents.begin(), parents.end()},
                            view.decided,
                            {view.committed.begin(), view.committed.end()},
-                           seconds};
+                           seconds,
+                           view.decided_on};
         if constexpr (requires { session.policy.tree(); }) made.tree = session.policy.tree();
+        made.writer = std::exchange(writer, writer_of(session));
+        made.inside = since_before();
+        if (request.reads_rows) made.readings = readings_of(view);
         request.on_round(made);
+    }
+
+    /// Of a cascade's stages but the last, what they did since this was called before.
+    std::vector<stage_round> since_before() {
+        const auto& all = session.counts.stages;
+        inside_before.resize(all.size() - 1);
+        std::vector<stage_round> done;
+        for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+            const stage_statistics& before = inside_before[i];
+            done.push_back(
+                {all[i].rounds - before.rounds, all[i].drafted - before.drafted, all[i].accepted - before.accepted});
+            inside_before[i] = all[i];
+        }
+        return done;
     }
 };
 

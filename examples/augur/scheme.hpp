@@ -73,6 +73,18 @@ bool drafts_what_pays(const scheme_options& resolved);
 /// some.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
+/// What the verifier's row, before any transform, said of a token that was committed.
+struct row_reading {
+    double entropy_nats;
+    double probability;  ///< of the token
+    bool top;            ///< no other token is more probable
+};
+
+/// What a stage inside a cascade did in one round.
+struct stage_round {
+    std::size_t rounds, drafted, accepted;
+};
+
 /// One finished round, whatever the scheme.
 struct round_summary {
     std::size_t position;  ///< tokens before it, prompt included
@@ -81,7 +93,11 @@ struct round_summary {
     verdict decided;
     std::vector<commit::committed_token> committed;
     time_spent seconds;
-    std::optional<std::size_t> tree{};  ///< its place in the bank, where there is one
+    observation decided_on{};             ///< what the policy saw last before the pass
+    std::optional<std::size_t> tree{};    ///< its place in the bank, where there is one
+    std::optional<std::size_t> writer{};  ///< whose rows they are, where models take turns; 0 is the cheapest
+    std::vector<stage_round> inside{};    ///< of a cascade's stages but the last
+    std::vector<row_reading> readings{};  ///< of the committed tokens, where the request reads rows
 };
 
 struct run_result;
@@ -95,6 +111,7 @@ struct run_request {
     /// Of a conversation: told of an answer, the tokens that follow it, before the next; none end it. May be empty.
     std::function<std::vector<token>(const run_result&)> next_turn{};
     policy::knowledge known{};  ///< to the policy of a scheme that drafts what pays
+    bool reads_rows = false;    ///< on_round is shown readings
 };
 
 /// Entropy bins after a run: one edge less than the others have.

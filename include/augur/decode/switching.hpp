@@ -187,6 +187,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
         const round_view view{s.committed,      before, record.proposed, rows, states, record.decided,
                               record.committed, none,   record.seconds};
         (watchers.watch(view), ...);
+        watch.lap();  // what watchers took is in no part
     });
     for (std::size_t i = 0; i < sizeof...(Held); ++i) {
         if (scheme.options().keep_warm) {

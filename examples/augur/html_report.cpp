@@ -1,0 +1,76 @@
+#include "html_report.hpp"
+
+#include <string_view>
+
+#include "message.hpp"
+
+namespace augur::program {
+namespace {
+
+constexpr std::string_view style =
+#include "page/style.css.inc"
+    ;
+
+/// In the order in which they are run; the page's policy names the hash of all of it.
+constexpr std::string_view script =
+#include "page/base.js.inc"
+#include "page/charts.js.inc"
+#include "page/main.js.inc"
+#include "page/rounds.js.inc"
+#include "page/text.js.inc"
+    ;
+
+constexpr std::string_view script_hash =
+#include "page/script_hash.inc"
+    ;
+
+constexpr std::string_view body =
+#include "page/body.html.inc"
+    ;
+
+/// JSON that an HTML parser takes for text, wherever it stands: outside strings it has none of these characters.
+std::string harmless(const std::string& json) {
+    std::string out;
+    out.reserve(json.size() + json.size() / 16);
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const std::string_view rest = std::string_view(json).substr(i, 3);
+        if (json[i] == '<') {
+            out += "\\u003c";
+        } else if (json[i] == '>') {
+            out += "\\u003e";
+        } else if (json[i] == '&') {
+            out += "\\u0026";
+        } else if (rest == "\u2028" || rest == "\u2029") {
+            out += rest == "\u2028" ? "\\u2028" : "\\u2029";
+            i += 2;
+        } else {
+            out += json[i];
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string page_of(const nlohmann::ordered_json& record) {
+    std::string out;
+    const auto add = [&out](std::string_view text) { out.append(text); };
+    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    add("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'sha256-");
+    add(script_hash);
+    add("'; base-uri 'none'; form-action 'none'\">\n");
+    add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    add("<meta name=\"color-scheme\" content=\"light dark\">\n<title>augur: a run</title>\n<style>");
+    add(style);
+    add("</style>\n</head>\n<body>");
+    add(body);
+    add("<script type=\"application/json\" id=\"record\">");
+    add(harmless(json_line(record)));
+    add("</script>\n<script>");
+    add(script);
+    add("</script>\n</body>\n</html>\n");
+    return out;
+}
+
+}  // namespace augur::program
