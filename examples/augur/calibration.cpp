@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr int version = 1;
+constexpr int calibration_version = 1;
 
 /// Tells a damaged file, not a forged one.
 std::string checksum(std::string_view text) {
@@ -180,7 +180,7 @@ const calibration_entry* calibration::fastest_lossless(const std::string& task, 
 }
 
 std::string calibration::text() const {
-    json content = {{"augur.calibration", version}, {"identity", identity}, {"entries", json::array()}};
+    json content = {{"augur.calibration", calibration_version}, {"identity", identity}, {"entries", json::array()}};
     for (const calibration_entry& entry : entries) content["entries"].push_back(as_json(entry));
     const std::string sum = checksum(content.dump());
     content["checksum"] = sum;
@@ -202,8 +202,8 @@ calibration read_calibration(const std::string& path) {
     json content = document_in(path);
     const io::json_reader<json> from(content, path);
     const auto stated_version = from.required<int>("augur.calibration");
-    if (stated_version != version) {
-        detail::fail(path, ": its version is ", stated_version, "; this program knows ", version);
+    if (stated_version != calibration_version) {
+        detail::fail(path, ": its version is ", stated_version, "; this program knows ", calibration_version);
     }
     const auto stated = from.required<std::string>("checksum");
     content.erase("checksum");

@@ -38,7 +38,7 @@ struct entropy_options {
 };
 
 /// A model and how far it has read.
-struct reader {
+struct model_reader {
     std::string name, file;
     const llama::host_model* model;
     llama::sequence sequence;
@@ -61,13 +61,13 @@ class readers {
         add("target", chosen.model.path, target_);
     }
 
-    std::vector<reader>& all() { return all_; }
+    std::vector<model_reader>& all() { return all_; }
     const llama::host_model& target() const { return target_; }
     /// The shortest of all, and whose it is.
-    const reader& shortest() const {
-        const auto context = [](const reader& of) { return of.model->context_length(); };
+    const model_reader& shortest() const {
+        const auto context = [](const model_reader& of) { return of.model->context_length(); };
         return *std::min_element(all_.begin(), all_.end(),
-                                 [&](const reader& a, const reader& b) { return context(a) < context(b); });
+                                 [&](const model_reader& a, const model_reader& b) { return context(a) < context(b); });
     }
 
  private:
@@ -77,7 +77,7 @@ class readers {
 
     llama::host_model target_;
     std::vector<smaller_model> smaller_;
-    std::vector<reader> all_;
+    std::vector<model_reader> all_;
 };
 
 /// Reads the text in parts, and goes on by the target's best tokens. `see` is shown every position in turn.
@@ -91,7 +91,7 @@ class text_reading {
         for (std::size_t at = 0; at < all.size();) {
             const std::size_t count = std::min(rows_at_once, all.size() - at);
             std::vector<scores> rows;
-            for (reader& each : by_.all()) {
+            for (model_reader& each : by_.all()) {
                 rows.push_back(each.model->extend(each.sequence, std::span<const token>(all).subspan(at, count)));
             }
             if (at + count == all.size() && all.size() - given < more) go_on(all, rows.back()[count - 1], ends);
@@ -118,7 +118,7 @@ class text_reading {
 };
 
 void check_room(const entropy_options& chosen, const readers& by, std::span<const token> ids) {
-    const reader& shortest = by.shortest();
+    const model_reader& shortest = by.shortest();
     const std::size_t context = shortest.model->context_length();
     if (ids.size() <= context && chosen.more <= context - ids.size()) {
         static_cast<void>(checked_prompt(ids, by.target().vocabulary_size(), ids.size() + 1));
@@ -135,7 +135,7 @@ text_report report_for(const entropy_options& chosen, readers& by, const std::op
                        .bin_edges_nats = chosen.edges_nats,
                        .bin_lengths = chosen.lengths,
                        .turns = turns.options()};
-    for (const reader& each : by.all()) {
+    for (const model_reader& each : by.all()) {
         report.names.push_back(each.name);
         report.files.push_back(each.file);
     }

@@ -7,7 +7,7 @@
 namespace augur::program {
 namespace {
 
-constexpr std::string_view style =
+constexpr std::string_view page_style =
 #include "page/style.css.inc"
     ;
 
@@ -29,22 +29,22 @@ constexpr std::string_view body =
     ;
 
 /// JSON that an HTML parser takes for text, wherever it stands: outside strings it has none of these characters.
-std::string harmless(const std::string& json) {
+std::string harmless(const std::string& text) {
     std::string out;
-    out.reserve(json.size() + json.size() / 16);
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const std::string_view rest = std::string_view(json).substr(i, 3);
-        if (json[i] == '<') {
+    out.reserve(text.size() + text.size() / 16);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::string_view rest = std::string_view(text).substr(i, 3);
+        if (text[i] == '<') {
             out += "\\u003c";
-        } else if (json[i] == '>') {
+        } else if (text[i] == '>') {
             out += "\\u003e";
-        } else if (json[i] == '&') {
+        } else if (text[i] == '&') {
             out += "\\u0026";
         } else if (rest == "\u2028" || rest == "\u2029") {
             out += rest == "\u2028" ? "\\u2028" : "\\u2029";
             i += 2;
         } else {
-            out += json[i];
+            out += text[i];
         }
     }
     return out;
@@ -62,7 +62,7 @@ std::string page_of(const nlohmann::ordered_json& record) {
     add("'; base-uri 'none'; form-action 'none'\">\n");
     add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     add("<meta name=\"color-scheme\" content=\"light dark\">\n<title>augur: a run</title>\n<style>");
-    add(style);
+    add(page_style);
     add("</style>\n</head>\n<body>");
     add(body);
     add("<script type=\"application/json\" id=\"record\">");

@@ -13,7 +13,7 @@
 namespace augur::program {
 namespace {
 
-constexpr double left = 64, right = 16, wide = 1040, high = 150, between = 58;
+constexpr double plot_left = 64, right = 16, wide = 1040, high = 150, between = 58;
 
 std::string number(double value) {
     char text[32];
@@ -61,18 +61,18 @@ class panel {
     panel(double top, double most, std::size_t columns) : top_(top), most_(most > 0 ? most : 1), columns_(columns) {}
 
     double x(double column) const {
-        return left + wide * column / static_cast<double>(std::max<std::size_t>(1, columns_));
+        return plot_left + wide * column / static_cast<double>(std::max<std::size_t>(1, columns_));
     }
     double y(double value) const { return top_ + high * (1 - std::min(1.0, std::max(0.0, value / most_))); }
 
     std::string frame(const std::string& title, const std::string& unit) const {
-        std::string out = "<text x='" + number(left) + "' y='" + number(top_ - 8) + "'>" + title + "</text>\n";
+        std::string out = "<text x='" + number(plot_left) + "' y='" + number(top_ - 8) + "'>" + title + "</text>\n";
         for (const double value : {0.0, most_ / 2, most_}) {
-            out += "<text x='" + number(left - 6) + "' y='" + number(y(value) + 4) + "' text-anchor='end'>" +
+            out += "<text x='" + number(plot_left - 6) + "' y='" + number(y(value) + 4) + "' text-anchor='end'>" +
                    number(value) + unit + "</text>";
         }
-        return out + "<line class='axis' x1='" + number(left) + "' y1='" + number(y(0)) + "' x2='" +
-               number(left + wide) + "' y2='" + number(y(0)) + "'/>\n";
+        return out + "<line class='axis' x1='" + number(plot_left) + "' y1='" + number(y(0)) + "' x2='" +
+               number(plot_left + wide) + "' y2='" + number(y(0)) + "'/>\n";
     }
 
     /// Some positions by number, the first column being 1.
@@ -83,13 +83,13 @@ class panel {
             out += "<text x='" + number(x(static_cast<double>(i) + 0.5)) + "' y='" + number(y(0) + 16) +
                    "' text-anchor='middle'>" + std::to_string(i + 1) + "</text>";
         }
-        return out + "<text x='" + number(left + wide) + "' y='" + number(y(0) + 16) + "' text-anchor='end'>" + name +
-               "</text>\n";
+        return out + "<text x='" + number(plot_left + wide) + "' y='" + number(y(0) + 16) + "' text-anchor='end'>" +
+               name + "</text>\n";
     }
 
     std::string across(double value) const {
-        return "<line class='edge' x1='" + number(left) + "' y1='" + number(y(value)) + "' x2='" + number(left + wide) +
-               "' y2='" + number(y(value)) + "'/>\n";
+        return "<line class='edge' x1='" + number(plot_left) + "' y1='" + number(y(value)) + "' x2='" +
+               number(plot_left + wide) + "' y2='" + number(y(value)) + "'/>\n";
     }
 
     /// A line through the values; gaps where they are not finite.
@@ -120,7 +120,7 @@ class panel {
 
 std::string legend(const std::vector<std::string>& names, double top) {
     std::string out;
-    double x = left + 420;
+    double x = plot_left + 420;
     for (std::size_t i = 0; i < names.size(); ++i) {
         out += "<rect class='f" + std::to_string(i) + "' x='" + number(x) + "' y='" + number(top - 17) +
                "' width='10' height='10'/><text x='" + number(x + 15) + "' y='" + number(top - 8) + "'>" +
@@ -249,9 +249,9 @@ std::string as_chart(const text_report& report) {
         files += (files.empty() ? "" : ", ") + report.names[i] + " " +
                  std::filesystem::path(report.files[i]).filename().string();
     }
-    const std::string width = number(left + wide + right), height = number(top);
+    const std::string width = number(plot_left + wide + right), height = number(top);
     return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + width + " " + height + "' width='" + width +
-           "' height='" + height + "' role='img'>\n" + styled() + "<text x='" + number(left) + "' y='24'>" +
+           "' height='" + height + "' role='img'>\n" + styled() + "<text x='" + number(plot_left) + "' y='24'>" +
            std::to_string(report.positions.size()) + " positions; " + escaped(files) + "</text>\n" + drawn + "</svg>\n";
 }
 

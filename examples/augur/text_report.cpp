@@ -39,7 +39,7 @@ std::string column(std::string text, std::size_t width) {
 
 constexpr std::size_t token_width = 14, model_width = 30;
 
-json number(double value) {
+json json_number(double value) {
     return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
@@ -53,12 +53,12 @@ json pair_as_json(const text_report& report, std::size_t pair, json figures) {
 json row_as_json(const text_report& report, const row_facts& row, std::size_t model, bool is_followed) {
     auto best = json::array();
     for (const auto& [id, probability] : row.best) {
-        best.push_back({{"id", id}, {"probability", number(probability)}});
+        best.push_back({{"id", id}, {"probability", json_number(probability)}});
         if (report.words != nullptr) best.back()["text"] = io::repair_utf8(report.words->bytes_of(id, true));
     }
     return {{"model", report.names[model]},
-            {"entropy_nats", number(row.entropy_nats)},
-            {"next_probability", is_followed ? number(row.next_probability) : json(nullptr)},
+            {"entropy_nats", json_number(row.entropy_nats)},
+            {"next_probability", is_followed ? json_number(row.next_probability) : json(nullptr)},
             {"top", std::move(best)}};
 }
 
@@ -75,14 +75,14 @@ json position_as_json(const text_report& report, const position_facts& at) {
         const pair_facts& pair = at.pairs[i];
         out["pairs"].push_back(pair_as_json(report, i,
                                             {{"agree", pair.agree},
-                                             {"acceptance", number(pair.acceptance)},
-                                             {"total_variation", number(pair.total_variation)},
-                                             {"kl_nats", number(pair.kl_nats)},
-                                             {"reverse_kl_nats", number(pair.reverse_kl_nats)}}));
+                                             {"acceptance", json_number(pair.acceptance)},
+                                             {"total_variation", json_number(pair.total_variation)},
+                                             {"kl_nats", json_number(pair.kl_nats)},
+                                             {"reverse_kl_nats", json_number(pair.reverse_kl_nats)}}));
     }
     out["bin"] = at.bin;
     out["length"] = at.length;
-    out["rolling_bits"] = number(at.rolling_bits);
+    out["rolling_bits"] = json_number(at.rolling_bits);
     if (report.names.size() > 1) out["writer"] = at.writer == 0 ? report.names.front() : report.names.back();
     return out;
 }
@@ -91,17 +91,17 @@ json means_as_json(const text_report& report, const fact_means& means) {
     json out = {{"positions", means.positions}, {"models", json::array()}, {"pairs", json::array()}};
     for (std::size_t i = 0; i < means.entropy_nats.size(); ++i) {
         out["models"].push_back({{"model", report.names[i]},
-                                 {"entropy_nats", number(means.entropy_nats[i])},
-                                 {"next_nats", means.followed > 0 ? number(means.next_nats[i]) : json(nullptr)}});
+                                 {"entropy_nats", json_number(means.entropy_nats[i])},
+                                 {"next_nats", means.followed > 0 ? json_number(means.next_nats[i]) : json(nullptr)}});
     }
     for (std::size_t i = 0; i < means.pairs.size(); ++i) {
         const auto& pair = means.pairs[i];
         out["pairs"].push_back(pair_as_json(report, i,
-                                            {{"agreement", number(pair.agree)},
-                                             {"acceptance", number(pair.acceptance)},
-                                             {"total_variation", number(pair.total_variation)},
-                                             {"kl_nats", number(pair.kl_nats)},
-                                             {"reverse_kl_nats", number(pair.reverse_kl_nats)}}));
+                                            {{"agreement", json_number(pair.agree)},
+                                             {"acceptance", json_number(pair.acceptance)},
+                                             {"total_variation", json_number(pair.total_variation)},
+                                             {"kl_nats", json_number(pair.kl_nats)},
+                                             {"reverse_kl_nats", json_number(pair.reverse_kl_nats)}}));
     }
     return out;
 }
@@ -237,8 +237,8 @@ nlohmann::ordered_json as_json(const text_report& report) {
     for (const position_facts& at : report.positions) out["positions"].push_back(position_as_json(report, at));
     const fact_means all = report.all.means();
     out["means"] = means_as_json(report, all);
-    out["means"]["length"] = number(all.length);
-    if (report.names.size() > 1) out["means"]["written_by_draft"] = number(all.written_by_cheapest);
+    out["means"]["length"] = json_number(all.length);
+    if (report.names.size() > 1) out["means"]["written_by_draft"] = json_number(all.written_by_cheapest);
     out["by_bin"] = json::array();
     for (std::size_t i = 0; i < report.by_bin.size(); ++i) {
         json means = means_as_json(report, report.by_bin[i].means());
