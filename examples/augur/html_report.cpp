@@ -11,15 +11,11 @@ constexpr std::string_view page_style =
 #include "page/style.css.inc"
     ;
 
-/// In the order in which they are run; the page's policy names the hash of all of it.
 constexpr std::string_view script =
-#include "page/base.js.inc"
-#include "page/charts.js.inc"
-#include "page/main.js.inc"
-#include "page/rounds.js.inc"
-#include "page/text.js.inc"
+#include "page/script.inc"
     ;
 
+/// Of the whole script; tests/program/report.py says what it must be.
 constexpr std::string_view script_hash =
 #include "page/script_hash.inc"
     ;

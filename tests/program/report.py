@@ -80,8 +80,8 @@ class Files(ProgramTest):
                 self.assertGreaterEqual(event["dur"], 0)
                 self.assertGreaterEqual(event["ts"], end - 1e-3)  # one after the other
                 end = event["ts"] + event["dur"]
-        for part in ("draft", "verify", "accept", "commit"):
-            inner = [event for event in spans if event["name"] == part and event["pid"] == 1]
+        for track in (2, 3, 4, 5):  # draft, verify, accept, commit
+            inner = [event for event in spans if (event["pid"], event["tid"]) == (1, track)]
             for outer, each in zip(rounds, inner, strict=True):
                 self.assertGreaterEqual(each["ts"], outer["ts"] - 1e-3)
                 self.assertLessEqual(each["ts"] + each["dur"], outer["ts"] + outer["dur"] + 1e-3)
