@@ -24,6 +24,7 @@ test  clang                command -v clang++
 test  libclang-rt-dev      setup_compiles clang++ cstdio -fsanitize=address,undefined,fuzzer-no-link
 test  clang-format         command -v clang-format
 test  mkdocs-material      command -v mkdocs
+test  chromium-headless-shell  command -v chromium-headless-shell || command -v chromium
 END
 }
 

@@ -13,7 +13,7 @@ using json = nlohmann::ordered_json;
 
 constexpr int run_process = 1, plain_process = 2;
 constexpr int rounds_track = 1, choices_track = 6;
-constexpr std::array<std::pair<const char*, const char*>, 4> parts = {
+constexpr std::array<std::pair<const char*, const char*>, 4> round_parts = {
     {{"draft", "draft"}, {"verify", "verify"}, {"accept", "accept"}, {"commit", "other"}}};
 
 /// Whole nanoseconds, so that what lies side by side does not overlap by rounding.
@@ -80,8 +80,8 @@ json about_round(const json& round) {
 void name_tracks(event_list& events, const json& record) {
     events.name("process_name", run_process, 0, record["result"]["scheme"].get<std::string>());
     events.name("thread_name", run_process, rounds_track, "rounds");
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        events.name("thread_name", run_process, rounds_track + 1 + static_cast<int>(i), parts[i].first);
+    for (std::size_t i = 0; i < round_parts.size(); ++i) {
+        events.name("thread_name", run_process, rounds_track + 1 + static_cast<int>(i), round_parts[i].first);
     }
     if (!record["rounds"].empty() && !choice_of(record["rounds"][0], record["models"]).empty()) {
         events.name("thread_name", run_process, choices_track, "model or tree");
@@ -113,9 +113,10 @@ void add_rounds(event_list& events, const json& record, std::int64_t at) {
         choices.next(events, choice_of(round, record["models"]), at);
         add_counters(events, round, at);
         std::int64_t now = at;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            const std::int64_t end = now + nanoseconds(round["seconds"][parts[i].second]);
-            events.span(parts[i].first, run_process, rounds_track + 1 + static_cast<int>(i), now, end, json::object());
+        for (std::size_t i = 0; i < round_parts.size(); ++i) {
+            const std::int64_t end = now + nanoseconds(round["seconds"][round_parts[i].second]);
+            events.span(round_parts[i].first, run_process, rounds_track + 1 + static_cast<int>(i), now, end,
+                        json::object());
             now = end;
         }
         events.span("round " + std::to_string(number++), run_process, rounds_track, at, now, about_round(round));

@@ -11,25 +11,21 @@ constexpr std::string_view page_style =
 #include "page/style.css.inc"
     ;
 
-/// In the order in which they are run; the page's policy names the hash of all of it.
-constexpr std::string_view script =
-#include "page/base.js.inc"
-#include "page/charts.js.inc"
-#include "page/main.js.inc"
-#include "page/rounds.js.inc"
-#include "page/text.js.inc"
+constexpr std::string_view page_script =
+#include "page/script.inc"
     ;
 
-constexpr std::string_view script_hash =
+/// Of the whole script; tests/program/report.py says what it must be.
+constexpr std::string_view page_script_hash =
 #include "page/script_hash.inc"
     ;
 
-constexpr std::string_view body =
+constexpr std::string_view page_body =
 #include "page/body.html.inc"
     ;
 
 /// JSON that an HTML parser takes for text, wherever it stands: outside strings it has none of these characters.
-std::string harmless(const std::string& text) {
+std::string as_data(const std::string& text) {
     std::string out;
     out.reserve(text.size() + text.size() / 16);
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,17 +54,17 @@ std::string page_of(const nlohmann::ordered_json& record) {
     add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     add("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "script-src 'sha256-");
-    add(script_hash);
+    add(page_script_hash);
     add("'; base-uri 'none'; form-action 'none'\">\n");
     add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     add("<meta name=\"color-scheme\" content=\"light dark\">\n<title>augur: a run</title>\n<style>");
     add(page_style);
     add("</style>\n</head>\n<body>");
-    add(body);
+    add(page_body);
     add("<script type=\"application/json\" id=\"record\">");
-    add(harmless(json_line(record)));
+    add(as_data(json_line(record)));
     add("</script>\n<script>");
-    add(script);
+    add(page_script);
     add("</script>\n</body>\n</html>\n");
     return out;
 }

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A pipe or a device, whose name says nothing.
-bool is_special(const std::string& path) {
+bool says_nothing(const std::string& path) {
     std::error_code unknown;
     return fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
 }
@@ -26,7 +26,7 @@ bool ends_in(const std::string& path, std::string_view ending) {
 
 void check_ending(const std::string& flag, const std::string& path, std::initializer_list<const char*> endings,
                   const std::string& what) {
-    if (is_special(path)) return;
+    if (says_nothing(path)) return;
     for (const char* ending : endings) {
         if (ends_in(path, ending)) return;
     }
@@ -70,7 +70,7 @@ void check_run_files(const run_file_options& chosen, const std::vector<fs::path>
         check_output(flag, *path, inputs);
         check_ending(flag, *path, endings, what);
         for (const fs::path& other : taken) {
-            if (fs::weakly_canonical(other) != fs::weakly_canonical(*path) || is_special(*path)) continue;
+            if (fs::weakly_canonical(other) != fs::weakly_canonical(*path) || says_nothing(*path)) continue;
             detail::fail(flag, " ", *path, " is written to twice; --report, --record and --trace are different files");
         }
         taken.emplace_back(*path);

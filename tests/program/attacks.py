@@ -579,7 +579,7 @@ def complaints_of_signals(folder):
     endless = tiny_model.write(folder / "endless.gguf", context=1 << 24)
     command = [PROGRAM, "generate", "--model", endless, "--prompt", "a", "--scheme", "plain", "--ignore-eos", "--max-tokens", "8000000"]
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXCPU, signal.SIGINT):
-        process = subprocess.Popen([*command, "--trace", folder / "t"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, preexec_fn=no_cores)
+        process = subprocess.Popen([*command, "--trace", folder / "t.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, preexec_fn=no_cores)
         process.stdout.read(1)
         process.send_signal(number)
         while number == signal.SIGINT and process.stdout.read(1 << 16):
@@ -587,9 +587,9 @@ def complaints_of_signals(folder):
         process.stdout.close()
         code = process.wait(PATIENCE)
         left = sorted(set(os.listdir(folder)) - {"endless.gguf"})
-        expected = (0, ["t"]) if number == signal.SIGINT else (-number, [])
+        expected = (0, ["t.jsonl"]) if number == signal.SIGINT else (-number, [])
         yield "" if (code, left) == expected else f"{number.name}: code {code}, left behind: {left}"
-    yield "" if holds_objects(folder / "t") else "SIGINT: the trace is not JSON in each line"
+    yield "" if holds_objects(folder / "t.jsonl") else "SIGINT: the trace is not JSON in each line"
 
 
 def no_cores():

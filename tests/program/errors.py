@@ -326,7 +326,7 @@ class Arguments(ProgramTest):
         shown = run("generate", "--help").stdout.decode()
         for flag in (
             "model draft prompt prompt-file prompt-ids chat scheme accept length max-tokens temperature top-k top-p min-p "
-            "seed threads device compare json trace weights"
+            "seed threads device compare json trace report record weights"
         ).split():
             self.assertIn(f"--{flag} ", shown)
         for pair in ("-m,--model", "-p,--prompt", "-n,--max-tokens"):
