@@ -15,7 +15,7 @@ namespace {
 
 constexpr double plot_left = 64, right = 16, wide = 1040, high = 150, between = 58;
 
-std::string decimal(double value) {
+std::string number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f", value);
     return text;
@@ -66,7 +66,6 @@ class panel {
     double y(double value) const { return top_ + high * (1 - std::min(1.0, std::max(0.0, value / most_))); }
 
     std::string frame(const std::string& title, const std::string& unit) const {
-<<<<<<< HEAD
         std::string out = "<text x='" + number(plot_left) + "' y='" + number(top_ - 8) + "'>" + title + "</text>\n";
         for (const double value : {0.0, most_ / 2, most_}) {
             out += "<text x='" + number(plot_left - 6) + "' y='" + number(y(value) + 4) + "' text-anchor='end'>" +
@@ -74,15 +73,6 @@ class panel {
         }
         return out + "<line class='axis' x1='" + number(plot_left) + "' y1='" + number(y(0)) + "' x2='" +
                number(plot_left + wide) + "' y2='" + number(y(0)) + "'/>\n";
-=======
-        std::string out = "<text x='" + decimal(left) + "' y='" + decimal(top_ - 8) + "'>" + title + "</text>\n";
-        for (const double value : {0.0, most_ / 2, most_}) {
-            out += "<text x='" + decimal(left - 6) + "' y='" + decimal(y(value) + 4) + "' text-anchor='end'>" +
-                   decimal(value) + unit + "</text>";
-        }
-        return out + "<line class='axis' x1='" + decimal(left) + "' y1='" + decimal(y(0)) + "' x2='" +
-               decimal(left + wide) + "' y2='" + decimal(y(0)) + "'/>\n";
->>>>>>> program
     }
 
     /// Some positions by number, the first column being 1.
@@ -90,10 +80,9 @@ class panel {
         std::string out;
         const std::size_t step = std::max<std::size_t>(1, columns_ / 8);
         for (std::size_t i = 0; 10 * i < 9 * columns_; i += step) {
-            out += "<text x='" + decimal(x(static_cast<double>(i) + 0.5)) + "' y='" + decimal(y(0) + 16) +
+            out += "<text x='" + number(x(static_cast<double>(i) + 0.5)) + "' y='" + number(y(0) + 16) +
                    "' text-anchor='middle'>" + std::to_string(i + 1) + "</text>";
         }
-<<<<<<< HEAD
         return out + "<text x='" + number(plot_left + wide) + "' y='" + number(y(0) + 16) + "' text-anchor='end'>" +
                name + "</text>\n";
     }
@@ -101,15 +90,6 @@ class panel {
     std::string across(double value) const {
         return "<line class='edge' x1='" + number(plot_left) + "' y1='" + number(y(value)) + "' x2='" +
                number(plot_left + wide) + "' y2='" + number(y(value)) + "'/>\n";
-=======
-        return out + "<text x='" + decimal(left + wide) + "' y='" + decimal(y(0) + 16) + "' text-anchor='end'>" + name +
-               "</text>\n";
-    }
-
-    std::string across(double value) const {
-        return "<line class='edge' x1='" + decimal(left) + "' y1='" + decimal(y(value)) + "' x2='" +
-               decimal(left + wide) + "' y2='" + decimal(y(value)) + "'/>\n";
->>>>>>> program
     }
 
     /// A line through the values; gaps where they are not finite.
@@ -120,7 +100,7 @@ class panel {
         for (std::size_t i = 0; i < count; ++i) {
             const double at = value(i);
             if (std::isfinite(at)) {
-                out += (down ? "L" : "M") + decimal(x(static_cast<double>(i) + 0.5)) + " " + decimal(y(at));
+                out += (down ? "L" : "M") + number(x(static_cast<double>(i) + 0.5)) + " " + number(y(at));
             }
             down = std::isfinite(at);
         }
@@ -128,8 +108,8 @@ class panel {
     }
 
     std::string bar(const std::string& style, double from, double to, double value, const std::string& title) const {
-        return "<rect class='" + style + "' x='" + decimal(x(from)) + "' y='" + decimal(y(value)) + "' width='" +
-               decimal(std::max(0.5, x(to) - x(from))) + "' height='" + decimal(y(0) - y(value)) + "'>" +
+        return "<rect class='" + style + "' x='" + number(x(from)) + "' y='" + number(y(value)) + "' width='" +
+               number(std::max(0.5, x(to) - x(from))) + "' height='" + number(y(0) - y(value)) + "'>" +
                (title.empty() ? "" : "<title>" + title + "</title>") + "</rect>\n";
     }
 
@@ -142,8 +122,8 @@ std::string legend(const std::vector<std::string>& names, double top) {
     std::string out;
     double x = plot_left + 420;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        out += "<rect class='f" + std::to_string(i) + "' x='" + decimal(x) + "' y='" + decimal(top - 17) +
-               "' width='10' height='10'/><text x='" + decimal(x + 15) + "' y='" + decimal(top - 8) + "'>" +
+        out += "<rect class='f" + std::to_string(i) + "' x='" + number(x) + "' y='" + number(top - 17) +
+               "' width='10' height='10'/><text x='" + number(x + 15) + "' y='" + number(top - 8) + "'>" +
                escaped(names[i]) + "</text>";
         x += 40 + 7 * static_cast<double>(names[i].size());
     }
@@ -213,16 +193,16 @@ std::string bins_panel(const text_report& report, double top) {
         const auto at = static_cast<double>(i);
         const double step = 0.8 / static_cast<double>(pairs + 1),
                      share = 100 * static_cast<double>(means.positions) / total;
-        out += drawn.bar("bar", at + 0.1, at + 0.1 + step * 0.9, share, decimal(share) + " % of positions");
+        out += drawn.bar("bar", at + 0.1, at + 0.1 + step * 0.9, share, number(share) + " % of positions");
         for (std::size_t pair = 0; pair < means.pairs.size(); ++pair) {
             const double from = at + 0.1 + step * static_cast<double>(pair + 1), agree = 100 * means.pairs[pair].agree;
             out += drawn.bar("f" + std::to_string(pair), from, from + step * 0.9, agree,
-                             escaped(report.pair_name(pair)) + ": " + decimal(agree) + " %");
+                             escaped(report.pair_name(pair)) + ": " + number(agree) + " %");
         }
         const auto& edges = report.bin_edges_nats;
         const std::string range =
-            i < edges.size() ? "below " + decimal(edges[i]) : "above " + decimal(edges.empty() ? 0 : edges.back());
-        out += "<text x='" + decimal(drawn.x(at + 0.1)) + "' y='" + decimal(top + high + 16) + "'>" + range +
+            i < edges.size() ? "below " + number(edges[i]) : "above " + number(edges.empty() ? 0 : edges.back());
+        out += "<text x='" + number(drawn.x(at + 0.1)) + "' y='" + number(top + high + 16) + "'>" + range +
                " nats: length " + std::to_string(report.bin_lengths[i]) + "</text>\n";
     }
     return out;
@@ -237,10 +217,10 @@ std::string hover(const text_report& report, double top, double bottom) {
         const auto column = static_cast<double>(i);
         std::string title = std::to_string(at.position) + ": " + report.token_text(at.next);
         for (std::size_t model = 0; model < at.models.size(); ++model) {
-            title += ", " + report.names[model] + " " + decimal(at.models[model].entropy_nats) + " nats";
+            title += ", " + report.names[model] + " " + number(at.models[model].entropy_nats) + " nats";
         }
-        out += "<rect class='hit' x='" + decimal(drawn.x(column)) + "' y='" + decimal(top) + "' width='" +
-               decimal(drawn.x(column + 1) - drawn.x(column)) + "' height='" + decimal(bottom - top) + "'><title>" +
+        out += "<rect class='hit' x='" + number(drawn.x(column)) + "' y='" + number(top) + "' width='" +
+               number(drawn.x(column + 1) - drawn.x(column)) + "' height='" + number(bottom - top) + "'><title>" +
                escaped(title) + "</title></rect>\n";
     }
     return out;
@@ -269,15 +249,9 @@ std::string as_chart(const text_report& report) {
         files += (files.empty() ? "" : ", ") + report.names[i] + " " +
                  std::filesystem::path(report.files[i]).filename().string();
     }
-<<<<<<< HEAD
     const std::string width = number(plot_left + wide + right), height = number(top);
     return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + width + " " + height + "' width='" + width +
            "' height='" + height + "' role='img'>\n" + styled() + "<text x='" + number(plot_left) + "' y='24'>" +
-=======
-    const std::string width = decimal(left + wide + right), height = decimal(top);
-    return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + width + " " + height + "' width='" + width +
-           "' height='" + height + "' role='img'>\n" + styled() + "<text x='" + decimal(left) + "' y='24'>" +
->>>>>>> program
            std::to_string(report.positions.size()) + " positions; " + escaped(files) + "</text>\n" + drawn + "</svg>\n";
 }
 
