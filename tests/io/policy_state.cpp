@@ -9,9 +9,9 @@
 
 using namespace augur;
 using augur::testing::says;
-using json = nlohmann::ordered_json;
 
 BOOST_AUTO_TEST_SUITE(io_policy_state)
+using json = nlohmann::ordered_json;
 
 const json here = {{"target", "0123"}, {"threads", 2}};
 
