@@ -14,7 +14,7 @@ model=$(python3 examples/fetch.py smollm2)
 augur=build/demo/bin/augur
 
 echo "== Decoding with guesses looked up in the text so far, and plainly"
-"$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 200 --prompt "Rewrite this Python class with a type annotation on every argument:
+"$augur" generate --model "$model" --chat --scheme lookup --compare --max-tokens 200 --report build/report.html --prompt "Rewrite this Python class with a type annotation on every argument:
 
 class Vector:
     def __init__(self, x, y):
@@ -29,7 +29,10 @@ class Vector:
 
 cat <<END
 
+Why it was as fast as it was, round by round: open build/report.html in a browser.
+
 The program is $augur, the model $model. More to try:
-  $augur generate --model $model --chat --prompt "Why is the sky blue?" --temperature 0.7
+  $augur chat -m $model
+  $augur generate -m $model --chat -p "Why is the sky blue?" --temperature 0.7 --report sky.html
   $augur generate --help
 END
