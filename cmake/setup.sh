@@ -60,7 +60,7 @@ setup() {
   local missing command become=()
   mapfile -t missing < <(setup_missing "$@")
   if ((${#missing[@]} == 0)); then return; fi
-  command=(apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}")
+  command=(apt-get install -y -o DPkg::Lock::Timeout=600 --no-install-recommends "${missing[@]}")
   if ! command -v apt-get >/dev/null; then
     echo "Missing here, by their Debian names: ${missing[*]}" >&2
     echo "Please install them with this system's package manager, and run this again." >&2

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 SETUP = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "setup.sh"
+INSTALL = "apt-get install -y -o DPkg::Lock::Timeout=600 --no-install-recommends"  # waits for other package managers
 REQUIREMENTS = """setup_requirements() { cat <<'END'
 build present-package  command -v bash
 build some-package     command -v some-tool
@@ -70,25 +71,25 @@ class Setup(unittest.TestCase):
         self.assertEqual(0, run.returncode, run.stderr)
         self.assertIn("Installing some-package other-package", run.stdout)
         self.assertEqual(
-            ["apt-get update", "apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends some-package other-package"], self.calls()
+            ["apt-get update", f"{INSTALL} some-package other-package"], self.calls()
         )
 
     def test_only_what_is_needed_counts(self):
         self.machine(user=0, apt=self.installs("other-tool"))
         self.assertEqual(0, self.run_setup("setup test").returncode)
-        self.assertEqual("apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends other-package", self.calls()[-1])
+        self.assertEqual(f"{INSTALL} other-package", self.calls()[-1])
 
     def test_a_user_with_sudo_uses_it(self):
         self.machine(user=1000, apt=self.installs("some-tool"), sudo='shift; "$@"')
         self.assertEqual(0, self.run_setup("setup build").returncode)
-        self.assertEqual("apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends some-package", self.calls()[-1])
+        self.assertEqual(f"{INSTALL} some-package", self.calls()[-1])
 
     def test_a_user_without_sudo_is_told_the_command(self):
         self.machine(user=1000, apt="")
         run = self.run_setup("setup build")
         self.assertEqual(1, run.returncode)
         self.assertIn("Missing here: some-package", run.stderr)
-        self.assertIn("apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends some-package", run.stderr)
+        self.assertIn(f"{INSTALL} some-package", run.stderr)
         self.assertEqual([], self.calls())
 
     def test_another_system_is_told_the_names(self):
