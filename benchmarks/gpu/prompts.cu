@@ -1,5 +1,5 @@
-// Tokens a second of a prompt on a GPU, through the skinny kernel and through cuBLASLt, its weights written out for each
-// pass or kept, with random weights in the shape of a known model (llama/device/synthetic.hpp).
+// Tokens a second of a prompt on a GPU, through the skinny kernel and through cuBLASLt, its weights written out for
+// each pass or kept, with random weights in the shape of a known model (llama/device/synthetic.hpp).
 //
 //   bench_prompts [--shape 8b] [--layers N] [--repeat 9] [--seed 1] [--json FILE]
 //

@@ -1,7 +1,7 @@
-// What schemes are worth on a GPU with models whose drafts are right as often as they are: the arithmetic models
-// (examples/family/arithmetic) at the cost of larger shapes, made there from the small files (llama/device/widened.hpp).
-// Plain decoding, chains of a draft model by a fixed length and by EAAD's bins, each from the host and as one graph; a
-// cascade of three models and trees from the host. All write plain decoding's text.
+// What schemes are worth on a GPU with drafts that are right as often as real ones are: the arithmetic models
+// (examples/family/arithmetic) at the cost of larger shapes, made there from the small files
+// (llama/device/widened.hpp). Plain decoding, chains of a draft model by a fixed length and by EAAD's bins, each from
+// the host and as one graph; a cascade of three models and trees from the host. All write plain decoding's text.
 //
 //   bench_schemes --family FOLDER [--shape 8b] [--draft-shape none] [--length 4] [--problems 8] [--tokens 64]
 //                 [--repeat 3] [--seed 1] [--json FILE]

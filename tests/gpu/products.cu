@@ -1,4 +1,5 @@
-// The skinny product at the shapes of real models: integers, whose sums are exact in every order, beside the plain kernel's.
+// The skinny product at the shapes of real models: integers, whose sums are exact in every order, beside the plain
+// kernel's.
 #include <augur/backend/device/cuda_system.hpp>
 #include <augur/backend/device/skinny_product.hpp>
 #include <augur/backend/device/wide_product.hpp>
