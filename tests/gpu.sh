@@ -139,6 +139,7 @@ find_programs() {
     programs=$folder/built
   fi
   library_path=${LD_LIBRARY_PATH:-}$(library_folders)
+  library_path=${library_path#:}
 }
 
 has_gpu() {
@@ -207,7 +208,7 @@ step_4() {
     --section LaunchStats --section MemoryWorkloadAnalysis)
   part ncu.each 90 tools.txt "${profile[@]}" --kernel-id '::regex:.*:2' \
     "$programs/bench_device" --shape 8b --layers 2 --context 256 --contexts "" --chain 2 --tokens 4 --repeat 1
-  part ncu.first 60 tools.txt "${profile[@]}" --launch-count 60 \
+  part ncu.first 60 tools.txt "${profile[@]}" --launch-count 60 --kill yes \
     "$programs/bench_loop" --shape 8b --layers 2 --context 64 --tokens 4 --repeat 1
 }
 
