@@ -136,7 +136,7 @@ find_programs() {
     for turn in new again; do
       part build 420 log.txt bash -c "$(declare -f build); build '$folder/built' '${AUGUR_GPU_ARCHITECTURES:-90-real}'"
     done
-    programs=$folder/built
+    if starts "$folder/built"; then programs=$folder/built; else say "nor do those that were built"; fi
   fi
   library_path=${LD_LIBRARY_PATH:-}$(library_folders)
   library_path=${library_path#:}

@@ -183,12 +183,28 @@ def nothing_starts(folder):
         (of.bin / name).write_text("no program", encoding="utf-8")
     of.make("cmake")
     code, said = of.run("1")
-    check(code == 1 and "do not start" in said and of.ends()["build"] == 0, said)
+    check(code == 1 and "do not start" in said and "nor do those" in said and of.ends()["build"] == 0, said)
     check([each.split()[1] for each in of.calls() if each.startswith("cmake")] == ["-S", "--build"], f"{of.calls()}")
     check(of.ends()["nvidia-smi"] == 0 and of.ends()["test.laws"] == 127, f"{of.ends()}")
+    built = of.kept / "built"  # as if cmake had made them
+    built.mkdir()
+    for name in PROGRAMS:
+        of.make(name)
+        (of.bin / name).rename(built / name)
+    code, said = of.run("2")
+    check("nor do those" not in said and of.ends()["device.8b"] == 0, said)
+
+
+def no_build(folder):
+    """They are built, and that fails: nothing is stopped by it either."""
+    of = Rehearsal(folder)
+    for name in PROGRAMS:
+        (of.bin / name).write_text("no program", encoding="utf-8")
+    of.make("cmake")
     of.set("cmake", "fails")
-    of.run("2")
-    check(of.ends()["nvidia-smi"] == 0 and of.ends()["device.8b"] == 127, f"{of.ends()}")
+    code, _ = of.run("1")
+    check(code == 1 and of.ends()["build"] == 1, f"{of.ends()}")
+    check(of.ends()["nvidia-smi"] == 0 and of.ends()["test.laws"] == 127, f"{of.ends()}")
 
 
 def long_words(folder):
@@ -208,7 +224,7 @@ def main(names):
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         expected = all_well(folder / "well")
-        cases = {"no time": lambda: no_time(folder / "time", expected), "nothing starts": lambda: nothing_starts(folder / "none"),
+        cases = {"no time": lambda: no_time(folder / "time", expected), "nothing starts": lambda: nothing_starts(folder / "none"), "no build": lambda: no_build(folder / "no build"),
                  "long words": lambda: long_words(folder / "words")}  # fmt: skip
         for i, name in enumerate(PROGRAMS + TOOLS):
             for how in ENDS if name in names else () if names else [list(ENDS)[i % len(ENDS)]]:
