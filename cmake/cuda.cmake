@@ -12,7 +12,10 @@ find_package(CUDAToolkit REQUIRED)
 
 add_library(augur_nvcc INTERFACE)
 target_link_libraries(augur_nvcc INTERFACE augur::cuda)
-target_compile_options(augur_nvcc INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall>)
+if(NOT DEFINED augur_NVCC_WARNINGS)
+  set(augur_NVCC_WARNINGS -Werror=all-warnings -Xcompiler=-Wall)
+endif()
+target_compile_options(augur_nvcc INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${augur_NVCC_WARNINGS}>)
 
 add_library(augur_gpu STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/gpu.cu)
 target_link_libraries(augur_gpu PUBLIC augur_nvcc)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """A table of what bench_device and torch_decode.py wrote about the same shape, context and GPU.
 
-    compare.py --augur device-1.json device-2.json --torch torch-1.json torch-2.json
+    compare.py [--shape 8b] --augur device-1.json device-2.json --torch torch-1.json torch-2.json
 
-Several files of a side are runs that took turns: medians over them, and how far they lie apart, (highest - lowest) /
-median. A ratio above 1 says that augur is so many times as fast. Exit code 2 for files that cannot be compared.
+Files hold a run each, or are JSON lines (tests/gpu.sh), of which those that bench_device and torch_decode.py wrote count, with
+--shape those about that shape. Several runs of a side took turns: medians over them, and how far they lie apart, (highest -
+lowest) / median. Of PyTorch's ways the one counts whose median is fastest. A ratio above 1 says that augur is so many times as
+fast. Exit code 2 for files that cannot be compared.
 """
 
 import argparse
@@ -20,14 +22,32 @@ class Incomparable(Exception):
     pass
 
 
-def read(path):
+PROGRAMS = ("bench_device", "torch_decode")
+
+
+def runs_in(path):
+    """By name: what the file says. Lines of JSON lines have numbers."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        {name: found[name] for name in SAME}, found["passes"], found["decoding"]["plain_rate"]
+        text = path.read_text(encoding="utf-8")
+        if path.suffix != ".jsonl":
+            return {str(path): json.loads(text)}
+        lines = {f"{path}:{i}": json.loads(line) for i, line in enumerate(text.splitlines(), 1) if line.strip()}
     except (OSError, ValueError) as problem:
         raise Incomparable(f"{path}: {problem}") from problem
-    except (KeyError, TypeError) as problem:
-        raise Incomparable(f"{path} has no {problem}") from problem
+    return {name: run for name, run in lines.items() if run.get("program") in PROGRAMS}
+
+
+def read(paths, shape):
+    found = {name: run for path in paths for name, run in runs_in(path).items()}
+    if shape:
+        found = {name: run for name, run in found.items() if run.get("shape") == shape}
+    if not found:
+        raise Incomparable(f"{', '.join(map(str, paths))}: no run{f' of the shape {shape}' if shape else ''}")
+    for name, run in found.items():
+        try:
+            {key: run[key] for key in SAME}, run["passes"], run["decoding"]["plain_rate"]
+        except (KeyError, TypeError) as problem:
+            raise Incomparable(f"{name} has no {problem}") from problem
     return found
 
 
@@ -39,10 +59,33 @@ def check(runs):
                 raise Incomparable(f"{name} is {runs[first][name]} in {first} and {run[name]} in {path}")
 
 
-def times_of(runs, key):
-    """By rows: the figures of all runs, for those numbers of rows that every run has."""
-    found = [{each["rows"]: each[key] for each in run["passes"]} for run in runs]
-    return {rows: [run[rows] for run in found] for rows in found[0] if all(rows in run for run in found)}
+def ways_of(run):
+    whole = {"name": "", "passes": run["passes"], "plain_rate": run["decoding"]["plain_rate"]}
+    return run.get("ways") or [whole]
+
+
+def fastest_passes(runs):
+    """By rows: the passes of all runs by the way whose median on the device is least."""
+    found = {}
+    for run in runs:
+        for way in ways_of(run):
+            for each in way["passes"]:
+                found.setdefault(each["rows"], {}).setdefault(way["name"], []).append(each)
+
+    def median(passes):
+        return statistics.median(each["device_seconds"] for each in passes)
+
+    return {rows: min(ways.values(), key=median) for rows, ways in sorted(found.items())}
+
+
+def fastest_rates(runs):
+    """Of plain decoding, of all runs by the way whose median is highest; none if none decoded."""
+    found = {}
+    for run in runs:
+        for way in ways_of(run):
+            if way["plain_rate"]:
+                found.setdefault(way["name"], []).append(way["plain_rate"])
+    return max(found.values(), key=statistics.median, default=[])
 
 
 def spread(figures):
@@ -54,20 +97,20 @@ def table(ours, theirs):
     kinds = [f"augur, {kind} ms|PyTorch, {kind} ms|times as fast" for kind in ("device", "wall")]
     yield f"|rows|{'|'.join(kinds)}|spread|"
     yield "|-|-|-|-|-|-|-|-|"
-    kinds = [(times_of(ours, key), times_of(theirs, key)) for key in ("device_seconds", "wall_seconds")]
-    for rows in kinds[0][0]:
-        if rows not in kinds[0][1]:
-            continue
+    our_passes, their_passes = fastest_passes(ours), fastest_passes(theirs)
+    for rows in sorted(set(our_passes) & set(their_passes)):
+        kinds = [[[each[key] for each in side[rows]] for side in (our_passes, their_passes)]
+                 for key in ("device_seconds", "wall_seconds")]  # fmt: skip
         cells = []
         for mine, its in kinds:
-            a, b = statistics.median(mine[rows]), statistics.median(its[rows])
+            a, b = statistics.median(mine), statistics.median(its)
             cells += [f"{a * 1e3:.3f}", f"{b * 1e3:.3f}", f"**{b / a:.2f}**"]
-        apart = max(spread(side[rows]) for kind in kinds for side in kind)
+        apart = max(spread(side) for kind in kinds for side in kind)
         yield f"|{rows}|{'|'.join(cells)}|{apart:.1%}|"
     yield ""
     yield "|decoding|tokens/s|over PyTorch|spread|"
     yield "|-|-|-|-|"
-    base = [run["decoding"]["plain_rate"] for run in theirs]
+    base = fastest_rates(theirs)
     kinds = [("PyTorch", base), ("augur, plain", [run["decoding"]["plain_rate"] for run in ours])]
     if all("rate" in run["decoding"] for run in ours):
         length, acceptance = (
@@ -86,12 +129,13 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for side in ("augur", "torch"):
         parser.add_argument(f"--{side}", type=pathlib.Path, nargs="+", required=True, metavar="FILE")
+    parser.add_argument("--shape", help="of JSON lines, those about this one")
     chosen = parser.parse_args(arguments)
     try:
-        ours, theirs = ({path: read(path) for path in side} for side in (chosen.augur, chosen.torch))
+        ours, theirs = read(chosen.augur, chosen.shape), read(chosen.torch, chosen.shape)
         check(ours | theirs)
-        if missing := [path for path, run in theirs.items() if not run["decoding"]["plain_rate"]]:
-            raise Incomparable(f"{missing[0]} has no decoding: its ways were passes only")
+        if not fastest_rates(theirs.values()):
+            raise Incomparable(f"{next(iter(theirs))} has no decoding: its ways were passes only")
     except Incomparable as problem:
         print(f"compare: {problem}", file=sys.stderr)
         return 2

@@ -1,14 +1,16 @@
 // What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with
 // random weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
 //
-//   bench_device [--shape 8b] [--layers N] [--context 4096] [--exit K] [--length 5] [--acceptance 0.8] [--tokens 128]
-//                [--repeat 9] [--seed 1] [--json FILE]
+//   bench_device [--shape 8b] [--layers N] [--context 4096] [--contexts 256,1024] [--chain 10] [--exit K] [--length 5]
+//                [--acceptance 0.8] [--tokens 128] [--repeat 9] [--seed 1] [--json FILE]
 //
 // Weights are bfloat16; bench_device_q8_0 and bench_device_q4_0 are the same program with integers
 // (AUGUR_BENCHMARK_FORMAT). The draft is the model's first K layers (one in sixteen unless it is said) under its head;
 // the scale of the other layers is searched for the acceptance. Passes over different rows, and decodings of either
-// kind, take turns; so do prompts of 512 and 2048 tokens through the skinny kernel and through cuBLASLt, its weights
-// written out for each pass or kept. Exit code 77 where there is no GPU, 1 if a text differs from plain decoding's.
+// kind, take turns. A pass's time on the device is that of a chain of them, launched one after another, by their
+// number; passes are measured after `--contexts`, too. `apart` is ||a - b|| / ||b|| of eight rows of logits by the
+// model's kernel and by the plain one, which adds in another order. Exit code 77 where there is no GPU, 1 if a text
+// differs from plain decoding's or rows are not near each other.
 
 #include <cuda_runtime.h>
 
@@ -16,7 +18,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,8 +26,8 @@
 #include <vector>
 
 #include "augur/accept/exact.hpp"
-#include "augur/backend/device/cublas_products.hpp"
 #include "augur/backend/device/cuda_system.hpp"
+#include "augur/backend/device/wide_product.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
@@ -48,24 +49,26 @@ using backend::device::bfloat16;
 #endif
 constexpr auto format = llama::device::device_format::AUGUR_BENCHMARK_FORMAT;
 using model_type = llama::device::device_model<bfloat16, cuda_system, format>;
-using wide_products = llama::device::wide_products<bfloat16, cuda_system, backend::device::cublas_products<bfloat16>>;
-using wide_type = llama::device::device_model<bfloat16, cuda_system, format, wide_products>;
+using plain_products =
+    llama::device::wide_products<bfloat16, cuda_system, backend::device::plain_products<cuda_system>>;
+using plain_type = llama::device::device_model<bfloat16, cuda_system, format, plain_products>;
 
 constexpr const char* format_name = format == llama::device::device_format::elements ? "bf16"
                                     : format == llama::device::device_format::q8_0   ? "q8_0"
                                                                                      : "q4_0";
 
 struct settings {
-    std::string shape = "8b", json;
-    std::size_t layers = 0, context = 4096, exit = 0, length = 5, tokens = 128, repeat = 9, seed = 1;
+    std::string shape = "8b", json, contexts = "256,1024";
+    std::size_t layers = 0, context = 4096, chain = 10, exit = 0, length = 5, tokens = 128, repeat = 9, seed = 1;
     double acceptance = 0.8;
 };
 
 settings read(int argc, char** argv) {
     settings s;
-    const options named{{{"--shape", &s.shape}, {"--json", &s.json}},
+    const options named{{{"--shape", &s.shape}, {"--json", &s.json}, {"--contexts", &s.contexts}},
                         {{"--layers", &s.layers},
                          {"--context", &s.context},
+                         {"--chain", &s.chain},
                          {"--exit", &s.exit},
                          {"--length", &s.length},
                          {"--tokens", &s.tokens},
@@ -73,7 +76,9 @@ settings read(int argc, char** argv) {
                          {"--seed", &s.seed}},
                         {{"--acceptance", &s.acceptance}}};
     named.read(argc, argv);
-    if (s.repeat == 0 || s.tokens == 0 || s.length == 0) detail::fail("--repeat, --tokens and --length begin at 1");
+    if (s.repeat == 0 || s.tokens == 0 || s.length == 0 || s.chain == 0) {
+        detail::fail("--repeat, --tokens, --length and --chain begin at 1");
+    }
     return s;
 }
 
@@ -97,40 +102,41 @@ struct family {
     }
 };
 
-template <class Model>
-std::vector<token> some_text(const Model& of, std::size_t size) {
-    std::vector<token> text(size);
-    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<token>((i * 7919 + 13) % of.vocabulary_size());
-    return text;
-}
-
 /// Seconds of a pass over so many rows.
 struct pass {
     std::size_t rows = 0;
-    double device = 0;  ///< from the first kernel to the last
-    double wall = 0;    ///< until the rows are on the host
+    double device = 0;  ///< of one of a chain: from its first kernel to its last, by its number of passes
+    double wall = 0;    ///< of one by itself, until its rows are on the host
+};
+struct passes_after {
+    std::size_t context = 0;
+    std::vector<pass> passes;
 };
 
-/// Medians. A pass that is timed on the device and one that is timed on the host take turns, and so do the numbers of
+/// Medians. Passes that are timed on the device and one that is timed on the host take turns, and so do the numbers of
 /// rows, which ascend.
-std::vector<pass> measure(const model_type& model, const std::vector<std::size_t>& rows, const settings& s) {
-    const auto text = some_text(model, std::max(s.context, rows.back()));
+std::vector<pass> measure(const model_type& model, std::size_t context, const std::vector<std::size_t>& rows,
+                          const settings& s) {
+    const auto text = some_text(model.vocabulary_size(), std::max(context, rows.back()));
     auto sequence = model.make_sequence();
-    model.extend_there(sequence, std::span(text).first(s.context), 0);
+    model.extend_there(sequence, std::span(text).first(context), 0);
     const device_watch watch;
     std::vector<std::vector<double>> device(rows.size()), wall(rows.size());
     for (std::size_t round = 0; round <= s.repeat; ++round) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto tokens = std::span(text).first(rows[i]);
-            const double on_device =
-                watch.seconds(model.system(), [&] { model.extend_there(sequence, tokens, rows[i]); });
-            model.truncate(sequence, s.context);
+            const double chained = watch.seconds(model.system(), [&] {
+                for (std::size_t link = 0; link < s.chain; ++link) {
+                    model.extend_there(sequence, tokens, rows[i]);
+                    model.truncate(sequence, context);
+                }
+            });
             const detail::stopwatch since;
             model.extend(sequence, tokens);
             const double in_all = since.seconds();
-            model.truncate(sequence, s.context);
+            model.truncate(sequence, context);
             if (round == 0) continue;  // warms up
-            device[i].push_back(on_device);
+            device[i].push_back(chained / static_cast<double>(s.chain));
             wall[i].push_back(in_all);
         }
     }
@@ -139,39 +145,23 @@ std::vector<pass> measure(const model_type& model, const std::vector<std::size_t
     return out;
 }
 
-/// Tokens a second of a prompt, from its first kernel to its last.
-struct prompt_rate {
-    std::size_t tokens = 0;
-    double skinny = 0, wide = 0, kept = 0;
-};
-
-/// Medians, the three kinds in turns.
-std::vector<prompt_rate> measure_prompts(const family& of, const settings& s) {
-    const auto wide_model = [&](bool keeps_rows) {
-        const cuda_system& on = of.target.system();
-        return wide_type(on, of.target.configuration(), of.weights, 0,
-                         wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
-    };
-    const wide_type wide = wide_model(false), kept = wide_model(true);
-    auto in_skinny = of.target.make_sequence(), in_wide = wide.make_sequence(), in_kept = kept.make_sequence();
-    const device_watch watch;
-    std::vector<prompt_rate> out;
-    for (const std::size_t size : {512, 2048}) {
-        const auto text = some_text(of.target, size);
-        std::vector<double> rates[3];
-        const auto rate = [&](const auto& model, auto& sequence) {
-            model.truncate(sequence, 0);
-            return static_cast<double>(size) /
-                   watch.seconds(model.system(), [&] { model.extend_there(sequence, text, 1); });
-        };
-        for (std::size_t round = 0; round <= s.repeat; ++round) {
-            const double now[] = {rate(of.target, in_skinny), rate(wide, in_wide), rate(kept, in_kept)};
-            if (round == 0) continue;  // warms up, and makes caches as long as they must be
-            for (std::size_t i = 0; i < 3; ++i) rates[i].push_back(now[i]);
-        }
-        out.push_back({size, median(rates[0]), median(rates[1]), median(rates[2])});
+/// The largest distance of eight rows from those of the plain kernel, after keys and values that are the same.
+double apart_from_plain(const family& of, const settings& s) {
+    const auto text = some_text(of.target.vocabulary_size(), std::min<std::size_t>(s.context, 256) + 8);
+    const auto before = std::span(text).first(text.size() - 8), rows = std::span(text).last(8);
+    const plain_type other(
+        of.target.system(), of.target.configuration(), of.weights, 0,
+        plain_products(backend::device::plain_products<cuda_system>{of.target.system()}, {.from = 1, .most_rows = 64}));
+    auto a = of.target.make_sequence(), b = of.target.make_sequence();
+    of.target.extend_there(a, before, 0);
+    of.target.extend_there(b, before, 0);
+    const scores got = of.target.extend(a, rows), expected = other.extend(b, rows);
+    double most = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double apart = distance(got[i], expected[i]);
+        if (!(apart <= most)) most = apart;  // a NaN, too, and it stays
     }
-    return out;
+    return most;
 }
 
 /// A greedy text, and what it took after the prompt.
@@ -198,7 +188,7 @@ decoding decode_greedily(const Scheme& scheme, const std::vector<token>& prompt,
 
 decoding speculate_greedily(const family& of, const settings& s, std::size_t prompt, std::size_t tokens) {
     const auto scheme = speculate(of.draft, of.target, policy::fixed_length{s.length}, accept::exact{});
-    return decode_greedily(scheme, some_text(of.target, prompt), tokens);
+    return decode_greedily(scheme, some_text(of.target.vocabulary_size(), prompt), tokens);
 }
 
 /// By position: the share of tokens that are accepted where those before them are.
@@ -239,13 +229,14 @@ double find_depth_scale(const llama::config& shape, const settings& s) {
 struct comparison {
     double depth_scale = 0, acceptance = 0, accepted_length = 0, plain_rate = 0, rate = 0;
     double predicted_by_device = 0, predicted_by_wall = 0;  ///< tokens a second
+    double apart = 0;                                       ///< from the plain kernel's rows
     bool identical = true;
 };
 
 comparison compare(const family& of, const settings& s, const std::vector<pass>& passes, const pass& draft) {
     comparison out;
     std::vector<double> plain_rates, rates;
-    const auto prompt = some_text(of.target, s.context);
+    const auto prompt = some_text(of.target.vocabulary_size(), s.context);
     std::optional<decoding> last;
     for (std::size_t i = 0; i < s.repeat; ++i) {
         const decoding plain_one = decode_greedily(plain(of.target), prompt, s.tokens);
@@ -270,61 +261,89 @@ comparison compare(const family& of, const settings& s, const std::vector<pass>&
     return out;
 }
 
-void print(const machine& m, const family& of, const std::vector<pass>& passes, const pass& draft,
-           const std::vector<prompt_rate>& prompts, const comparison& c) {
-    std::printf(
-        "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
-        m.name.c_str(), m.driver, m.runtime, m.clock_khz / 1000, m.memory_clock_khz / 1000, m.bandwidth * 1e-9);
-    std::printf("%.2f GB of weights a pass\n%4s %10s %8s %10s %10s %10s\n", of.bytes() * 1e-9, "n", "device ms",
-                "ratio", "bandwidth", "wall ms", "host ms");
-    for (const pass& each : passes) {
-        std::printf("%4zu %10.3f %8.3f %9.1f%% %10.3f %10.3f\n", each.rows, each.device * 1e3,
-                    each.device / passes.front().device, 100 * of.bytes() / each.device / m.bandwidth, each.wall * 1e3,
-                    (each.wall - each.device) * 1e3);
-    }
-    for (const prompt_rate& each : prompts) {
-        std::printf("prompt of %zu tokens: %.0f tokens/s, wide %.0f, with rows kept %.0f\n", each.tokens, each.skinny,
-                    each.wide, each.kept);
+/// Of keys and values, those that a pass reads.
+double cache_bytes(const llama::config& c, std::size_t context) {
+    return static_cast<double>(2 * c.layers * c.key_value_heads * c.head_size * sizeof(bfloat16) * context);
+}
+
+void print(const machine& m, const family& of, const std::vector<passes_after>& measured, const pass& draft) {
+    m.print();
+    for (const passes_after& after : measured) {
+        const double bytes = of.bytes() + cache_bytes(of.target.configuration(), after.context);
+        std::printf("after %zu tokens: %.2f GB of weights a pass, %.2f GB with keys and values\n", after.context,
+                    of.bytes() * 1e-9, bytes * 1e-9);
+        std::printf("%4s %10s %8s %10s %10s %10s %10s\n", "n", "device ms", "ratio", "weights", "all bytes", "wall ms",
+                    "host ms");
+        for (const pass& each : after.passes) {
+            std::printf("%4zu %10.3f %8.3f %9.1f%% %9.1f%% %10.3f %10.3f\n", each.rows, each.device * 1e3,
+                        each.device / after.passes.front().device, 100 * of.bytes() / each.device / m.bandwidth,
+                        100 * bytes / each.device / m.bandwidth, each.wall * 1e3, (each.wall - each.device) * 1e3);
+        }
     }
     std::printf("draft of %zu layers: %.3f ms on the device, %.3f ms in all\n", of.draft.layer_count(),
                 draft.device * 1e3, draft.wall * 1e3);
+}
+
+void print(const comparison& c) {
     std::printf("depth scale %.5f: acceptance %.3f, accepted length %.2f, texts %s\n", c.depth_scale, c.acceptance,
                 c.accepted_length, c.identical ? "identical" : "DIFFERENT");
+    std::printf("rows apart from the plain kernel's by %.5f: %s\n", c.apart,
+                c.apart < most_apart ? "near" : "NOT near");
     std::printf(
         "plain %.1f, ahead %.1f tokens/s: speedup %.3f; predicted from wall times %.1f, from device times %.1f\n",
         c.plain_rate, c.rate, c.rate / c.plain_rate, c.predicted_by_wall, c.predicted_by_device);
 }
 
-std::string json(const settings& s, const machine& m, const family& of, const std::vector<pass>& passes,
-                 const pass& draft, const std::vector<prompt_rate>& prompts, const comparison& c) {
+std::string json(const machine& m, const family& of, const passes_after& after) {
     std::ostringstream out;
-    out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
-        << ", \"clock_khz\": " << m.clock_khz << ", \"memory_clock_khz\": " << m.memory_clock_khz
-        << ", \"copy_bytes_per_second\": " << m.bandwidth << ",\n \"shape\": \"" << s.shape << "\", \"format\": \""
-        << format_name << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context
-        << ", \"seed\": " << s.seed << ", \"repeat\": " << s.repeat << ", \"weight_bytes\": " << of.bytes()
-        << ",\n \"passes\": [";
-    for (const pass& each : passes) {
-        out << (&each == &passes.front() ? "" : ", ") << "\n  {\"rows\": " << each.rows
+    out << '[';
+    for (const pass& each : after.passes) {
+        const double bytes = of.bytes() + cache_bytes(of.target.configuration(), after.context);
+        out << (&each == &after.passes.front() ? "" : ", ") << "{\"rows\": " << each.rows
             << ", \"device_seconds\": " << each.device << ", \"wall_seconds\": " << each.wall
-            << ", \"ratio\": " << each.device / passes.front().device
-            << ", \"bandwidth_share\": " << of.bytes() / each.device / m.bandwidth << '}';
+            << ", \"ratio\": " << each.device / after.passes.front().device
+            << ", \"bandwidth_share\": " << of.bytes() / each.device / m.bandwidth
+            << ", \"bandwidth_share_with_cache\": " << bytes / each.device / m.bandwidth << '}';
     }
-    out << "],\n \"prompts\": [";
-    for (const prompt_rate& each : prompts) {
-        out << (&each == &prompts.front() ? "" : ", ") << "\n  {\"tokens\": " << each.tokens
-            << ", \"skinny_rate\": " << each.skinny << ", \"wide_rate\": " << each.wide
-            << ", \"wide_rate_with_rows_kept\": " << each.kept << '}';
-    }
-    out << "],\n \"draft\": {\"layers\": " << of.draft.layer_count() << ", \"device_seconds\": " << draft.device
-        << ", \"wall_seconds\": " << draft.wall << "},\n \"decoding\": {\"length\": " << s.length
-        << ", \"tokens\": " << s.tokens << ", \"depth_scale\": " << c.depth_scale
-        << ", \"acceptance\": " << c.acceptance << ", \"accepted_length\": " << c.accepted_length
-        << ", \"identical\": " << (c.identical ? "true" : "false") << ", \"plain_rate\": " << c.plain_rate
-        << ", \"rate\": " << c.rate << ", \"speedup\": " << c.rate / c.plain_rate
-        << ", \"predicted_by_wall\": " << c.predicted_by_wall << ", \"predicted_by_device\": " << c.predicted_by_device
-        << "}}\n";
+    out << ']';
     return out.str();
+}
+
+std::string json(const settings& s, const comparison& c) {
+    std::ostringstream out;
+    out << "{\"length\": " << s.length << ", \"tokens\": " << s.tokens << ", \"depth_scale\": " << c.depth_scale
+        << ", \"acceptance\": " << c.acceptance << ", \"accepted_length\": " << c.accepted_length
+        << ", \"identical\": " << (c.identical ? "true" : "false") << ", \"apart_from_plain_kernel\": " << c.apart
+        << ", \"plain_rate\": " << c.plain_rate << ", \"rate\": " << c.rate
+        << ", \"speedup\": " << c.rate / c.plain_rate << ", \"predicted_by_wall\": " << c.predicted_by_wall
+        << ", \"predicted_by_device\": " << c.predicted_by_device << '}';
+    return out.str();
+}
+
+std::string json(const settings& s, const machine& m, const family& of, const std::vector<passes_after>& measured,
+                 const pass& draft, const comparison& c) {
+    std::ostringstream out;
+    out << "{\"program\": \"bench_device\", " << m.json() << ", \"shape\": \"" << s.shape << "\", \"format\": \""
+        << format_name << "\", \"layers\": " << of.target.layer_count() << ", \"context\": " << s.context
+        << ", \"chain\": " << s.chain << ", \"seed\": " << s.seed << ", \"repeat\": " << s.repeat
+        << ", \"weight_bytes\": " << of.bytes() << ", \"passes\": " << json(m, of, measured.front())
+        << ", \"after\": {";
+    for (const passes_after& after : measured) {
+        out << (&after == &measured.front() ? "" : ", ") << '"' << after.context << "\": " << json(m, of, after);
+    }
+    out << "}, \"draft\": {\"layers\": " << of.draft.layer_count() << ", \"device_seconds\": " << draft.device
+        << ", \"wall_seconds\": " << draft.wall << "}, \"decoding\": " << json(s, c) << "}\n";
+    return out.str();
+}
+
+/// --context first, then the others.
+std::vector<std::size_t> contexts_of(const settings& s) {
+    std::vector<std::size_t> out{s.context};
+    std::istringstream rest(s.contexts);
+    for (std::string each; std::getline(rest, each, ',');) {
+        if (const std::size_t context = std::stoul(each); context != s.context) out.push_back(context);
+    }
+    return out;
 }
 
 bool run(settings s) {
@@ -333,24 +352,25 @@ bool run(settings s) {
     std::vector<std::size_t> rows{1, 2, 4, 8, 16, 32, 64, s.length + 1};
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    if (s.context == 0 || s.context + std::max(rows.back(), s.tokens) > shape.context) {
-        detail::fail("--context ", s.context, " and what follows exceed 1 ... ", shape.context);
+    const auto contexts = contexts_of(s);
+    for (const std::size_t context : contexts) {
+        if (context == 0 || context + std::max(rows.back(), s.tokens) > shape.context) {
+            detail::fail("a context of ", context, " tokens and what follows exceed 1 ... ", shape.context);
+        }
     }
     const machine m = describe(s.repeat);
     const double depth_scale = find_depth_scale(shape, s);
     const family made = family::make(shape, s, depth_scale);
-    const auto passes = measure(made.target, rows, s);
-    const pass draft = measure(made.draft, {1}, s).front();
-    const auto prompts = measure_prompts(made, s);
-    comparison compared = compare(made, s, passes, draft);
+    std::vector<passes_after> measured;
+    for (const std::size_t context : contexts) measured.push_back({context, measure(made.target, context, rows, s)});
+    const pass draft = measure(made.draft, s.context, {1}, s).front();
+    print(m, made, measured, draft);
+    comparison compared = compare(made, s, measured.front().passes, draft);
     compared.depth_scale = depth_scale;
-    print(m, made, passes, draft, prompts, compared);
-    if (!s.json.empty()) {
-        std::ofstream out(s.json);
-        out << json(s, m, made, passes, draft, prompts, compared);
-        if (!out.flush()) detail::fail("cannot write ", s.json);
-    }
-    return compared.identical;
+    compared.apart = apart_from_plain(made, s);
+    print(compared);
+    write_json(s.json, json(s, m, made, measured, draft, compared));
+    return compared.identical && compared.apart < most_apart;
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <span>
@@ -153,9 +152,7 @@ class decodings {
         draft_there_.emplace(*draft_, capacity, 2);
         options_.sampling.temperature = {0};
         options_.stop.max_tokens = s.tokens;
-        for (std::size_t i = 0; i < s.context; ++i) {
-            prompt_.push_back(static_cast<token>((i * 7919 + 13) % shape_.vocabulary));
-        }
+        prompt_ = some_text(shape_.vocabulary, s.context);
     }
 
     /// All kinds in turns.
@@ -224,8 +221,7 @@ class decodings {
 };
 
 void print(const machine& m, const std::vector<judgement>& rounds, const std::vector<decoding>& made) {
-    std::printf("%s, driver %d, runtime %d, copies %.0f GB/s (read and written)\n", m.name.c_str(), m.driver, m.runtime,
-                m.bandwidth * 1e-9);
+    m.print();
     std::printf("%-40s %10s %10s\n", "a round's judgement", "device us", "host us");
     for (const judgement& each : rounds) {
         std::printf("%-40s %10.2f %10.2f\n", each.name.c_str(), each.device * 1e6, each.host * 1e6);
@@ -240,18 +236,17 @@ void print(const machine& m, const std::vector<judgement>& rounds, const std::ve
 std::string json(const settings& s, const machine& m, const std::vector<judgement>& rounds,
                  const std::vector<decoding>& made) {
     std::ostringstream out;
-    out << "{\"device\": \"" << m.name << "\", \"driver\": " << m.driver << ", \"runtime\": " << m.runtime
-        << ", \"copy_bytes_per_second\": " << m.bandwidth << ", \"shape\": \"" << s.shape
+    out << "{\"program\": \"bench_loop\", " << m.json() << ", \"shape\": \"" << s.shape
         << "\", \"context\": " << s.context << ", \"length\": " << s.length << ", \"tokens\": " << s.tokens
         << ", \"depth_scale\": " << s.depth_scale << ", \"vocabulary\": " << s.vocabulary << ", \"rows\": " << s.rows
-        << ", \"repeat\": " << s.repeat << ", \"seed\": " << s.seed << ",\n \"rounds\": [";
+        << ", \"repeat\": " << s.repeat << ", \"seed\": " << s.seed << ", \"rounds\": [";
     for (const judgement& each : rounds) {
-        out << (&each == &rounds.front() ? "" : ", ") << "\n  {\"name\": \"" << each.name
+        out << (&each == &rounds.front() ? "" : ", ") << "{\"name\": \"" << each.name
             << "\", \"device_seconds\": " << each.device << ", \"host_seconds\": " << each.host << '}';
     }
-    out << "],\n \"decodings\": [";
+    out << "], \"decodings\": [";
     for (const decoding& each : made) {
-        out << (&each == &made.front() ? "" : ", ") << "\n  {\"name\": \"" << each.name << "\", \"rate\": " << each.rate
+        out << (&each == &made.front() ? "" : ", ") << "{\"name\": \"" << each.name << "\", \"rate\": " << each.rate
             << ", \"accepted_length\": " << each.accepted_length
             << ", \"host_seconds_per_round\": " << each.host_per_round << '}';
     }
@@ -264,11 +259,7 @@ bool run(const settings& s) {
     const auto rounds = judge_rounds(cuda_system::with_stream(), s);
     const auto made = decodings(s).run();
     print(m, rounds, made);
-    if (!s.json.empty()) {
-        std::ofstream out(s.json);
-        out << json(s, m, rounds, made);
-        if (!out.flush()) detail::fail("cannot write ", s.json);
-    }
+    write_json(s.json, json(s, m, rounds, made));
     const auto same = [&](const decoding& each) { return each.tokens == made.front().tokens; };
     const bool identical = std::all_of(made.begin(), made.end(), same);
     std::printf("texts %s\n", identical ? "identical" : "DIFFERENT");

@@ -7,7 +7,8 @@
 A way is how the same model is run: its layers by PyTorch's own kernels (eager) or by torch.compile (compiled),
 attention over the whole static cache under a mask (masked) or over the part that is filled (sliced). On a GPU every
 pass is a CUDA graph, whatever the way; ways and numbers of rows take turns. The baseline, `passes` in the JSON, is the
-fastest way for each number of rows. Device times are those of CUDA events around a pass, the upload of its tokens
+fastest way for each number of rows. Eager ways come first, and the JSON is written after every turn, so that what takes
+too long costs its own figures only; `complete` says whether the run came to its end. Device times are those of CUDA events around a pass, the upload of its tokens
 included; wall times end when its rows of logits are on the host. Exit code 77 without PyTorch or a GPU, 2 for an option
 that makes no sense, 1 for other errors.
 """
@@ -260,6 +261,7 @@ class Way:
         self.seconds_to_make = time.perf_counter() - since
         self.device, self.wall = {rows: [] for rows in chosen.rows}, {rows: [] for rows in chosen.rows}
         self.rates = []
+        self.rounds = 0  # that were measured
 
     def decode(self, count):
         """Greedy tokens after the context. The host reads each before the next pass, as it must to see a stop token."""
@@ -285,9 +287,9 @@ class Way:
 
 
 def measure(ways, chosen):
-    """Ways and numbers of rows take turns. The first round warms up."""
+    """Ways and numbers of rows take turns. The first turn warms up; yields after each of the others."""
     clock = Clock(chosen.device)
-    for turn in range(chosen.repeat + 1):
+    for turn in range(chosen.repeat + 1 if ways else 0):
         for rows in chosen.rows:
             for way in ways:
                 each = way.passes[rows]
@@ -300,6 +302,9 @@ def measure(ways, chosen):
                 rate = chosen.tokens / clock.wall_seconds(functools.partial(way.decode, chosen.tokens))
                 if turn > 0:
                     way.rates.append(rate)
+            way.rounds = turn
+        if turn > 0:
+            yield turn
 
 
 def copy_rate(chosen):
@@ -348,29 +353,49 @@ def run(chosen):
     model = Llama(shape, capacity, chosen.device, seed=chosen.seed, tuning=chosen.tuning)
     model.read(some_text(shape, chosen.context).to(chosen.device))
     pool = torch.cuda.graph_pool_handle() if chosen.device == "cuda" else None
-    ways, failed = [], {}
-    for name in chosen.ways:
-        try:
-            ways.append(Way(name, model, chosen, pool))
-        except Exception as problem:  # a kernel or a compiler that this machine lacks: told, the others measured
-            failed[name] = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
-            print(f"torch_decode: {name} failed: {failed[name]}", file=sys.stderr)
-    if not ways:
+    made, failed = [], {}
+
+    def figures(complete):
+        found = [way.figures() for way in made if way.rounds > 0]
+        decoding = max(found, key=lambda way: way["plain_rate"] or 0)
+        return {
+            "program": "torch_decode",
+            "complete": complete,
+            **described,
+            "copy_bytes_per_second": bandwidth,
+            **{name: getattr(chosen, name) for name in ("shape", "context", "seed", "repeat", "tuning")},
+            "layers": shape.layers,
+            "weight_bytes": model.weight_bytes(),
+            "passes": best_of(found, model.weight_bytes(), bandwidth),
+            "decoding": {"tokens": chosen.tokens, "plain_rate": decoding["plain_rate"], "way": decoding["name"]},
+            "ways": found,
+            "failed": failed,
+        }
+
+    for kernels in ("eager", "compiled"):
+        ways = []
+        for name in chosen.ways:
+            if not name.startswith(kernels):
+                continue
+            try:
+                ways.append(Way(name, model, chosen, pool))
+            except Exception as problem:  # a kernel or a compiler that this machine lacks: told, the others measured
+                failed[name] = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
+                print(f"torch_decode: {name} failed: {failed[name]}", file=sys.stderr)
+        made += ways
+        for _ in measure(ways, chosen):
+            write(figures(complete=False), chosen)
+    if not made:
         raise RuntimeError("no way could be measured")
-    measure(ways, chosen)
-    found = [way.figures() for way in ways]
-    decoding = max(found, key=lambda way: way["plain_rate"] or 0)
-    return {
-        **described,
-        "copy_bytes_per_second": bandwidth,
-        **{name: getattr(chosen, name) for name in ("shape", "context", "seed", "repeat", "tuning")},
-        "layers": shape.layers,
-        "weight_bytes": model.weight_bytes(),
-        "passes": best_of(found, model.weight_bytes(), bandwidth),
-        "decoding": {"tokens": chosen.tokens, "plain_rate": decoding["plain_rate"], "way": decoding["name"]},
-        "ways": found,
-        "failed": failed,
-    }
+    return figures(complete=True)
+
+
+def write(found, chosen):
+    """Whole under its name, or as it was."""
+    if chosen.json:
+        beside = chosen.json.with_name(chosen.json.name + ".part")
+        beside.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        beside.replace(chosen.json)
 
 
 def table(of):
@@ -439,8 +464,7 @@ def main(arguments):
     try:
         found = run(chosen)
         print(*table(found), sep="\n")
-        if chosen.json:
-            chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write(found, chosen)
     except (RuntimeError, OSError) as problem:  # out of memory is a RuntimeError too
         print(f"torch_decode: {str(problem).partition(chr(10))[0]}", file=sys.stderr)
         return 1

@@ -1,19 +1,24 @@
 #pragma once
-// What benchmarks on a GPU share: medians, times on the device, and which device it is.
+// What benchmarks on a GPU share: medians, times on the device, which device it is, options, and what is written.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <map>
+#include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::benchmarks {
 
@@ -57,6 +62,20 @@ struct machine {
     std::string name;
     int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
     double bandwidth = 0;  ///< bytes a second, read and written, of a copy within the device
+
+    void print() const {
+        std::printf(
+            "%s, driver %d, runtime %d, clocks up to %d MHz, of memory %d MHz, copies %.0f GB/s (read and written)\n",
+            name.c_str(), driver, runtime, clock_khz / 1000, memory_clock_khz / 1000, bandwidth * 1e-9);
+    }
+    /// Members of an object.
+    std::string json() const {
+        std::ostringstream out;
+        out << "\"device\": \"" << name << "\", \"driver\": " << driver << ", \"runtime\": " << runtime
+            << ", \"clock_khz\": " << clock_khz << ", \"memory_clock_khz\": " << memory_clock_khz
+            << ", \"copy_bytes_per_second\": " << bandwidth;
+        return out.str();
+    }
 };
 
 /// With the median of so many copies.
@@ -84,6 +103,34 @@ inline machine describe(std::size_t repeat) {
     }
     m.bandwidth = 2 * static_cast<double>(bytes) / median(times);
     return m;
+}
+
+inline std::vector<token> some_text(std::size_t vocabulary, std::size_t size) {
+    std::vector<token> text(size);
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<token>((i * 7919 + 13) % vocabulary);
+    return text;
+}
+
+/// ||a - b|| / ||b||.
+inline double distance(std::span<const float> a, std::span<const float> b) {
+    double apart = 0, length = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+        const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+        apart += difference * difference;
+        length += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    }
+    return std::sqrt(apart / length);
+}
+/// More than rounding to bfloat16 makes of it in other orders of additions, through the layers of a model; rows that
+/// have nothing to do with each other are apart by 1.4.
+inline constexpr double most_apart = 0.1;
+
+/// Nothing, where no file is named.
+inline void write_json(const std::string& file, const std::string& text) {
+    if (file.empty()) return;
+    std::ofstream out(file);
+    out << text;
+    if (!out.flush()) augur::detail::fail("cannot write ", file);
 }
 
 /// Where each option's value goes.

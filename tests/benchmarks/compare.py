@@ -65,6 +65,34 @@ class Compare(unittest.TestCase):
         self.assertIn("|augur, ahead by 5, acceptance 0.80|300.0|3.00|0.0%|", lines)
         self.assertEqual(1, lines.count("PyTorch failed at compiled-sliced: no such kernel"))
 
+    def test_ways_of_several_runs_in_lines(self):
+        """Eager and compiled ways come from different runs, which were about other numbers of rows."""
+
+        def way(name, times, plain):
+            return {"name": name, "passes": run_of(times, plain)["passes"], "plain_rate": plain}
+
+        def theirs(*ways, **more):
+            return run_of({1: (1, 1)}, None, program="torch_decode", ways=list(ways), **more)
+
+        ours = [run_of({1: (4, 5), 8: (6, 8)}, 200, program="bench_device") for _ in range(2)]
+        others = [{"program": "bench_loop", "shape": "8b"}, run_of({1: (9, 9)}, 1, program="bench_device", shape="1b")]
+        slow, fast = way("eager", {1: (10, 12), 8: (9, 12)}, 100), way("compiled", {1: (8, 9)}, None)
+        runs = [theirs(slow), theirs(fast), theirs(slow, shape="1b")]
+        files = [self.folder / "figures.jsonl", self.folder / "torch.jsonl"]
+        for file, lines in zip(files, (ours + others, runs)):
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        command = [sys.executable, "-B", SCRIPT, "--shape", "8b", "--augur", files[0], "--torch", files[1]]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (run.returncode, run.stderr))
+        lines = run.stdout.splitlines()
+        self.assertIn("|1|4.000|8.000|**2.00**|5.000|9.000|**1.80**|0.0%|", lines)
+        self.assertIn("|8|6.000|9.000|**1.50**|8.000|12.000|**1.50**|0.0%|", lines)
+        self.assertIn("|PyTorch|100.0|1.00|0.0%|", lines)
+        command[4] = "3b"
+        self.assertRegex(
+            subprocess.run(command, capture_output=True, text=True, check=False).stderr, "no run of the shape 3b"
+        )
+
     def test_what_cannot_be_compared(self):
         plain = run_of({1: (1, 1)}, 10)
         for other, said in (

@@ -167,6 +167,28 @@ class Program(unittest.TestCase):
         self.assertEqual(torch.__version__, found["versions"]["torch"])
         self.assertIn(f"plain {found['decoding']['plain_rate']:.1f} tokens/s", run.stdout)
 
+    def test_figures_are_written_after_every_turn(self):
+        """A run that ends on its way has left those of the turns before, and says that it is not complete."""
+        options = "--device cpu --shape tiny --layers 1 --context 30 --rows 1,2 --tokens 2 --repeat 3".split()
+        decode, calls = torch_decode.Way.decode, []
+
+        def third_turn_ends(way, count):
+            calls.append(way.name)
+            if calls.count(way.name) > 3:  # the first warms up
+                raise MemoryError("gone")
+            return decode(way, count)
+
+        self.addCleanup(setattr, torch_decode.Way, "decode", decode)
+        torch_decode.Way.decode = third_turn_ends
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "torch.json"
+            with self.assertRaises(MemoryError):
+                torch_decode.run(torch_decode.options_of([*options, "--json", str(file)]))
+            found = json.loads(file.read_text(encoding="utf-8"))
+        self.assertIs(found["complete"], False)
+        self.assertEqual([1, 2], [each["rows"] for each in found["passes"]])
+        self.assertGreater(found["decoding"]["plain_rate"], 0)
+
     def test_refusals(self):
         for options, said in (
             ("--shape 9b", "invalid choice: '9b'"),

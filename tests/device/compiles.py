@@ -30,7 +30,7 @@ def main():
     flags += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
     sources = [HERE / "everything.cu", ROOT / "cmake" / "gpu.cu"]
     for folder in ("tests", "benchmarks", "examples"):
-        sources += sorted((ROOT / folder / "gpu").glob("*.cu"))
+        sources += sorted((ROOT / folder / "gpu").glob("*.cu")) + sorted((ROOT / folder / "gpu").glob("*.cpp"))
     failed = 0
     with tempfile.TemporaryDirectory() as made:
         for source in sources:

@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_CASE(rows_are_near_those_that_the_host_plays) {
     const auto text = some_prompt(300, c.vocabulary, 1);
     auto a = gpu.make_sequence();
     auto b = emulated.make_sequence();
-    const auto got = gpu.extend(a, text, 40), expected = emulated.extend(b, text, 40);
+    const auto got = gpu.extend(a, text, 40);
+    const auto expected = emulated.extend(b, text, 40);
     double far = 0;
     for (std::size_t i = 0; i < 40; ++i) {
         for (std::size_t t = 0; t < c.vocabulary; ++t) {

@@ -3,6 +3,9 @@
 #include <augur/llama/device/device_model.hpp>
 #include <augur/testing/model_laws.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
 
 #include "gpu/random_llama.hpp"
 
@@ -12,13 +15,19 @@ namespace {
 
 using augur::llama::device::device_format;
 
+/// AUGUR_GPU_CASES of each law, for checkers under which everything takes a hundred times as long.
+std::size_t cases() {
+    const char* const asked = std::getenv("AUGUR_GPU_CASES");
+    return asked == nullptr ? 50 : std::stoul(asked);
+}
+
 template <class Element, device_format F = device_format::elements>
 void check(const augur::llama::config& c) {
     using namespace augur;
     const auto on = backend::device::cuda_system::with_stream();
     const llama::device::device_model<Element, backend::device::cuda_system, F> model(on, c,
                                                                                       testing::random_weights(c, 3));
-    const auto r = testing::model_laws(model, {.cases = 50});
+    const auto r = testing::model_laws(model, {.cases = cases()});
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.empty(), r);
 }

@@ -100,12 +100,12 @@ struct random_matrix {
     }
 };
 
-/// Fills a matrix row after row. A block for each row.
-template <class Element>
+/// Fills a matrix row after row with what a Source (random_matrix, widened_matrix) has. A block for each row.
+template <class Element, class Source = random_matrix>
 struct fill_rows {
     static constexpr unsigned threads = 256;
 
-    random_matrix from;
+    Source from;
     Element* to;
 
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -125,11 +125,11 @@ struct fill_rows {
 };
 
 /// Fills a matrix in tiles, with zeros where they are larger than it. A block for each panel.
-template <class Element>
+template <class Element, class Source = random_matrix>
 struct fill_tiles {
     static constexpr unsigned threads = 256;
 
-    random_matrix from;
+    Source from;
     kernels::weight_fragment* to;
     std::size_t blocks;  ///< of a panel
 
@@ -156,12 +156,12 @@ struct fill_tiles {
 
 /// Fills a matrix of integers with what io::quantize makes of the same numbers as Elements; rows beyond it have scales
 /// of zero. A block for each panel; a thread has rows g and g + 8 of a tile, whose integers and scales share words.
-template <class Element, unsigned Bits>
+template <class Element, unsigned Bits, class Source = random_matrix>
 struct fill_quantised_tiles {
     using layout = kernels::quantised_layout<Bits>;
     static constexpr unsigned threads = 256;
 
-    random_matrix from;
+    Source from;
     kernels::lane_integers<Bits>* integers;
     kernels::tile_scales* scales;
     std::size_t blocks;  ///< of a panel
@@ -202,13 +202,13 @@ struct fill_quantised_tiles {
 };
 
 /// The kernel that fills a matrix with these numbers.
-template <class Element, kernels::System S>
-fill_tiles<Element> filler(const random_matrix& from, const kernels::tiled_matrix<Element, S>& to) {
+template <class Source, class Element, kernels::System S>
+fill_tiles<Element, Source> filler(const Source& from, const kernels::tiled_matrix<Element, S>& to) {
     return {from, to.data(), to.view().blocks};
 }
-template <class Element, unsigned Bits, kernels::System S>
-fill_quantised_tiles<Element, Bits> filler(const random_matrix& from,
-                                           const kernels::quantised_matrix<Element, Bits, S>& to) {
+template <class Source, class Element, unsigned Bits, kernels::System S>
+fill_quantised_tiles<Element, Bits, Source> filler(const Source& from,
+                                                   const kernels::quantised_matrix<Element, Bits, S>& to) {
     return {from, to.integers(), to.scales(), to.view().blocks};
 }
 
