@@ -12,8 +12,8 @@
 
 namespace augur::program {
 
-/// Of every text its figures; of the first and the latest ones the tokens and rounds, too, so that what is held does not
-/// grow with what is served.
+/// Of every text its figures; of the first and the latest ones the tokens and rounds, too, so that what is held does
+/// not grow with what is served.
 class learning_recorder {
  public:
     static constexpr std::size_t most_tokens = 10'000;  ///< held, unless one text has more
