@@ -431,6 +431,7 @@ void add_search_options(CLI::App& command, tune_options& into) {
     add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
     add_number(command, "--max-divergence", into.max_divergence,
                "Total variation per token within which the fastest is chosen", "D", "0.05");
+    add_report_files(command, into.files, "what was measured of every setting, and what was chosen");
 }
 
 }  // namespace
