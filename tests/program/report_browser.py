@@ -102,17 +102,20 @@ class InABrowser(ProgramTest):
         for search, part in zip(record["searches"], parts.values(), strict=True):
             chosen = search["candidates"][search["chosen"]]
             self.assertEqual(f"{chosen['speedup']:.2f}", self.figure(part, "speedup"))
-            self.assertEqual(f"{chosen['divergence']:.4f}", self.figure(part, "divergence"))
+            distance = lambda each: f"{each['divergence']:.4f}" if each["divergence"] else "0"
+            self.assertEqual(distance(chosen), self.figure(part, "divergence"))
             self.assertEqual(str(chosen["settings"]["length"]), self.figure(part, "length"))
             rows = re.findall(r'<tr data-candidate="\d+".*?</tr>', part)
             for each, row in zip(search["candidates"], rows, strict=True):
                 cells = [self.text_of(cell) for cell in re.findall(r"<td>.*?</td>", row)]
-                self.assertEqual([f"{each['speedup']:.2f}", f"{each['divergence']:.4f}", str(each["prompts"]), str(each["tokens"])], cells[-5:-1])
+                self.assertEqual([f"{each['speedup']:.2f}", distance(each), str(each["prompts"]), str(each["tokens"])], cells[-5:-1])
             self.assertEqual([search["chosen"]], [i for i, row in enumerate(rows) if "chosen" in row])
             self.assertIn('data-figure="Speed by length"', part)
             lossy = any(each["divergence"] > 0 for each in search["candidates"])
             self.assertEqual(lossy, 'data-figure="Speed against divergence"' in part)
-            self.assertRegex(part, r"within a divergence of" if lossy else r"the fastest of the")
+            last = search["rungs"][-1]["prompts"]
+            alone = sum(each["prompts"] == last for each in search["candidates"]) == 1
+            self.assertRegex(part, "the only one measured on all" if alone else "a divergence of" if lossy else "the fastest of the")
 
     def test_growing(self):
         shown, record = self.drawn_of("shown_grow", (*GROW, "--output", FOLDER / "shown_bank.json"))
