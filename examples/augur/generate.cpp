@@ -285,11 +285,15 @@ class generator {
                is_named_for_chat(chosen_.model.path);
     }
 
-    /// Answers in turn, from these tokens on.
+    /// Answers in turn, from these tokens on. What an answer taught is kept at once.
     void converse(std::span<const token> first, dialogue& with) {
         run_request request{first, options(), {}, {}};
         request.options.on_token = [&](const commit::committed_token& t) { return with.show(t); };
-        request.next_turn = [&](const run_result& result) { return with.answered(result); };
+        request.next_turn = [&](const run_result& result) {
+            loaded_.learn(result);
+            if (chosen_.state) write_state(*chosen_.state, loaded_);  // whoever reads may end the program
+            return with.answered(result);
+        };
         loaded_.run(*engine_, request);
     }
 
@@ -522,6 +526,12 @@ void add_calibration_options(CLI::App& command, const std::shared_ptr<generate_o
         ->default_str("all");
 }
 
+void add_state_option(CLI::App& command, const std::shared_ptr<generate_options>& chosen) {
+    add_text(
+        command, "--state", [chosen](const std::string& path) { chosen->state = path; },
+        "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");
+}
+
 /// Notes which settings a calibration must leave alone.
 void note_given(const CLI::App& command, generate_options& chosen) {
     for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
@@ -554,9 +564,7 @@ void add_generate(CLI::App& program) {
     add_comparison_options(*command, *chosen);
     command->add_flag("--json", chosen->json, "Print one JSON object and nothing else");
     add_run_files(*command, chosen->files);
-    add_text(
-        *command, "--state", [chosen](const std::string& path) { chosen->state = path; },
-        "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");
+    add_state_option(*command, chosen);
     add_calibration_options(*command, chosen);
     command->callback([command, chosen] {
         note_given(*command, *chosen);
@@ -578,6 +586,7 @@ void add_chat(CLI::App& program) {
     add_scheme_options(*command, *chosen);
     add_sampling_options(*command, *chosen);
     command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
+    add_state_option(*command, chosen);
     add_calibration_options(*command, chosen);
     command->callback([command, chosen] {
         note_given(*command, *chosen);

@@ -23,6 +23,7 @@
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "run_files.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -37,6 +38,7 @@ struct grow_options {
     std::string prompts, output, state, task = "all";
     std::size_t max_tokens = 64, nodes = 32, parts = 4, thresholds = 7;
     std::vector<std::size_t> depths;
+    run_file_options files;
     bool chat = false;
 };
 
@@ -68,6 +70,8 @@ class grower {
         of_heads.context = 0;
         const auto files =
             load_members(members_, "entmtp", true, named, target_, chosen.model.path, load_options_of(of_heads));
+        for (const auto& [role, file] : files) models_.push_back({role, file});
+        models_.push_back({"target", chosen.model.path});
         identity_ = bank_identity_of(target_, members_, files);
         depths_ = chosen.depths.empty() ? std::vector<std::size_t>{identity_.head_count} : chosen.depths;
         for (const std::size_t depth : depths_) {
@@ -103,7 +107,30 @@ class grower {
         return made;
     }
 
+    /// Of what run() found.
+    json record(const io::bank_file& made) const {
+        json models = json::array();
+        for (const recorded_model& each : models_) models.push_back({{"role", each.role}, {"file", each.file}});
+        json out = {{"format", "augur run"},  {"version", 1},
+                    {"command", "grow"},      {"result", json::parse(made.text())},
+                    {"settings", settings()}, {"models", std::move(models)}};
+        out.update(growth_as_json(found_));
+        return out;
+    }
+
  private:
+    json settings() const {
+        return {{"model", chosen_.model.path},
+                {"prompts", chosen_.prompts},
+                {"prompts_used", prompts_.size()},
+                {"task", chosen_.task},
+                {"max_tokens", chosen_.max_tokens},
+                {"nodes", chosen_.nodes},
+                {"depths", depths_},
+                {"parts", parts_},
+                {"thresholds", chosen_.thresholds}};
+    }
+
     void read_prompts() {
         for (prompt_entry& each :
              program::read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "grow")) {
@@ -208,6 +235,7 @@ class grower {
     std::optional<io::tokenizer> words_;
     llama::host_model target_;
     members members_;
+    std::vector<recorded_model> models_;  ///< the target last
     io::bank_identity identity_;
     std::vector<std::vector<token>> prompts_;
     std::vector<std::size_t> depths_;
@@ -226,12 +254,16 @@ void grow(const grow_options& chosen) {
     check_output("--state", chosen.state, inputs);
     inputs.emplace_back(chosen.state);
     check_output("--output", chosen.output, inputs);
+    inputs.emplace_back(chosen.output);
+    check_run_files(chosen.files, inputs);
     const interruption stop;
     try {
-        const io::bank_file made = grower(chosen).run();
+        grower work(chosen);
+        const io::bank_file made = work.run();
         output_file out(chosen.output);
         out.write(made.text());
         out.commit();
+        if (chosen.files.records()) write_report_files(chosen.files, work.record(made));
         tell("note", chosen.output, ": ", made.trees.size(), " trees");
     } catch (const interrupted&) {
         detail::fail("interrupted; what was found is in ", chosen.state, ", and the same command goes on");
@@ -268,6 +300,7 @@ void add_grow(CLI::App& program) {
                "N", "4");
     add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the path value that are tried", "N", "7",
                most::length);
+    add_report_files(*command, chosen->files, "the frontier of measured trees, and the trees that were kept");
     command->add_flag("--chat", chosen->chat, "Wrap prompts in the model's chat template");
     command->callback([chosen] {
         if (chosen->state.empty()) chosen->state = chosen->output + ".state";

@@ -127,14 +127,19 @@ growth_state state_of(const state_reader& from, const growth_request& asked) {
 
 }  // namespace
 
-void write_growth_state(const std::string& path, const growth_state& found, const growth_request& asked) {
-    json content = {
-        {"augur.growth", 2}, {"about", asked.about}, {"growths", json::array()}, {"measured", json::array()}};
+json growth_as_json(const growth_state& found) {
+    json content = {{"growths", json::array()}, {"measured", json::array()}};
     for (const auto& each : found.growths) content["growths"].push_back(as_json(each));
     for (const auto& each : found.measured) content["measured"].push_back(as_json(each));
     content["candidates"] = found.candidates;
     content["swept"] = json::array();
     for (const auto& each : found.swept) content["swept"].push_back(each.tokens_per_second);
+    return content;
+}
+
+void write_growth_state(const std::string& path, const growth_state& found, const growth_request& asked) {
+    json content = {{"augur.growth", 2}, {"about", asked.about}};
+    content.update(growth_as_json(found));
     output_file out(path);
     out.write(io::sealed(std::move(content)));
     out.commit();

@@ -25,6 +25,9 @@ struct growth_request {
     std::size_t nodes = 0, parts = 0;
 };
 
+/// What was found, by the keys of its members.
+nlohmann::ordered_json growth_as_json(const growth_state& found);
+
 /// Replaces the file.
 void write_growth_state(const std::string& path, const growth_state& found, const growth_request& asked);
 

@@ -2,8 +2,10 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/io/utf8.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -15,9 +17,11 @@
 #include "commands.hpp"
 #include "engine.hpp"
 #include "learning.hpp"
+#include "learning_record.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "run_files.hpp"
 #include "run_scheme.hpp"
 #include "terminal.hpp"
 
@@ -34,6 +38,7 @@ struct learn_options {
     policy::confidence_stop_options stop{};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128, passes = 1;
+    run_file_options files;
     bool chat = false, compare = false, json = false;
 };
 
@@ -67,6 +72,7 @@ class pupil {
           target_(load_model(chosen.model.path, chosen.model)),
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
           exit_(target_, chosen.learning) {
+        if (chosen.files.records()) recorder_.emplace([this](token id) { return bytes_of(id, true); });
         for (const prompt_entry& each : prompts_) {
             try {
                 checked_prompt(each.ids, target_.vocabulary_size(), target_.context_length());
@@ -86,6 +92,7 @@ class pupil {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
             for (const prompt_entry& prompt : prompts_) {
+                if (recorder_) recorder_->begin();
                 const run_result made = decode(prompt, chosen_.seed + pass);
                 save();
                 if (made.finish == finish_reason::cancelled) return;
@@ -94,17 +101,56 @@ class pupil {
         }
     }
 
+    /// Of the texts that were shown; where a record is wanted.
+    json record() const {
+        recorded_run about{.command = "learn",
+                           .result = {{"scheme", "dvi"}, {"seed", chosen_.seed}, {"settings", settings()}},
+                           .models = {{"target", chosen_.model.path}}};
+        if (!chosen_.output.empty()) about.models.insert(about.models.begin(), {"adapter", chosen_.output});
+        return recorder_->record(about, guarantee_);
+    }
+
  private:
     decode::options options(std::uint64_t seed) const {
         decode::options made{.seed = seed, .sampling = chosen_.sampling};
         made.stop.max_tokens = chosen_.max_tokens;
         made.stop.stop_tokens = end_tokens_of(*words_, target_);
         made.on_token = [](const auto&) { return !interruption::pressed(); };
+        if (recorder_) made.stop.text_of = [this](token id) { return bytes_of(id, false); };
         return made;
     }
 
+    /// What a token stands for; nothing where no tokenizer knows.
+    std::string bytes_of(token id, bool show_control) const {
+        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
+        return known ? words_->bytes_of(id, show_control) : std::string();
+    }
+
+    json settings() const {
+        const learning_options& of = chosen_.learning;
+        const train::trainer_options& trainer = of.trainer;
+        return {{"model", chosen_.model.path},
+                {"prompts", chosen_.prompts},
+                {"exit_layer", exit_.identity().layer},
+                {"threshold", chosen_.stop.threshold},
+                {"length", chosen_.stop.max_tokens},
+                {"max_tokens", chosen_.max_tokens},
+                {"passes", chosen_.passes},
+                {"temperature", chosen_.sampling.temperature.value},
+                {"rate", trainer.steps.rate},
+                {"batch", trainer.batch},
+                {"every", trainer.every},
+                {"share", std::isfinite(trainer.share) ? json(trainer.share) : json("inf")},
+                {"positions", trainer.replay.capacity},
+                {"tau", trainer.losses.schedule.tau},
+                {"floor", trainer.losses.schedule.floor},
+                {"background", trainer.background}};
+    }
+
     run_result decode(const prompt_entry& prompt, std::uint64_t seed) {
-        const run_request request{prompt.ids, options(seed), {}, {}};
+        run_request request{prompt.ids, options(seed), {}, {}};
+        if (recorder_) request.on_round = recorder_->watcher();
+        request.reads_rows = recorder_.has_value();
         const policy::confidence_stop stop(chosen_.stop);
         learning_watcher learns(exit_.online());
         const auto with = [&](auto criterion) {
@@ -133,6 +179,8 @@ class pupil {
             plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {},
                                  {prompt.ids, options(chosen_.seed + pass), {}, {}});
         }
+        guarantee_ = made.guarantee;
+        if (recorder_) add_to_record(prompt, made, pass, as_json(prompt, made, plain, now, notes));
         if (chosen_.json) {
             print(json_line(as_json(prompt, made, plain, now, notes)));
         } else {
@@ -147,6 +195,13 @@ class pupil {
             detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's");
         }
         for (const std::string& note : notes) tell("note", note);
+    }
+
+    void add_to_record(const prompt_entry& prompt, const run_result& made, std::size_t pass, json figures) {
+        figures["pass"] = pass;
+        std::string text;
+        for (const token id : prompt.ids) text += bytes_of(id, true);
+        recorder_->end(std::move(figures), made, io::repair_utf8(text));
     }
 
     json as_json(const prompt_entry& prompt, const run_result& made, const std::optional<run_result>& plain,
@@ -179,6 +234,8 @@ class pupil {
     learned_exit exit_;
     train::diagnostics before_{};
     std::size_t served_ = 0;
+    std::optional<learning_recorder> recorder_{};  ///< where a record is wanted
+    std::string guarantee_{};
 };
 
 void learn(const learn_options& chosen) {
@@ -188,8 +245,14 @@ void learn(const learn_options& chosen) {
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.output.empty()) check_output("--output", chosen.output, inputs);
     if (!chosen.replay.empty()) check_output("--replay", chosen.replay, inputs);
+    for (const std::string& written : {chosen.output, chosen.replay}) {
+        if (!written.empty()) inputs.emplace_back(written);
+    }
+    check_run_files(chosen.files, inputs);
     const interruption stop;
-    pupil(chosen).run();
+    pupil learner(chosen);
+    learner.run();
+    if (chosen.files.records()) write_report_files(chosen.files, learner.record());
 }
 
 void add_head_options(CLI::App& command, train::head_options& into) {
@@ -280,6 +343,8 @@ void add_learn(CLI::App& program) {
     add_trainer_options(*command, chosen->learning.trainer);
     command->add_flag("--compare", chosen->compare, "Decode each prompt plainly, too, and end where a text differs");
     command->add_flag("--json", chosen->json, "Print one JSON object for each text");
+    add_report_files(*command, chosen->files,
+                     "what was learned: acceptance, losses, texts by the origin of their tokens");
     command->callback([chosen] { learn(*chosen); });
 }
 

@@ -62,14 +62,6 @@ nlohmann::ordered_json bins_as_json(const bins_summary& summary) {
     return all;
 }
 
-nlohmann::ordered_json seconds_as_json(const time_spent& spent) {
-    return {{"prefill", spent.prefill},
-            {"draft", spent.draft},
-            {"verify", spent.verify},
-            {"accept", spent.accept},
-            {"other", spent.other}};
-}
-
 /// One line of the table: a name, the plain figure, the composed one, a remark. Composed comes last but for the remark.
 struct line {
     std::string name, plain, composed, remark;
@@ -139,6 +131,14 @@ std::string verdict_on_text(const generation_report& report) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json seconds_as_json(const time_spent& spent) {
+    return {{"prefill", spent.prefill},
+            {"draft", spent.draft},
+            {"verify", spent.verify},
+            {"accept", spent.accept},
+            {"other", spent.other}};
+}
 
 nlohmann::ordered_json stages_as_json(const statistics& counts) {
     auto stages = nlohmann::ordered_json::array();

@@ -39,6 +39,9 @@ struct generation_report {
 
 nlohmann::ordered_json as_json(const generation_report& report);
 
+/// By activity.
+nlohmann::ordered_json seconds_as_json(const time_spent& spent);
+
 /// Of every verifier what it judged, innermost first.
 nlohmann::ordered_json stages_as_json(const statistics& counts);
 

@@ -49,13 +49,17 @@ bool run_file_options::records() const {
     return report || record || (trace && !traces_lines());
 }
 
-void add_run_files(CLI::App& command, run_file_options& into) {
+void add_report_files(CLI::App& command, run_file_options& into, const std::string& shows) {
     add_text(
         command, "--report", [&into](const std::string& path) { into.report = path; },
-        "Write a page to FILE.html that shows the run: text, rounds, acceptance, speed", "FILE");
+        "Write a page to FILE.html that shows " + shows, "FILE");
     add_text(
         command, "--record", [&into](const std::string& path) { into.record = path; },
         "Write what the page shows to FILE.json", "FILE");
+}
+
+void add_run_files(CLI::App& command, run_file_options& into) {
+    add_report_files(command, into, "the run: text, rounds, acceptance, speed");
     add_text(
         command, "--trace", [&into](const std::string& path) { into.trace = path; },
         "FILE.json: write trace events, for ui.perfetto.dev; FILE.jsonl: one JSON object per round, as it ends",
@@ -78,6 +82,11 @@ void check_run_files(const run_file_options& chosen, const std::vector<fs::path>
     check("--report", chosen.report, {".html"}, ".html");
     check("--record", chosen.record, {".json"}, ".json");
     check("--trace", chosen.trace, {".json", ".jsonl"}, ".json, for trace events, or .jsonl, for a line per round");
+}
+
+void write_report_files(const run_file_options& chosen, const nlohmann::ordered_json& record) {
+    if (chosen.record) write_whole(*chosen.record, json_line(record));
+    if (chosen.report) write_whole(*chosen.report, page_of(record));
 }
 
 run_files::run_files(const run_file_options& chosen) : chosen_(chosen) {
@@ -103,8 +112,7 @@ void run_files::end_lines() {
 }
 
 void run_files::write(const nlohmann::ordered_json& record) const {
-    if (chosen_.record) write_whole(*chosen_.record, json_line(record));
-    if (chosen_.report) write_whole(*chosen_.report, page_of(record));
+    write_report_files(chosen_, record);
     if (chosen_.trace && !chosen_.traces_lines()) write_whole(*chosen_.trace, json_line(events_of(record)));
 }
 

@@ -22,12 +22,17 @@ struct run_file_options {
     bool records() const;
 };
 
-/// --report, --record and --trace.
+/// --report and --record, for a command whose page shows this.
+void add_report_files(CLI::App& command, run_file_options& into, const std::string& shows);
+/// These and --trace.
 void add_run_files(CLI::App& command, run_file_options& into);
 
 /// Throws, naming the flag, where one of the files cannot be written, is one of `inputs` or another of these, or has an
 /// ending that does not say what to write.
 void check_run_files(const run_file_options& chosen, const std::vector<std::filesystem::path>& inputs);
+
+/// Writes the record and the report of it that are chosen, each whole or not at all.
+void write_report_files(const run_file_options& chosen, const nlohmann::ordered_json& record);
 
 /// Writes what is chosen, each file whole or not at all.
 class run_files {

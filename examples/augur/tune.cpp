@@ -17,7 +17,9 @@
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "run_files.hpp"
 #include "terminal.hpp"
+#include "tune_record.hpp"
 #include "tuning.hpp"
 
 namespace augur::program {
@@ -38,6 +40,7 @@ struct tune_options {
     double max_divergence = 0.05;
     transform::settings sampling{.temperature = {0}};
     tune::halving_options halving;
+    run_file_options files;
 };
 
 struct shard_of {
@@ -80,7 +83,10 @@ void check_files(const tune_options& chosen, const shard_of& shard) {
     if (chosen.work.empty()) detail::fail("--work is ''; it must be the name of a folder");
     const fs::path output = chosen.output, own = journal::file(chosen.work, shard.name());
     const auto folder_of = [](const fs::path& file) { return fs::absolute(file).lexically_normal().parent_path(); };
-    if (!output.empty() && folder_of(output) == folder_of(own)) fs::create_directories(chosen.work);
+    for (const fs::path& each :
+         {output, fs::path(chosen.files.report.value_or("")), fs::path(chosen.files.record.value_or(""))}) {
+        if (!each.empty() && folder_of(each) == folder_of(own)) fs::create_directories(chosen.work);
+    }
     std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
@@ -92,6 +98,12 @@ void check_files(const tune_options& chosen, const shard_of& shard) {
     if (fs::equivalent(chosen.prompts, own, absent)) {
         detail::fail("--prompts ", chosen.prompts, " is where the journal of --work is kept; give another --work");
     }
+    if (chosen.files.records() && !shard.is_all()) {
+        detail::fail("--report and --record show what was chosen, but --shard ", chosen.shard,
+                     " measures a part; give them to the command without --shard");
+    }
+    inputs.push_back(output);
+    check_run_files(chosen.files, inputs);
     if (shard.is_all()) check_standard_output();
 }
 
@@ -142,6 +154,8 @@ class tuner {
         of_drafters.shape.clear();
         const auto drafters = load_members(drafters_, widest, true, named, target_, chosen.model.path,
                                            load_options_of(of_drafters), draft_shapes_of(of_drafters));
+        for (const auto& [role, file] : drafters) models_.push_back({role, file});
+        models_.push_back({"target", chosen.model.path});
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
         check_prompts();
         journal_.emplace(chosen.work, shard_.name(), about(), chosen.prompts);
@@ -167,7 +181,30 @@ class tuner {
         return found;
     }
 
+    /// Of what run() found.
+    json record(const calibration& found) const {
+        json models = json::array();
+        for (const recorded_model& each : models_) models.push_back({{"role", each.role}, {"file", each.file}});
+        return {{"format", "augur run"},  {"version", 1},
+                {"command", "tune"},      {"result", json::parse(found.text())},
+                {"settings", settings()}, {"models", std::move(models)},
+                {"searches", searches_}};
+    }
+
  private:
+    json settings() const {
+        return {{"model", chosen_.model.path},
+                {"prompts", chosen_.prompts},
+                {"prompts_used", prompts_.size()},
+                {"candidates", chosen_.candidates},
+                {"first", chosen_.halving.first_problems},
+                {"factor", chosen_.halving.factor},
+                {"max_tokens", chosen_.max_tokens},
+                {"temperature", chosen_.sampling.temperature.value},
+                {"seed", chosen_.seed},
+                {"max_divergence", chosen_.max_divergence}};
+    }
+
     /// Every prompt can be continued by every model that writes, or is left out if that was asked for.
     void check_prompts() {
         std::size_t context = target_.context_length();
@@ -246,11 +283,16 @@ class tuner {
         auto standings = tune::halve(here, problems.size(), chosen_.halving, [&](std::size_t candidate, std::size_t i) {
             return measured(scheme, candidates[candidate], problems[i]);
         });
+        search_outcome outcome{
+            scheme,    task, candidates, tune::rungs_of(here.size(), problems.size(), chosen_.halving),
+            standings, {},   0,          chosen_.max_divergence};
         std::erase_if(standings, [&](const tune::standing& each) { return each.problems < problems.size(); });
         const auto front = tune::pareto_front(standings);
         const tune::standing* best = tune::fastest_within(front, chosen_.max_divergence);
         if (best == nullptr) best = &front.front();
+        outcome.chosen = best->candidate;
         for (const tune::standing& each : front) {
+            outcome.front.push_back(each.candidate);
             entry.front.push_back({{"settings", candidates[each.candidate]},
                                    {"speedup", each.measured.speedup()},
                                    {"divergence", each.measured.divergence_per_token()}});
@@ -260,6 +302,7 @@ class tuner {
         entry.divergence = best->measured.divergence_per_token();
         entry.prompts = best->problems;
         entry.tokens = best->measured.tokens;
+        searches_.push_back(as_json(outcome));
         return entry;
     }
 
@@ -324,7 +367,9 @@ class tuner {
     llama::host_model target_;
     engine engine_{target_};
     members drafters_;
+    std::vector<recorded_model> models_;  ///< the target last
     json identity_;
+    json searches_ = json::array();  ///< for a record
     std::optional<journal> journal_;
     progress progress_;
     std::size_t plain_prompt_ = static_cast<std::size_t>(-1), plain_uses_ = 0;
@@ -352,6 +397,7 @@ void tune_schemes(const tune_options& chosen) {
     output_file out(chosen.output);
     out.write(found->text());
     out.commit();
+    if (chosen.files.records()) write_report_files(chosen.files, made.record(*found));
     print_table(*found);
 }
 
@@ -385,6 +431,7 @@ void add_search_options(CLI::App& command, tune_options& into) {
     add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
     add_number(command, "--max-divergence", into.max_divergence,
                "Total variation per token within which the fastest is chosen", "D", "0.05");
+    add_report_files(command, into.files, "what was measured of every setting, and what was chosen");
 }
 
 }  // namespace

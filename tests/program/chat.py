@@ -2,6 +2,7 @@
 """augur chat: turns through pipes and on a terminal, each the text that `augur generate` gives for the whole conversation."""
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -140,6 +141,33 @@ class Chat(ProgramTest):
             self.refuses(expected, "chat", "--model", path)
         self.refuses(["--model", "augur chat --help"], "chat")
         self.refuses(["nan"], "chat", "-m", tiny_model.write(FOLDER / "nan.gguf", spoil=float("nan")), "-p", "A", printed=b"")
+
+    def test_a_state_goes_on_from_answer_to_answer(self):
+        path, said = FOLDER / "chat_state.json", ("--scheme", "lookup", "--threads", 1, *SAYS_LETTERS, "-n", 24)
+        plain, _ = self.chat("\n".join(MESSAGES) + "\n", *said)
+        for texts in (4, 8):
+            answers, _ = self.chat("\n".join(MESSAGES) + "\n", *said, "--state", path)
+            self.assertEqual(plain, answers)
+            kept = json.loads(path.read_text())
+            self.assertEqual((texts, ["chains"]), (kept["texts"], list(kept["policies"])))
+        self.chat("A\n/reset\nB\n", *said, "--state", path)
+        self.assertEqual(10, json.loads(path.read_text())["texts"])
+        made = self.generated("-p", "A B A B", *said, "--state", path)
+        self.assertEqual(10, made["settings"]["state_texts"])
+        before = path.read_bytes()
+        for more, expected in ((("--scheme", "plain"), ["--state", "plain"]), (("--scheme", "lookup", "--threads", 2), ["threads was", "'1'", "'2'"])):
+            self.refuses(expected, "chat", "--model", TARGET, "-p", "A", "--state", path, *more)
+            self.assertEqual(before, path.read_bytes())
+
+    def test_an_answer_is_kept_before_the_next_line_is_awaited(self):
+        path = FOLDER / "awaited_state.json"
+        command = [PROGRAM, "chat", "-m", TARGET, "--scheme", "lookup", *SAYS_LETTERS, "-n", "8", "--state", path]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), bufsize=0)
+        process.stdin.write(b"A\n")
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        self.assertEqual(1, json.loads(path.read_text())["texts"])
 
     def test_whoever_reads_may_leave(self):
         process = subprocess.Popen(

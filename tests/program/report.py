@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """What a run leaves in files: --record, --trace and --report say what --json says."""
 
-import base64
-import hashlib
-import html.parser
 import json
 import pathlib
 import sys
@@ -11,33 +8,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
+from report_page import check_page  # noqa: E402
 from report_runs import HOSTILE, LENGTH, SCHEMES  # noqa: E402
-
-
-class Page(html.parser.HTMLParser):
-    """Scripts, as a parser of HTML sees them, and the page's policy."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.scripts, self.policy, self.open, self.sources = [], "", None, []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.sources += [given[key] for key in ("src", "href") if key in given]
-        if given.get("http-equiv") == "Content-Security-Policy":
-            self.policy = given["content"]
-        if tag == "script":
-            self.scripts.append([given.get("type"), ""])
-            self.open = self.scripts[-1]
-
-    def handle_endtag(self, tag):
-        if tag == "script":
-            self.open = None
-
-    def handle_data(self, data):
-        if self.open is not None:
-            self.open[1] += data
+from trace_events import check_trace_events  # noqa: E402
 
 
 class Files(ProgramTest):
@@ -46,6 +19,7 @@ class Files(ProgramTest):
         paths = [FOLDER / f"{name}{ending}" for ending in (".record.json", ".html", ".trace.json")]
         made = self.generated(*LENGTH, *arguments, "--record", paths[0], "--report", paths[1], "--trace", paths[2])
         page = paths[1].read_text(encoding="utf-8")
+        check_trace_events(self, paths[2].read_text())
         return made, json.loads(paths[0].read_text()), page, json.loads(paths[2].read_text())
 
     def check_record(self, made, record):
@@ -67,19 +41,10 @@ class Files(ProgramTest):
                 self.assertLess(token["drafter"], len(record["drafters"]))
 
     def check_trace(self, made, trace):
+        """Of the run: rounds in order, each with its parts within it."""
         spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-        for event in trace["traceEvents"]:
-            self.assertIn(event["ph"], "XMC")
-            if event["ph"] != "M":
-                self.assertGreaterEqual(event["ts"], 0)
         rounds = [event for event in spans if event["pid"] == 1 and event["name"].startswith("round ")]
         self.assertEqual(made["ids"], [token for each in rounds for token in each["args"]["committed"]])
-        for track in {(event["pid"], event["tid"]) for event in spans}:
-            end = 0
-            for event in sorted((e for e in spans if (e["pid"], e["tid"]) == track), key=lambda e: (e["ts"], e["dur"])):
-                self.assertGreaterEqual(event["dur"], 0)
-                self.assertGreaterEqual(event["ts"], end - 1e-3)  # one after the other
-                end = event["ts"] + event["dur"]
         for track in (2, 3, 4, 5):  # draft, verify, accept, commit
             inner = [event for event in spans if (event["pid"], event["tid"]) == (1, track)]
             for outer, each in zip(rounds, inner, strict=True):
@@ -88,16 +53,6 @@ class Files(ProgramTest):
         shares = [event["args"]["share"] for event in trace["traceEvents"] if event["ph"] == "C" and event["name"] == "acceptance"]
         self.assertTrue(all(0 <= share <= 1 for share in shares))
 
-    def check_page(self, record, text):
-        page = Page(text)
-        self.assertEqual(["application/json", None], [kind for kind, _ in page.scripts])
-        self.assertEqual(record, json.loads(page.scripts[0][1]))
-        self.assertEqual([], page.sources)
-        digest = base64.b64encode(hashlib.sha256(page.scripts[1][1].encode()).digest()).decode()
-        self.assertIn(f"script-src 'sha256-{digest}'", page.policy, f"page/script_hash.inc must be \"{digest}\"")
-        self.assertTrue(page.policy.startswith("default-src 'none'; "))
-        self.assertNotRegex(page.scripts[1][1], r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|fetch\(|https?://(?!www\.w3\.org/2000/svg)")
-
     def test_every_scheme_says_the_same_in_every_file(self):
         for scheme, more in SCHEMES.items():
             with self.subTest(scheme):
@@ -105,7 +60,7 @@ class Files(ProgramTest):
                 made, record, page, trace = self.run_with(scheme, "--prompt", PROMPTS[1], "--scheme", scheme, *more, *temperature)
                 self.check_record(made, record)
                 self.check_trace(made, trace)
-                self.check_page(record, page)
+                check_page(self, record, page)
                 self.assertEqual(scheme == "plain", record["drafters"] == [])
 
     def test_models_that_take_turns_and_stages_inside(self):
@@ -124,20 +79,20 @@ class Files(ProgramTest):
         made, record, page, trace = self.run_with("tree", "--prompt", "a", "--scheme", "sd", "--draft", DRAFT, "--tree", tree)
         self.check_record(made, record)
         self.check_trace(made, trace)
-        self.check_page(record, page)
+        check_page(self, record, page)
         self.assertIn([-1, -1, 0, 0], [each.get("parents") for each in record["rounds"]])
 
     def test_compare_brings_the_plain_run(self):
         made, record, page, trace = self.run_with("compared", "--prompt", PROMPTS[1], "--compare")
         self.check_record(made, record)
-        self.check_page(record, page)
+        check_page(self, record, page)
         self.assertEqual(len(made["plain"]["ids"]), len(record["plain_seconds"]))
         plain = [event for event in trace["traceEvents"] if event["ph"] == "X" and event["pid"] == 2]
         self.assertEqual(len(made["plain"]["ids"]) + 1, len(plain))
 
     def test_a_text_is_data(self):
         made, record, page, _ = self.run_with("hostile", "--prompt", HOSTILE)
-        self.check_page(record, page)
+        check_page(self, record, page)
         self.assertIn("<script>alert(1)</script>", record["prompt"])
         self.assertNotIn("alert(1)</script>", page)
         self.assertNotIn("\u2028", page)
