@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Would the tests notice? Breaks one line of the headers at a time, as mutants.txt says, and runs the tests against it.
 
-    mutate.py               every mutant; a few seconds each, minutes for one that survives
+    mutate.py               every mutant; most of them together (together.py), the others one by one
     mutate.py --stale       those not judged yet, those that survived, and those whose header or killing test has changed since
     mutate.py --sample      the first of each folder; records nothing
     mutate.py --only block  those in headers whose path contains this (with any of the above)
@@ -32,6 +32,7 @@ import time
 
 import record
 from record import ROOT, Misfit
+from together import Together
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "contributing.md"]
@@ -116,16 +117,16 @@ class Workshop:
 
     def __init__(self, folder, compiler):
         self.folder = pathlib.Path(folder)
-        self.include = self.folder / "include"
-        shutil.copytree(ROOT / "include", self.include)
-        self.compiler = [*compiler.split(), "-std=c++20", "-w", "-pthread", f"-I{self.include}", f"-I{ROOT / 'tests'}"]
-        self.compiler += ["-DBOOST_TEST_DYN_LINK", f'-DAUGUR_TEST_DATA="{ROOT / "tests" / "data"}"', '-DAUGUR_MODEL_DIRECTORY=""']
+        self.include = self.copy_of_headers("include")
+        self.compiler = [*compiler.split(), "-std=c++20", "-w", "-pthread", "-ferror-limit=0" if "clang" in compiler else "-fmax-errors=0"]
+        self.compiler += [f"-I{ROOT / 'tests'}", "-DBOOST_TEST_DYN_LINK", f'-DAUGUR_TEST_DATA="{ROOT / "tests" / "data"}"']
+        self.compiler += ['-DAUGUR_MODEL_DIRECTORY=""']
         self.linked = ["-lboost_unit_test_framework", "-lpcre2-8", *(["-fuse-ld=lld"] if shutil.which("ld.lld") else [])]
         self.compiler += subprocess.run(
             ["pkg-config", "--cflags", "eigen3"], stdout=subprocess.PIPE, text=True, check=True
         ).stdout.split()
         self.main = self.folder / "main.o"
-        subprocess.run([*self.compiler, "-c", ROOT / "tests" / "main.cpp", "-o", self.main], check=True)
+        subprocess.run([*self.compiler, f"-I{self.include}", "-c", ROOT / "tests" / "main.cpp", "-o", self.main], check=True)
         for level in ("-O0", "-O1"):
             common = self.folder / f"common{level}.hpp"
             common.write_text("".join(f"#include <{name}>\n" for name in COMMON), encoding="utf-8")
@@ -133,8 +134,12 @@ class Workshop:
         tests = [test for name in FOLDERS for test in sorted((ROOT / "tests" / name).glob("*.cpp"))]
         self.tests = {test: headers_of(test) for test in tests}
         self.sound = {}  # seconds of processor time of the tests that are known to pass without any mutant
-        self.levels = collections.defaultdict(lambda: "-O0")  # how tests are compiled
+        self.levels = {}  # how tests are compiled, -O0 where it is not said
         self.kills = collections.Counter()  # by header and test
+
+    def copy_of_headers(self, name):
+        shutil.copytree(ROOT / "include", self.folder / name)
+        return self.folder / name
 
     def tests_of(self, header, killer=None):
         """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it;
@@ -142,7 +147,7 @@ class Workshop:
         path = ROOT / "tests" / header
 
         def distance(test):
-            return (test != killer, self.levels[test] != "-O0", test.parent != path.parent, test.stem != path.stem, -self.kills[header, test])
+            return (test != killer, self.levels.get(test, "-O0") != "-O0", test.parent != path.parent, test.stem != path.stem, -self.kills[header, test])
 
         return sorted((test for test, headers in self.tests.items() if header in headers), key=distance)
 
@@ -161,7 +166,7 @@ class Workshop:
 
     def outcome_with(self, mutant, test):
         with self.broken(mutant):
-            return self.outcome(test, LEAST_SECONDS + PATIENCE * self.sound[test])
+            return self.outcome(test)
 
     @contextlib.contextmanager
     def broken(self, mutant):
@@ -177,35 +182,53 @@ class Workshop:
         """A test that does not pass without a mutant would kill all of them."""
         if test in self.sound:
             return
-        how = self.outcome(test, FAST_SECONDS)
-        if how == "does not end":
-            self.levels[test] = "-O1"
-            how = self.outcome(test, SOUND_SECONDS)
+        program = self.folder / "test"
+        how = "slow"
+        while how == "slow":
+            how = self.settle(test, program) if not self.errors_of(test, program, self.include) else "does not compile"
         if how != "passes":
             raise Misfit(f"{record.name_of(test)} {how} without any mutant")
-        self.sound[test] = self.took
+
+    def settle(self, test, program):
+        """How it ends without a mutant, and how long that takes; "slow", once, where it is to be compiled again."""
+        fast = test not in self.levels
+        how = self.run(program, test, seconds=FAST_SECONDS if fast else SOUND_SECONDS)
+        if fast:
+            self.levels[test] = "-O1" if how == "does not end" else "-O0"
+        if how == "passes":
+            self.sound[test] = self.took
+        return "slow" if fast and how == "does not end" else how
 
     def check_header(self, mutant):
         alone = self.folder / "alone.cpp"
         alone.write_text(f'#include "augur/{mutant.header}"\n', encoding="utf-8")
         with self.broken(mutant):
-            if mutant.header.endswith(".hpp") and not self.compiles("-O0", "-fsyntax-only", alone):
+            if mutant.header.endswith(".hpp") and self.errors("-O0", self.include, "-fsyntax-only", alone):
                 raise Misfit(f"{mutant}: the header alone does not compile")
 
-    def compiles(self, level, *arguments):
-        command = [*self.compiler, level, "-include", self.folder / f"common{level}.hpp", *arguments]
-        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        return run.returncode == 0
+    def errors(self, level, include, *arguments):
+        """What the compiler says where it fails."""
+        command = [*self.compiler, level, f"-I{include}", "-include", self.folder / f"common{level}.hpp", *arguments]
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        return (run.stderr or "the compiler failed") if run.returncode else ""
 
-    def outcome(self, test, seconds):
+    def errors_of(self, test, program, include):
+        switch = include / "augur_mutant.hpp"
+        sources = [*(["-include", switch] if switch.exists() else []), test, self.main]
+        return self.errors(self.levels.get(test, "-O0"), include, *sources, "-o", program, *self.linked)
+
+    def outcome(self, test):
         program = self.folder / "test"
-        if not self.compiles(self.levels[test], test, self.main, "-o", program, *self.linked):
-            return "does not compile"
+        return "does not compile" if self.errors_of(test, program, self.include) else self.run(program, test)
+
+    def run(self, program, test, number=0, seconds=None):
+        """With the mutant of that number, where the program has it."""
+        seconds = seconds or LEAST_SECONDS + PATIENCE * self.sound[test]
         began = processor_seconds()
         try:
             run = subprocess.run(
                 [program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=CLOCK * seconds,
-                preexec_fn=lambda: bound(int(seconds)), check=False,
+                preexec_fn=lambda: bound(int(seconds)), check=False, env=os.environ | {"AUGUR_MUTANT": str(number)},
             )
         except subprocess.TimeoutExpired:
             return "does not end"
@@ -226,34 +249,60 @@ def bound(seconds):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def judge(shop, mutants, results, minutes):
-    """Judges one after the other. `results`, where given, keeps each verdict."""
-    at, end = record.commit(), time.monotonic() + 60 * minutes
-    judged, survivors, misfits = 0, [], []
-    for number, mutant in enumerate(mutants, 1):
-        if time.monotonic() > end:
-            print(f"{len(mutants) - number + 1} are left: no time")
-            break
-        try:
-            last = results and results.killer(mutant)
-            killer, how = shop.verdict(mutant, last and ROOT / last)
-        except Misfit as misfit:
-            misfits.append(misfit)
-            print(f"[{number}/{len(mutants)}] NOT JUDGED: {misfit}", flush=True)
-            continue
-        judged += 1
+class Court:
+    """Who was judged, and how that ended; `results`, where given, keeps each verdict."""
+
+    def __init__(self, mutants, results, minutes):
+        self.left, self.all = dict(enumerate(mutants, 1)), len(mutants)
+        self.results = results
+        self.at, self.end = record.commit(), time.monotonic() + 60 * minutes
+        self.survivors, self.misfits = [], []
+
+    def last_killer(self, mutant):
+        last = self.results and self.results.killer(mutant)
+        return last and ROOT / last
+
+    def enter(self, number, killer, how):
+        mutant = self.left.pop(number)
         said = f"killed by {record.name_of(killer)}, which {how}" if killer else "SURVIVED"
-        print(f"[{number}/{len(mutants)}] {said}: {mutant}", flush=True)
-        if results:
-            results.enter(mutant, killer, how, at)
+        print(f"[{number}/{self.all}] {said}: {mutant}", flush=True)
+        if self.results:
+            self.results.enter(mutant, killer, how, self.at)
         if not killer:
-            survivors.append(mutant)
-    for mutant in survivors:
-        print(f"\nsurvived:\n{mutant.difference(header_text(mutant))}")
-    print(f"\n{judged - len(survivors)} of {judged} mutants killed")
-    if misfits:
-        return 2
-    return 0 if judged - len(survivors) >= REQUIRED * judged else 1
+            self.survivors.append(mutant)
+
+    def together(self, shop):
+        """Most of them: one layer, its tests compiled once."""
+        crowd = Together(shop, dict(self.left), {mutant.header: header_text(mutant) for mutant in self.left.values()})
+        for number in crowd.numbers():
+            if time.monotonic() > self.end:
+                return
+            killer, how = crowd.killer(number, self.last_killer(self.left[number]))
+            if killer:
+                self.enter(number, killer, how)
+
+    def one_by_one(self, shop):
+        """The others: what is seen when a test is compiled, what does not fit beside the original, and survivors."""
+        for number, mutant in list(self.left.items()):
+            if time.monotonic() > self.end:
+                return
+            try:
+                self.enter(number, *shop.verdict(mutant, self.last_killer(mutant)))
+            except Misfit as misfit:
+                self.misfits.append(misfit)
+                del self.left[number]
+                print(f"[{number}/{self.all}] NOT JUDGED: {misfit}", flush=True)
+
+    def close(self):
+        for mutant in self.survivors:
+            print(f"\nsurvived:\n{mutant.difference(header_text(mutant))}")
+        judged = self.all - len(self.left) - len(self.misfits)
+        if self.left:
+            print(f"{len(self.left)} are left: no time")
+        print(f"\n{judged - len(self.survivors)} of {judged} mutants killed")
+        if self.misfits:
+            return 2
+        return 0 if judged - len(self.survivors) >= REQUIRED * judged else 1
 
 
 def default_compiler():
@@ -285,7 +334,11 @@ def main():
             if visible and not arguments.state:
                 with tempfile.TemporaryDirectory(prefix="augur_mutation_") as folder:
                     kept = None if arguments.sample else results
-                    return judge(Workshop(folder, arguments.compiler), visible, kept, arguments.minutes)
+                    shop, court = Workshop(folder, arguments.compiler), Court(visible, kept, arguments.minutes)
+                    if not arguments.sample:
+                        court.together(shop)
+                    court.one_by_one(shop)
+                    return court.close()
         finally:
             if not arguments.sample:
                 results.save()
