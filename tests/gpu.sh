@@ -67,7 +67,7 @@ ended() { awk -v part="$1" '$1 == part { code = $2 } END { if (code != "") print
 
 left() { echo $((started + ${AUGUR_GPU_STEP_SECONDS:-480} - SECONDS)); }
 
-# Runs a command for so many seconds at most and appends to a file of the results what it says, but no more than 1.5 MB of it.
+# Runs a command for so many seconds at most and appends to a file of the results what it says, but no more than 500 kB of it.
 part() { # NAME SECONDS FILE COMMAND...
   local name=$1 bound=$2 file=$results/$3 before code since=$SECONDS
   shift 3
@@ -88,7 +88,7 @@ part() { # NAME SECONDS FILE COMMAND...
   [ "$bound" -le "$(left)" ] || bound=$(left)
   say "$name, for $bound s at most"
   echo "==== $name: $*" >>"$file"
-  timeout --kill-after=2 "$bound" "$@" 2>&1 | { head -c 1500000; cat >/dev/null; } >>"$file"
+  timeout --kill-after=2 "$bound" "$@" 2>&1 | { head -c 500000; cat >/dev/null; } >>"$file"
   code=${PIPESTATUS[0]}
   echo "$name $code $((SECONDS - since))" >>"$state"
   echo "==== $name: exit code $code$([ "$code" -ne 124 ] && [ "$code" -ne 137 ] || echo ", it ran past $bound s")" >>"$file"
@@ -113,7 +113,7 @@ figures() { # NAME SECONDS JSONL COMMAND...
 
 starts() { # FOLDER
   [ -x "$1/test_gpu" ] || return 1
-  "$1/test_gpu" --list_content >/dev/null 2>&1
+  timeout 30 "$1/test_gpu" --list_content >/dev/null 2>&1
   case $? in 0 | 77) return 0 ;; *) return 1 ;; esac
 }
 
@@ -143,7 +143,7 @@ find_programs() {
 }
 
 has_gpu() {
-  "$programs/test_gpu" --list_content >/dev/null 2>&1
+  timeout 30 "$programs/test_gpu" --list_content >/dev/null 2>&1
   [ $? -ne 77 ]
 }
 

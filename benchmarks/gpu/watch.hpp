@@ -125,9 +125,15 @@ inline double distance(std::span<const float> a, std::span<const float> b) {
 /// have nothing to do with each other are apart by 1.4.
 inline constexpr double most_apart = 0.1;
 
-/// Nothing, where no file is named.
-inline void write_json(const std::string& file, const std::string& text) {
+/// Nothing, where no file is named. Numbers that are none become null, which JSON has.
+inline void write_json(const std::string& file, std::string text) {
     if (file.empty()) return;
+    for (const char* const none : {": nan", ": -nan", ": inf", ": -inf"}) {
+        const std::string from = none;
+        for (auto at = text.find(from); at != text.npos; at = text.find(from, at)) {
+            text.replace(at, from.size(), ": null");
+        }
+    }
     std::ofstream out(file);
     out << text;
     if (!out.flush()) augur::detail::fail("cannot write ", file);
