@@ -31,8 +31,14 @@ struct launched {
     std::size_t weights = 0;  ///< bytes of a matrix that are read
     std::size_t inputs = 0;   ///< bytes of its inputs
     std::size_t cache = 0;    ///< bytes of keys and values that at least one row sees
-    std::size_t seen = 0;     ///< the same, for each row again
+    std::size_t seen = 0;     ///< the same, for each row that reads them again
 };
+
+/// How often attention reads a chunk that all rows see.
+std::size_t readers_of(const auto& kernel) {
+    const std::size_t rows = kernel.columns / kernel.task.group();
+    return (kernel.task.count + rows - 1) / rows;
+}
 
 /// Lists launches; has no memory, and runs nothing.
 struct listing_system {
@@ -49,6 +55,7 @@ struct listing_system {
         if constexpr (requires { kernel.task.layout; }) {
             one.cache = kernel.task.longest * kernel.task.layout.heads * kernel.task.layout.head_size * 4;
             one.seen = one.cache * kernel.task.count;
+            if constexpr (requires { K::columns; }) one.seen = one.cache * readers_of(kernel);
         }
         list->push_back(one);
     }

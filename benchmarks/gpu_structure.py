@@ -80,22 +80,25 @@ class kernel:
         """Bytes of each instruction that reads global memory."""
         widths = []
         for _, text in self.lines if lines is None else lines:
-            found = re.search(r"\bLDG\.\S+|\bLDGSTS\.\S+", text)
+            found = re.search(r"\bLDG?\.E\S*|\bLDGSTS\.\S+", text)
             if found:
                 wide = re.search(r"\.(U8|S8|U16|S16|64|128)\b", found[0])
                 widths.append({"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}[wide[1]] if wide else 4)
         return widths
 
     def loops(self):
-        """Innermost loops that read global memory, as lists of their instructions."""
+        """Innermost loops, as lists of their instructions."""
         spans = []
         for address, text in self.lines:
             found = re.search(r"\bBRA\b.* `?\(?(?:\.L_x_\d+\)?)?(0x[0-9a-f]+)?", text)
             if found and found[1] and int(found[1], 16) < address:
                 spans.append((int(found[1], 16), address))
         inner = [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
-        bodies = [[line for line in self.lines if begin <= line[0] <= end] for begin, end in sorted(set(inner))]
-        return [body for body in bodies if self.loads(body)]
+        return [[line for line in self.lines if begin <= line[0] <= end] for begin, end in sorted(set(inner))]
+
+    def reading_loops(self):
+        """Those that read global memory."""
+        return [body for body in self.loops() if self.loads(body)]
 
 
 def compiled(folder):
@@ -158,26 +161,25 @@ def listed(folder, shape, context, rows):
 
 
 def instructions_per_byte(body, of):
-    """Of a warp, in a loop, for each byte that the loop loads by its widest loads."""
-    widths = of.loads(body)
-    widest = max(widths)
-    return len(body) / (sum(w for w in widths if w == widest) * WARP)
+    """Of a warp, in a loop, for each byte that the loop loads once (weights), or else by its widest loads."""
+    once = [line for line in body if ".EF" in line[1]]
+    widths = of.loads(once or body)
+    return len(body) / (sum(w for w in widths if w == max(widths)) * WARP)
 
 
 def issued(one, of):
-    """Instructions of all warps: of products and attention by the bytes that their loops load, else each instruction once."""
+    """Instructions of all warps. Loops of products by the bytes of weights that they load; of other kernels each instruction once, and
+    those of loops four times; but where keys and values are read in a loop, by their bytes, values again for each of four heads."""
     warps = one.blocks * one.threads / WARP
-    straight = of.size() * warps
-    loops = of.loops()
+    loops = of.reading_loops()
     if one.weights:
-        body = max(loops, key=lambda each: sum(of.loads(each)))
-        return straight + one.weights * instructions_per_byte(body, of)
-    if one.seen and len(loops) > 1 and one.name.startswith("attend"):
-        shares = [one.seen / 2, one.seen / 2 * 4]  # keys once, values once for each of four query heads
-        parts = [max(loops, key=lambda each: (max(of.loads(each)), len(each))),
-                 max(loops, key=lambda each: (2 in of.loads(each), len(each)))]
-        return straight + sum(size * instructions_per_byte(body, of) for size, body in zip(shares, parts))
-    return straight
+        body = max(loops, key=lambda each: sum(".EF" in line[1] for line in each))
+        return of.size() * warps + one.weights * instructions_per_byte(body, of)
+    narrow = [body for body in loops if 2 in of.loads(body)]
+    if one.seen and len(narrow) > 1:
+        keys, *_, values = narrow
+        return one.seen / 2 * instructions_per_byte(keys, of) + one.seen / 2 * 4 * instructions_per_byte(values, of)
+    return (of.size() + 3 * sum(map(len, of.loops()))) * warps
 
 
 def seconds(one, of, on, overlapped):
@@ -198,7 +200,7 @@ def kernel_table(kernels):
     for name in sorted(kernels):
         of = kernels[name]
         widths = of.loads()
-        loops = ", ".join(f"{1024 * instructions_per_byte(body, of):.0f} ({max(of.loads(body))} bytes)" for body in of.loops())
+        loops = ", ".join(f"{1024 * instructions_per_byte(body, of):.0f} ({max(of.loads(body))} bytes)" for body in of.reading_loops())
         print(f"|`{name}`|{of.registers}|{of.spills}|{of.stack}|{of.size()}|{widths.count(16)} / {len(widths)}|{loops}|")
 
 
