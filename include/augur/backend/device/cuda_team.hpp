@@ -1,6 +1,5 @@
 #pragma once
-// Blocks, warps and threads of a GPU, as kernels see them (team.hpp). For sources that nvcc compiles; others see nothing
-// here.
+// Blocks, warps and threads of a GPU, as kernels see them (team.hpp). For sources that nvcc compiles: others see none.
 
 #if defined(__CUDACC__)
 

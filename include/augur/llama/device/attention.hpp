@@ -13,17 +13,17 @@
 #include "augur/backend/device/tiles.hpp"
 #include "augur/llama/device/attention_task.hpp"
 #include "augur/llama/device/cache.hpp"
-#include "augur/llama/device/rows.hpp"
 
 namespace augur::llama::device {
 
-/// A block for each row, key-value head and chunk of 256 positions; but of rows that see a whole chunk of one sequence,
-/// whose slots are its positions, the first takes all, so that keys and values are read once. Columns are the query
-/// heads of these rows: `Tiles` times 8 at most. A chunk leaves its part of every column (partial()); the last block of
-/// a row and key-value head to do so joins them, in the chunks' order. Positions that a row does not see alone are not
-/// read. Every sum has an order that belongs to the positions: a row's bits depend on its queries and on the keys and
-/// values of its positions, not on slots and other rows. Tensor cores multiply Elements: queries and weights are two
-/// each, the number rounded and what that left. `Packed`: heads have a multiple of eight components.
+/// A block takes a chunk of 256 positions, a key-value head and the rows of a set that see the whole chunk, of one
+/// sequence, in slots that are its positions: so keys and values are read once. Rows that do not, it takes alone.
+/// Columns are the query heads of its rows: `Tiles` times 8 at most. A chunk leaves its part of every column
+/// (partial()); the last block of a row and key-value head to do so joins them, in the chunks' order. Positions that a
+/// row does not see alone are not read. Every sum has an order that belongs to the positions: a row's bits depend on
+/// its queries and on the keys and values of its positions, not on slots and other rows. Tensor cores multiply
+/// Elements: queries and weights are two each, the number rounded and what that left. `Packed`: heads have a multiple
+/// of eight components.
 template <class Element, unsigned Tiles, bool Packed = true>
 struct attend {
     static constexpr unsigned threads = cache_layout::block_positions, warps = threads / kernels::warp_size;
@@ -33,18 +33,65 @@ struct attend {
 
     std::size_t shared_bytes() const { return place().end; }
 
+    /// Blocks that rows share, for each set of rows, key-value head and chunk; then so many for each row and key-value
+    /// head, which take the row's other chunks in turn.
+    AUGUR_HOST_DEVICE std::size_t blocks() const {
+        return shared_blocks() + (set_size() > 1 && task.count > 1 ? task.count * task.layout.heads * alone() : 0);
+    }
+
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t chunks = chunks_of(task.longest), at = team.block() / chunks;
-        const work_type work{at / task.layout.heads, at % task.layout.heads, team.block() % chunks, place()};
-        const row_place& own = task.rows[work.row];
-        const auto positions = static_cast<std::size_t>(own.position) + 1, start = work.chunk * threads;
-        if (start >= positions) return;
-        const auto count = static_cast<unsigned>(positions - start < threads ? positions - start : threads);
+        const std::size_t heads = task.layout.heads, chunks = chunks_of(task.longest);
+        const bool shared = team.block() < shared_blocks();
+        const std::size_t at = team.block() - (shared ? 0 : shared_blocks()), apart = shared ? chunks : alone();
+        work_type work{at / apart / heads, at / apart % heads, at % apart, place(), shared};
+        if (shared) work.row *= set_size();
+        for (; work.chunk < chunks; work.chunk += apart) {
+            if (!shared && work.chunk * threads > static_cast<std::size_t>(task.rows[work.row].position)) return;
+            if (shared || !rows_of(work).surely_shared(work.row)) attend_chunk(team, work);
+        }
+    }
+
+ private:
+    static constexpr unsigned score_stride = threads + 4, sum_stride = 128 + 4;
+    /// What a warp asks for at once: blocks of 32 components of two times 16 keys, 128 components of 32 values.
+    static constexpr unsigned depth_ahead = 4, values_ahead = 128;
+    /// Blocks beyond those that are shared, about: what a large GPU runs at a time.
+    static constexpr std::size_t many_blocks = 128;
+
+    /// Where things lie in shared memory.
+    struct places {
+        std::size_t members, ready, high, low, scores, sums, end;
+        std::size_t stride;  ///< Elements from one column of queries to the next
+    };
+    struct work_type {
+        std::size_t row, head, chunk;  ///< the set's first row, where a block is shared
+        places at;
+        bool shared;
+    };
+
+    AUGUR_HOST_DEVICE std::size_t set_size() const { return columns / task.group(); }
+    AUGUR_HOST_DEVICE std::size_t shared_blocks() const {
+        return (task.count + set_size() - 1) / set_size() * task.layout.heads * chunks_of(task.longest);
+    }
+    AUGUR_HOST_DEVICE std::size_t alone() const {
+        const std::size_t wanted = many_blocks / (task.count * task.layout.heads), most = chunks_of(task.longest);
+        return wanted == 0 ? 1 : wanted < most ? wanted : most;
+    }
+
+    AUGUR_KERNEL chunk_rows<Element> rows_of(const work_type& work) const {
+        return {task, work.row / set_size() * set_size(), work.chunk, set_size()};
+    }
+
+    template <class Team>
+    AUGUR_KERNEL void attend_chunk(const Team& team, const work_type& work) const {
         std::uint32_t* const members = team.template shared<std::uint32_t>(work.at.members);
-        find_members(team, work, members);
-        if (members[0] != work.row) return;
-        const unsigned rows = members[most_rows];
+        auto* const room = team.template shared<std::uint32_t>(work.at.ready);
+        const unsigned rows = rows_of(work).find(team, work.shared, work.row, room, members);
+        if (rows == 0) return;
+        const row_place& own = task.rows[members[0]];
+        const std::size_t positions = static_cast<std::size_t>(own.position) + 1 - work.chunk * threads;
+        const auto count = static_cast<unsigned>(positions < threads ? positions : threads);
         split_queries(team, work, members, rows);
         typename Team::template own<kernels::weight_fragment> values[4 * depth_ahead];
         score(team, work, own, count, values);
@@ -64,21 +111,6 @@ struct attend {
         join(team, work, members, rows);
     }
 
- private:
-    static constexpr unsigned score_stride = threads + 4, sum_stride = 128 + 4;
-    /// What a warp asks for at once: blocks of 32 components of two times 16 keys, 128 components of 32 values.
-    static constexpr unsigned depth_ahead = 4, values_ahead = 128;
-
-    /// Where things lie in shared memory.
-    struct places {
-        std::size_t members, ready, high, low, scores, sums, end;
-        std::size_t stride;  ///< Elements from one column of queries to the next
-    };
-    struct work_type {
-        std::size_t row, head, chunk;
-        places at;
-    };
-
     AUGUR_HOST_DEVICE places place() const {
         places at{};
         at.stride = kernels::tile_layout::padded(task.layout.head_size) + 8;
@@ -95,31 +127,6 @@ struct attend {
     AUGUR_KERNEL float* partial(const work_type& work, const std::uint32_t* members, unsigned column) const {
         const std::size_t group = task.group();
         return task.partial(members[column / group], work.head * group + column % group, work.chunk);
-    }
-
-    /// The rows of the block: members[0] and so on, of which members[most_rows] says how many there are.
-    template <class Team>
-    AUGUR_KERNEL void find_members(const Team& team, const work_type& work, std::uint32_t* members) const {
-        const std::size_t most = columns / task.group(), first = work.row / most * most;
-        std::uint32_t* const flags = team.template shared<std::uint32_t>(work.at.ready) + most_rows;
-        const auto whole = [&](const row_place& of) {
-            const std::int32_t end = of.path == nullptr ? of.position + 1 : of.base;
-            return static_cast<std::size_t>(end) >= (work.chunk + 1) * threads;
-        };
-        team.each([&](unsigned thread) {
-            if (thread >= most) return;
-            const std::size_t other = first + thread;
-            flags[thread] =
-                other == work.row || (other < task.count && whole(task.rows[work.row]) && whole(task.rows[other]) &&
-                                      task.rows[other].blocks == task.rows[work.row].blocks);
-        });
-        team.each([&](unsigned thread) {
-            if (thread >= most) return;
-            std::uint32_t before = 0;
-            for (unsigned i = 0; i < thread; ++i) before += flags[i];
-            if (flags[thread] != 0) members[before] = static_cast<std::uint32_t>(first + thread);
-            if (thread + 1 == most) members[most_rows] = before + flags[thread];
-        });
     }
 
     /// Columns that no row has are zero, as is what fills up heads.
@@ -332,12 +339,12 @@ struct attend {
 template <class Element, kernels::System S>
 void attend_all(const S& on, const attention_task<Element>& task) {
     check_attention(task.layout, task.heads);
-    const std::size_t blocks = task.count * task.layout.heads * chunks_of(task.longest);
+    const auto launch = [&](const auto& kernel) { on.launch(kernel.blocks(), kernel); };
     const std::size_t columns = task.count * task.group();
-    if (task.layout.head_size % 8 != 0) return on.launch(blocks, attend<Element, 4, false>{task});
-    if (columns <= 8) return on.launch(blocks, attend<Element, 1>{task});
-    if (columns <= 16) return on.launch(blocks, attend<Element, 2>{task});
-    on.launch(blocks, attend<Element, 4>{task});
+    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false>{task});
+    if (columns <= 8) return launch(attend<Element, 1>{task});
+    if (columns <= 16) return launch(attend<Element, 2>{task});
+    launch(attend<Element, 4>{task});
 }
 
 }  // namespace augur::llama::device

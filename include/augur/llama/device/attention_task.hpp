@@ -83,6 +83,75 @@ inline void check_attention(const cache_layout& layout, std::size_t heads) {
     }
 }
 
+/// Whether the row sees all of the chunk, in slots that are its positions.
+AUGUR_KERNEL inline bool sees_all(const row_place& of, std::size_t chunk) {
+    const std::int32_t end = of.path == nullptr ? of.position + 1 : of.base;
+    return static_cast<std::size_t>(end) >= (chunk + 1) * cache_layout::block_positions;
+}
+
+/// Which rows of a set a block takes in a chunk. A shared block has the first that sees the whole chunk and those of
+/// the same sequence that do; or else the first that sees of it. Another has its own row, unless that is among those.
+template <class Element>
+struct chunk_rows {
+    const attention_task<Element>& task;
+    std::size_t first, chunk;  ///< of the set's rows
+    std::size_t size;          ///< of the set
+
+    /// Writes them to members[0] and so on, and how many there are to members[size], which it returns. `room` is for
+    /// two words for each row of a set.
+    template <class Team>
+    AUGUR_KERNEL unsigned find(const Team& team, bool shared, std::size_t own, std::uint32_t* room,
+                               std::uint32_t* members) const {
+        const auto most = static_cast<unsigned>(size);
+        std::uint32_t* const sees = room + most;
+        team.each([&](unsigned thread) {
+            if (thread < most) sees[thread] = seen_by(first + thread);
+        });
+        team.each([&](unsigned thread) {
+            if (thread < most) room[thread] = is_shared(thread, sees) ? 1 : 0;
+        });
+        team.each([&](unsigned thread) {
+            if (thread >= most) return;
+            const auto row = static_cast<std::uint32_t>(first + thread);
+            if (!shared) {
+                if (row != own) return;
+                members[0] = row;
+                members[most] = 1 - room[thread];
+                return;
+            }
+            std::uint32_t before = 0;
+            for (unsigned i = 0; i < thread; ++i) before += room[i];
+            if (room[thread] != 0) members[before] = row;
+            if (thread + 1 == most) members[most] = before + room[thread];
+        });
+        return members[most];
+    }
+
+    /// Without looking at others in turn: where all rows of the set are of one sequence.
+    AUGUR_KERNEL bool surely_shared(std::size_t own) const {
+        bool same = sees_all(task.rows[own], chunk);
+        for (std::size_t i = first; i < task.count && i < first + size; ++i) {
+            same = same && task.rows[i].blocks == task.rows[own].blocks;
+        }
+        return same;
+    }
+
+ private:
+    /// 0: nothing of the chunk, 2: all of it.
+    AUGUR_KERNEL std::uint32_t seen_by(std::size_t row) const {
+        if (row >= task.count) return 0;
+        if (chunk * cache_layout::block_positions > static_cast<std::size_t>(task.rows[row].position)) return 0;
+        return sees_all(task.rows[row], chunk) ? 2 : 1;
+    }
+    AUGUR_KERNEL bool is_shared(unsigned thread, const std::uint32_t* sees) const {
+        unsigned whole = 0, any = 0;
+        while (whole < size && sees[whole] != 2) ++whole;
+        while (any < size && sees[any] == 0) ++any;
+        if (whole == size) return thread == any;
+        return sees[thread] == 2 && task.rows[first + thread].blocks == task.rows[first + whole].blocks;
+    }
+};
+
 /// What rounding to an Element leaves.
 template <class Element>
 AUGUR_KERNEL Element rest_of(float number) {
