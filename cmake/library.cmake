@@ -1,9 +1,9 @@
 # augur::augur    the library: the standard library and threads, nothing else below it
 # augur::encoder  cascades of encoders: adds Eigen
 # augur::train    heads that learn while they draft: adds Eigen
-# augur::device   rows that stay in a device's memory, by Thrust: adds the CUDA C++ core libraries, which are headers
-# augur::cuda     kernels and the bundled Llama's passes on a GPU, for sources that nvcc compiles: adds CUDA's runtime; who includes
-#                 cublas_products.hpp links CUDA::cublasLt as well
+# augur::device   kernels, and what a processor emulates them with: adds nothing
+# augur::cuda     the same on a GPU, for sources that nvcc compiles: adds CUDA's runtime; who includes cublas_products.hpp links
+#                 CUDA::cublasLt as well
 # augur::llama    the bundled reader, tokenizer and Llama: adds nlohmann_json and PCRE2
 find_package(Threads REQUIRED)
 
@@ -15,10 +15,7 @@ set(augur_llama_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
 list(FILTER augur_encoder_headers INCLUDE REGEX "/include/augur/encoder/")
 list(FILTER augur_train_headers INCLUDE REGEX "/include/augur/(train/|io/(fnv_hash|regular_file)\\.hpp$)")
-list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/")
-# of backend/device the kernels, which need no Thrust; the Llama on a device is made of them
-list(FILTER augur_llama_headers EXCLUDE REGEX
-     "/backend/device/(chooser|distribution|divergence|edits|execution|measure|pipeline|residual|row|selection)\\.hpp$")
+list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/") # made of kernels
 list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/(backend|decode)/device/")
 list(FILTER augur_device_headers EXCLUDE REGEX "/quantised_tiles\\.hpp$") # reads the blocks of augur::llama's files
 list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(encoder|train|io|llama|(backend|decode)/device)/")
@@ -61,22 +58,15 @@ else()
   message(STATUS "augur::llama is left out: it needs nlohmann_json and libpcre2-8 (with pkg-config)")
 endif()
 
-include(${CMAKE_CURRENT_LIST_DIR}/cccl.cmake)
-if(augur_CCCL_INCLUDE_DIRECTORY)
-  set(augur_HAS_DEVICE TRUE)
-  add_library(augur_device INTERFACE)
-  add_library(augur::device ALIAS augur_device)
-  set_target_properties(augur_device PROPERTIES EXPORT_NAME device)
-  target_sources(augur_device INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_device_headers})
-  target_link_libraries(augur_device INTERFACE augur)
-  target_include_directories(augur_device SYSTEM INTERFACE $<BUILD_INTERFACE:${augur_CCCL_INCLUDE_DIRECTORY}>)
-  # Products and sums apart, as on the host: the same bits, the same decisions.
-  target_compile_options(augur_device INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
-else()
-  set(augur_HAS_DEVICE FALSE)
-  message(STATUS "augur::device is left out: it needs CCCL, from a CUDA toolkit or in augur_CCCL (examples/fetch.py cccl)")
-endif()
+add_library(augur_device INTERFACE)
+add_library(augur::device ALIAS augur_device)
+set_target_properties(augur_device PROPERTIES EXPORT_NAME device)
+target_sources(augur_device INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_device_headers})
+target_link_libraries(augur_device INTERFACE augur)
+# Products and sums apart, as on the host: the same bits, the same decisions.
+target_compile_options(augur_device INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 
+find_package(CUDAToolkit QUIET)
 if(CUDAToolkit_FOUND)
   set(augur_HAS_CUDA TRUE)
   add_library(augur_cuda INTERFACE)

@@ -8,7 +8,6 @@ option(augur_CUDA "Build the program's --device cuda and the tests that run on a
 option(augur_WERROR "Treat warnings in augur's own tests and examples as errors" OFF)
 set(augur_SANITIZERS "" CACHE STRING "Sanitizers for tests and examples, e.g. address,undefined")
 set(augur_MODEL_DIRECTORY "" CACHE PATH "The cache of examples/fetch.py; tests that need models show as disabled without")
-set(augur_CCCL "" CACHE PATH "Where CCCL's headers are (examples/fetch.py cccl); the CUDA toolkit's are found without")
 set(augur_SANITIZED_BUILD "" CACHE PATH "A build of the preset asan, whose tests and fuzzers are then tests of this build too")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -3,7 +3,6 @@
 
     fetch.py smollm2    a small instruction-tuned Llama (135 million parameters, 4 bits, 98 MB)
     fetch.py vectors    four tokenizers with test vectors (16 MB, taken from an archive of 77 MB)
-    fetch.py cccl       NVIDIA's CUDA C++ core libraries, Thrust among them: headers (20 MB, for x86-64)
 
 Prints the path of each on standard output, everything else on standard error. The cache is $AUGUR_CACHE, or
 ${XDG_CACHE_HOME:-~/.cache}/augur. What is there and whole is not fetched again, so a second call needs no network;
@@ -103,21 +102,6 @@ CATALOGUE = {
             "qwen2",
             "44c2f46b715f585c6ab513970e8a006bfa5badd6108560054921cf598d154d8c",
             "de785bb305cc6fa9d43908ed5da337f853c0b79e971348fcfb9f0915a39c5363",
-        ),
-    ),
-    "cccl": Download(
-        project="nvidia-cuda-cccl",
-        file="nvidia_cuda_cccl-13.3.5.0.6-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
-        size=4113651,
-        sha256="d5230098fa2df5021e1a00c0c4eee41797671a91119d31e892463e5ccf3ee326",
-        unpacked=19700242,
-        result="cccl-13.3.5",
-        members=(
-            Member(
-                "nvidia/cu13/include/cccl/",
-                "cccl-13.3.5",
-                "af84c4c046a4cc200d79159057bbf4f052e530af57d4552b8591b4851bbe6d87",
-            ),
         ),
     ),
 }

@@ -9,10 +9,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 setup build fetch test
 model=$(python3 examples/fetch.py smollm2)
 python3 examples/fetch.py vectors >/dev/null
-cccl=$(python3 examples/fetch.py cccl)
 
 # CMAKE_UNITY_BUILD: each program is compiled as one source, so what its sources share is parsed and instantiated once.
-shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -Daugur_CCCL="$cccl")
+shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
 step "Configuring (log: $setup_log)" cmake --preset asan "${shared[@]}"
 step "Configuring the optimized build" cmake --preset dev "${shared[@]}" \
   -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"

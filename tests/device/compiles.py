@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles what is meant for GPUs, with nvcc from the PATH or from CUDA_HOME, and its own Thrust. Nothing runs.
+"""Compiles what is meant for GPUs, with nvcc from the PATH or from CUDA_HOME. Nothing runs.
 
 For the oldest architecture that augur is for, since no source asks for more and later ones have all that it has;
 AUGUR_GPU_ARCHITECTURES="80 90" names others, as for tests/gpu.sh."""
@@ -28,7 +28,7 @@ def main():
     flags = ["-std=c++20", *(f"-gencode=arch=compute_{number},code=sm_{number}" for number in architectures)]
     flags += ["--expt-relaxed-constexpr", "--fmad=false", "-Werror=all-warnings", "-Xcompiler=-Wall"]
     flags += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}"]
-    sources = [HERE / "everything.cu", ROOT / "cmake" / "gpu.cu"]
+    sources = [ROOT / "cmake" / "gpu.cu"]
     for folder in ("tests", "benchmarks", "examples"):
         sources += sorted((ROOT / folder / "gpu").glob("*.cu")) + sorted((ROOT / folder / "gpu").glob("*.cpp"))
     failed = 0

@@ -36,7 +36,7 @@ class Budget(unittest.TestCase):
     def test_each_kind_of_output_has_its_part(self):
         parts = {
             "tests/CMakeFiles/augur_test.dir/main.cpp.o": "tests",
-            "tests/device/CMakeFiles/test_device_cpp.dir/criteria.cpp.o": "tests",
+            "tests/gpu/CMakeFiles/test_gpu.dir/decoding.cpp.o": "tests",
             "tests/fuzz/fuzz_gguf": "fuzzers",
             "benchmarks/CMakeFiles/bench_peer.dir/peer/augur.cpp.o": "benchmarks",
             "examples/CMakeFiles/example_gate.dir/gate.cpp.o": "examples",

@@ -204,8 +204,7 @@ BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
 BOOST_AUTO_TEST_CASE(what_a_kernel_cannot_do_is_refused) {
     BOOST_TEST(refusal({.mask = [](std::span<float>, const prefix&) {}}) ==
                "settings.mask edits logits on the host, but these rows lie in device memory; use "
-               "device::pipeline "
-               "with accept::walk");
+               "accept::walk with transform::pipeline and rows that are brought there");
     BOOST_TEST(
         refusal({.bias = {{{1, 2.0f}}}, .penalties = {.presence = 0.5f}, .top_k = {4}, .top_p = {0.9f}}).empty());
     BOOST_TEST(refusal({.bias = {{{5, 2.0f}}}}) == "logit bias names token 5, but the vocabulary has 5");

@@ -155,6 +155,44 @@ BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
     for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(got[i] == start[i] + alone[i]);
 }
 
+/// An RMS norm between two products: the first leaves numbers times the norm's weights and squares, the second divides.
+BOOST_AUTO_TEST_CASE(a_norm_is_split_between_two_products) {
+    const emulated_system forwards{}, backwards{.backwards = true};
+    const std::size_t width = 40, rows = 19, columns = 11, padded = 64, panels = 3;
+    const product<bfloat16> first{width, 32}, second{rows, width};
+    const auto weight = normal_numbers(width, 8), start = normal_numbers(columns * width, 9);
+    const float epsilon = 0.01f;
+    const auto run = [&](const emulated_system& on, std::size_t count) {
+        const device::buffer<bfloat16, emulated_system> in(on, std::span<const bfloat16>(first.inputs(count))),
+            between(on, columns * padded);
+        const device::buffer<float, emulated_system> state(on, std::span<const float>(start).first(count * width)),
+            norm(on, std::span<const float>(weight)), squares(on, columns * panels), out(on, count * rows);
+        on.clear(between.data(), between.memory_bytes());
+        const device::add_and_prepare<bfloat16> prepared{state.data(),   width,  norm.data(),
+                                                         between.data(), padded, squares.data()};
+        device::multiply(on, first.matrix(on).view(), in.data(), count, prepared);
+        device::multiply(on, second.matrix(on).view(), between.data(), count,
+                         device::store_sums{out.data(), rows, rows}, {squares.data(), panels, width, epsilon});
+        return std::pair(state.on_host(), out.on_host());
+    };
+    const auto [state, got] = run(forwards, columns);
+    BOOST_TEST((run(backwards, columns).second == got));
+    const auto alone = run(forwards, 1).second;
+    BOOST_TEST(std::equal(alone.begin(), alone.end(), got.begin()));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        const float* const x = state.data() + i / rows * width;
+        double sum = 0, magnitude = 0, squares = 0;
+        for (std::size_t k = 0; k < width; ++k) {
+            const double w = bfloat16::of(second.weights[i % rows * width + k]).value();
+            sum += w * bfloat16::of(x[k] * weight[k]).value();
+            magnitude += std::abs(w * static_cast<double>(x[k] * weight[k]));
+            squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+        }
+        const double scale = 1 / std::sqrt(squares / width + static_cast<double>(epsilon));
+        BOOST_TEST(std::abs(static_cast<double>(got[i]) - sum * scale) <= 1e-5 * magnitude * scale);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(gates_are_paired_with_their_factors) {
     const std::size_t size = 11, columns = 2,
                       stride = 32;  // two panels: rows 0-7 gate, 8-15 other, 16-18 gate, 24-26 other

@@ -68,9 +68,10 @@ std::pair<std::vector<Out>, std::vector<Out>> finished(std::size_t rows, std::si
     device::multiply(forwards, matrix.view(), inputs.data(), columns, finish(skinny.data()));
     const auto weights = uploaded(written_out(forwards, matrix.view()));
     const device::wide_shape shape = device::shape_of(matrix.view(), columns);
-    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns);
+    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns), factors(forwards, columns);
     const device::plain_products<emulated_system> library{backwards};
-    device::multiply_wide(backwards, library, shape, weights.data(), inputs.data(), sums.data(), finish(wide.data()));
+    device::multiply_wide(backwards, library, shape, weights.data(), inputs.data(), sums.data(), factors.data(),
+                          finish(wide.data()));
     return {skinny.on_host(), wide.on_host()};
 }
 
@@ -156,9 +157,10 @@ BOOST_AUTO_TEST_CASE(many_columns_are_multiplied) {
     const auto inputs = some_inputs<bfloat16>(columns, depth);
     const auto w = uploaded(weights), x = uploaded(inputs);
     const device::wide_shape shape = device::shape_of(matrix.view(), columns);
-    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns), out(forwards, rows * columns);
+    const device::buffer<float, emulated_system> sums(forwards, shape.rows * columns), out(forwards, rows * columns),
+        factors(forwards, columns);
     device::multiply_wide(forwards, device::plain_products<emulated_system>{}, shape, w.data(), x.data(), sums.data(),
-                          device::store_sums{out.data(), rows, rows});
+                          factors.data(), device::store_sums{out.data(), rows, rows});
     const auto got = out.on_host();
     for (std::size_t i = 0; i < got.size(); ++i) {
         double sum = 0;
@@ -214,11 +216,11 @@ BOOST_AUTO_TEST_CASE(products_are_recorded) {
     const auto weights = uploaded(written_out(forwards, matrix.view())),
                inputs = uploaded(some_inputs<bfloat16>(3, 32));
     const device::wide_shape shape = device::shape_of(matrix.view(), 3);
-    const device::buffer<float, emulated_system> sums(forwards, 48), out(forwards, 48);
+    const device::buffer<float, emulated_system> sums(forwards, 48), out(forwards, 48), factors(forwards, 3);
     forwards.clear(out.data(), out.memory_bytes());
     const auto recording = forwards.record([&] {
         device::multiply_wide(forwards, device::plain_products<emulated_system>{}, shape, weights.data(), inputs.data(),
-                              sums.data(), device::store_sums{out.data(), 16, 16});
+                              sums.data(), factors.data(), device::store_sums{out.data(), 16, 16});
     });
     BOOST_TEST(out.on_host() == std::vector<float>(48));
     forwards.replay(recording);

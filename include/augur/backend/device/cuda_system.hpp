@@ -12,105 +12,29 @@
 #include <type_traits>
 
 #include "augur/backend/device/cuda_graph.hpp"
-#include "augur/backend/device/element.hpp"
+#include "augur/backend/device/cuda_team.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::backend::device {
 
-/// A value of the thread that asks.
-template <class T>
-class cuda_value {
- public:
-    __device__ T& operator[](unsigned) { return value_; }
-    __device__ const T& operator[](unsigned) const { return value_; }
-
- private:
-    T value_{};
-};
-
-/// See emulated_warp.
-class cuda_warp {
- public:
-    template <class T>
-    using own = cuda_value<T>;
-
-    __device__ unsigned index() const { return threadIdx.x / warp_size; }
-
-    template <class Body>
-    __device__ void each(const Body& body) const {
-        body(threadIdx.x % warp_size);
-        __syncwarp();
-    }
-    template <class Body>
-    __device__ void each_apart(const Body& body) const {
-        body(threadIdx.x % warp_size);
-    }
-
-    template <class T, class Join>
-    __device__ void combine(own<T>& values, const Join& join) const {
-        const unsigned lane = threadIdx.x % warp_size;
-        T mine = values[lane];
-        for (unsigned apart = warp_size / 2; apart > 0; apart /= 2) {
-            const T other = __shfl_xor_sync(0xffffffffu, mine, apart);
-            mine = (lane & apart) == 0 ? join(mine, other) : join(other, mine);
-        }
-        values[lane] = mine;
-    }
-
-    template <class Element>
-    __device__ void multiply_add(own<sum_fragment>& sums, const own<weight_fragment>& weights,
-                                 const own<input_fragment>& inputs) const {
-        float(&c)[4] = sums[0].values;
-        const std::uint32_t(&a)[4] = weights[0].words;
-        const std::uint32_t(&b)[2] = inputs[0].words;
-        static_assert(std::is_same_v<Element, bfloat16> || std::is_same_v<Element, binary16>);
-        if constexpr (std::is_same_v<Element, bfloat16>) {
-            asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                "{%0,%1,%2,%3};"
-                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-        } else {
-            asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                "{%0,%1,%2,%3};"
-                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-        }
-    }
-};
-
-/// See emulated_team.
-class cuda_team {
- public:
-    template <class T>
-    using own = cuda_value<T>;
-
-    __device__ std::size_t block() const { return blockIdx.x; }
-    __device__ unsigned threads() const { return blockDim.x; }
-    __device__ unsigned warps() const { return blockDim.x / warp_size; }
-
-    template <class T>
-    __device__ T* shared(std::size_t offset = 0) const {
-        extern __shared__ uint4 memory[];
-        return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(memory) + offset);
-    }
-
-    template <class Body>
-    __device__ void each(const Body& body) const {
-        body(threadIdx.x);
-        __syncthreads();
-    }
-    template <class Body>
-    __device__ void each_warp(const Body& body) const {
-        body(cuda_warp{});
-        __syncthreads();
-    }
-};
-
 template <Kernel K>
 __global__ void __launch_bounds__(K::threads) run_kernel(const K kernel) {
+    if constexpr (!requires { K::starts_early; }) cuda_team{}.wait_for_earlier();
     kernel(cuda_team{});
+}
+
+/// Whether the kernel waits for the launch before it, so that it may begin before that ends: it does as compiled for
+/// compute capability 9.0 and later.
+template <Kernel K>
+bool waits_by_itself() {
+    static const bool waits = [] {
+        cudaFuncAttributes of{};
+        check_cuda(cudaFuncGetAttributes(&of, run_kernel<K>), "asking how a kernel was compiled");
+        return of.ptxVersion >= 90 && of.binaryVersion >= 90;
+    }();
+    return waits;
 }
 
 /// Tells a conditional node what a word says.
@@ -153,7 +77,11 @@ class cuda_system {
     }
 
     /// Where launches go now.
-    cudaStream_t stream() const { return streams_ == nullptr ? nullptr : streams_->current(); }
+    cudaStream_t stream() const {
+        const auto turn = take_turn();
+        follow(false);  // the caller may give it what is no kernel of ours
+        return current();
+    }
 
     template <Kernel K>
     void launch(std::size_t blocks, const K& kernel) const {
@@ -166,8 +94,19 @@ class cuda_system {
                                             static_cast<int>(shared)),
                        "shared memory of a kernel");
         }
-        run_kernel<K><<<static_cast<unsigned>(blocks), K::threads, shared, stream()>>>(kernel);
-        check_cuda(cudaGetLastError(), "a launch");
+        cudaLaunchAttribute early{};
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t how{};
+        how.gridDim = dim3(static_cast<unsigned>(blocks));
+        how.blockDim = dim3(K::threads);
+        how.dynamicSmemBytes = shared;
+        how.stream = current();
+        how.attrs = &early;
+        const bool is_condition = std::is_same_v<K, set_condition>;
+        how.numAttrs = !is_condition && follows_kernel() && waits_by_itself<K>() ? 1 : 0;
+        check_cuda(cudaLaunchKernelEx(&how, run_kernel<K>, kernel), "a launch");
+        follow(!is_condition && waits_by_itself<K>());
     }
 
     void* allocate(std::size_t bytes) const {
@@ -187,29 +126,33 @@ class cuda_system {
     void upload(void* to, const void* from, std::size_t bytes) const {
         const auto turn = take_turn();
         if (recording_now()) augur::detail::fail("a recording cannot hold an upload");
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "an upload");
+        follow(false);
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current()), "an upload");
         if (!is_pageable(from)) wait();
     }
     void download(void* to, const void* from, std::size_t bytes) const {
         const auto turn = take_turn();
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a download");
+        follow(false);
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current()), "a download");
         wait();
     }
     void copy(void* to, const void* from, std::size_t bytes) const {
         const auto turn = take_turn();
-        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "a copy");
+        follow(false);
+        check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current()), "a copy");
     }
     void clear(void* to, std::size_t bytes) const {
         const auto turn = take_turn();
-        check_cuda(cudaMemsetAsync(to, 0, bytes, stream()), "clearing");
+        follow(false);
+        check_cuda(cudaMemsetAsync(to, 0, bytes, current()), "clearing");
     }
     void wait() const {
         const auto turn = take_turn();
-        check_cuda(cudaStreamSynchronize(stream()), "waiting");
+        check_cuda(cudaStreamSynchronize(current()), "waiting");
     }
     bool idle() const {
         const auto turn = take_turn();
-        const cudaError_t status = cudaStreamQuery(stream());
+        const cudaError_t status = cudaStreamQuery(current());
         if (status != cudaErrorNotReady) check_cuda(status, "asking whether all is done");
         return status == cudaSuccess;
     }
@@ -218,7 +161,7 @@ class cuda_system {
 
     bool records() const {
         const auto turn = take_turn();
-        return stream() != nullptr && !recording_now();
+        return current() != nullptr && !recording_now();
     }
 
     template <class Body>
@@ -226,18 +169,24 @@ class cuda_system {
         const auto turn = take_turn();
         if (!records()) {
             augur::detail::fail("a recording cannot ",
-                                stream() == nullptr ? "be made on the default stream" : "hold another");
+                                current() == nullptr ? "be made on the default stream" : "hold another");
         }
-        return recording(capture(stream(), nullptr, body));
+        follow(false);
+        const struct forgetting {
+            const cuda_system& on;
+            ~forgetting() { on.follow(false); }
+        } afterwards{*this};
+        return recording(capture(current(), nullptr, body));
     }
     void replay(const recording& made) const {
         const auto turn = take_turn();
         if (recording_now()) augur::detail::fail("a recording cannot hold another");
-        check_cuda(cudaGraphLaunch(made.get(), stream()), "launching a graph");
+        follow(false);
+        check_cuda(cudaGraphLaunch(made.get(), current()), "launching a graph");
     }
 
     /// Where driver and toolkit have graphs with loops and choices.
-    bool controls() const { return stream() != nullptr && graphs_control(); }
+    bool controls() const { return current() != nullptr && graphs_control(); }
 
     /// Recorded, a WHILE node: the GPU decides. Otherwise the host does, which downloads the flag before each turn.
     template <class Body>
@@ -252,6 +201,7 @@ class cuda_system {
             body();
             launch(1, set_condition{node.handle, flag});
         });
+        follow(false);
     }
 
     /// Recorded, a SWITCH node: the GPU decides. Otherwise the host does, which downloads the index.
@@ -265,15 +215,17 @@ class cuda_system {
         if (count == 0) return;
         const auto node = add_conditional(cudaGraphCondTypeSwitch, count, index);
         for (std::uint32_t i = 0; i < count; ++i) streams_->capture_deeper(node.bodies[i], [&] { body(i); });
+        follow(false);
     }
 
  private:
     /// The node that launches depend on from now on; what comes before it tells it what the word says.
     conditional_node add_conditional(cudaGraphConditionalNodeType type, std::uint32_t bodies,
                                      const std::uint32_t* word) const {
-        const cudaGraphConditionalHandle handle = make_condition(stream());
+        const cudaGraphConditionalHandle handle = make_condition(current());
         launch(1, set_condition{handle, word});
-        return add_conditional_node(stream(), type, handle, bodies);
+        follow(false);
+        return add_conditional_node(current(), type, handle, bodies);
     }
 
     static bool is_pageable(const void* memory) {
@@ -282,7 +234,15 @@ class cuda_system {
         return of.type == cudaMemoryTypeUnregistered;
     }
 
-    bool recording_now() const { return stream() != nullptr && is_capturing(stream()); }
+    cudaStream_t current() const { return streams_ == nullptr ? nullptr : streams_->current(); }
+    /// Whether the last that the stream was given is a kernel which waits for what was before it: then the next may
+    /// begin while it runs.
+    bool follows_kernel() const { return streams_ != nullptr && !streams_->is_deeper() && streams_->follows_kernel; }
+    void follow(bool kernel) const {
+        if (streams_ != nullptr) streams_->follows_kernel = kernel;
+    }
+
+    bool recording_now() const { return current() != nullptr && is_capturing(current()); }
 
     std::uint32_t downloaded(const std::uint32_t* word) const {
         std::uint32_t found = 0;

@@ -62,14 +62,11 @@ AUGUR_KERNEL void visit_chunks(const Team& team, const Indexed& values, std::siz
     });
 }
 
-/// What all threads have put into their slots of shared memory, joined; every thread gets it, and the slots are free
-/// again.
+/// What all threads have put into their slots of shared memory, joined in any order: for joins that none changes. Every
+/// thread gets it, and the slots are free again.
 template <class Team, class T, class Join>
 AUGUR_KERNEL T combined(const Team& team, T* slots, const Join& join) {
-    combine_shared(team, slots, team.threads(), join);
-    const T whole = slots[0];
-    team.each([](unsigned) {});  // until all have read it
-    return whole;
+    return team.combined(slots, join);
 }
 
 /// Of two parts of a row, in either order: the larger's largest; ties: the lower index.

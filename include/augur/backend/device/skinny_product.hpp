@@ -22,62 +22,121 @@ struct panel_sums {
 
     const float* values;
     std::size_t apart = stride;  ///< floats from one column to the next
+    const float* scales;         ///< of the columns
 
-    AUGUR_KERNEL float operator()(unsigned row, std::size_t column) const { return values[column * apart + row]; }
+    AUGUR_KERNEL float operator()(unsigned row, std::size_t column) const {
+        return values[column * apart + row] * scales[column];
+    }
+};
+
+/// The squares of a row of numbers from 16 * panel on, up to sixteen of them, added in their order.
+AUGUR_KERNEL inline float squares_of_panel(const float* row, std::size_t panel, std::size_t size) {
+    float sum = 0;
+    const std::size_t first = panel * tile_layout::rows;
+    for (std::size_t i = first; i < size && i < first + tile_layout::rows; ++i) sum += row[i] * row[i];
+    return sum;
+}
+
+/// What a column's sums are multiplied by: 1, or, where inputs are numbers times the weights of their RMS norm, what is
+/// left of that: 1 / sqrt(mean of the numbers' squares + epsilon), of squares that were added up by panels.
+struct column_scales {
+    const float* squares = nullptr;  ///< columns x panels of sixteen numbers; null: 1
+    std::size_t panels = 0, width = 0;
+    float epsilon = 0;
+
+    template <class Warp>
+    AUGUR_KERNEL void find(const Warp& warp, std::size_t column, float* to) const {
+        typename Warp::template own<float> sum;
+        warp.each_apart([&](unsigned lane) {
+            for (std::size_t i = lane; squares != nullptr && i < panels; i += warp_size) {
+                sum[lane] += squares[column * panels + i];
+            }
+        });
+        warp.combine(sum, [](float a, float b) { return a + b; });
+        warp.each_apart([&](unsigned lane) {
+            if (lane != 0) return;
+            *to = squares == nullptr ? 1.0f : 1.0f / std::sqrt(sum[lane] / static_cast<float>(width) + epsilon);
+        });
+    }
+};
+
+/// A finish may have conclude(panel, column), called once for every panel and column when finish has been.
+template <class Finish>
+concept ConcludesPanels = requires(const Finish& finish) {
+    finish.conclude(std::size_t{}, std::size_t{});
 };
 
 /// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the
 /// warps' order. So the order in which a sum is made belongs to the matrix: bits depend neither on the number of
 /// columns nor on what the other ones hold. `finish(sums, panel, row, column)` is called once for every row below
-/// sixteen and every column. `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp.
+/// sixteen and every column. `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp. The first weights are
+/// asked for before the launch that makes the inputs is done.
 template <class View, unsigned Tiles, class Finish>
 struct skinny_product {
     static constexpr unsigned threads = 256, warps = threads / warp_size, width = 8 * Tiles;
-    /// Tiles that a warp asks for before it multiplies: what is under way must cover the memory's latency.
+    static constexpr bool starts_early = true;
+    /// Tiles that a warp has asked for and not multiplied: what is under way must cover the memory's latency.
     static constexpr unsigned ahead = View::ahead;
     using Element = typename View::element;
 
     View weights;
     const Element* inputs = nullptr;  ///< columns x padded depth; what fills up is zero
     std::size_t columns = 0;          ///< 1 ... 8 Tiles
+    column_scales scales;
     Finish finish;
 
-    static constexpr std::size_t shared_bytes() { return warps * width * panel_sums::stride * sizeof(float); }
+    static constexpr std::size_t shared_bytes() { return (warps * width * panel_sums::stride + width) * sizeof(float); }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
         float* const sums = team.template shared<float>();
+        float* const factors = sums + warps * width * panel_sums::stride;
         const std::size_t panel = team.block();
-        team.each_warp(
-            [&](const auto& warp) { add_up(warp, panel, sums + warp.index() * width * panel_sums::stride); });
+        team.each_warp([&](const auto& warp) {
+            add_up(team, warp, panel, sums + warp.index() * width * panel_sums::stride, factors);
+        });
         team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < columns * tile_layout::rows; i += threads) {
+            for (unsigned i = thread; i < columns * tile_layout::rows; i += threads) {
                 float* const at = sums + i / tile_layout::rows * panel_sums::stride + i % tile_layout::rows;
                 for (unsigned w = 1; w < warps; ++w) *at += at[w * width * panel_sums::stride];
             }
         });
         team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < columns * tile_layout::rows; i += threads) {
-                finish(panel_sums{sums}, panel, static_cast<unsigned>(i % tile_layout::rows), i / tile_layout::rows);
+            for (unsigned i = thread; i < columns * tile_layout::rows; i += threads) {
+                finish(panel_sums{sums, panel_sums::stride, factors}, panel,
+                       i % static_cast<unsigned>(tile_layout::rows), i / tile_layout::rows);
             }
         });
+        if constexpr (ConcludesPanels<Finish>) {
+            team.each([&](unsigned thread) {
+                for (unsigned i = thread; i < columns; i += threads) finish.conclude(panel, i);
+            });
+        }
     }
 
  private:
-    template <class Warp>
-    AUGUR_KERNEL void add_up(const Warp& warp, std::size_t panel, float* to) const {
+    template <class Team, class Warp>
+    AUGUR_KERNEL void add_up(const Team& team, const Warp& warp, std::size_t panel, float* to, float* factors) const {
         typename Warp::template own<sum_fragment> sums[Tiles];
-        const std::size_t first = panel * weights.blocks;
-        for (std::size_t block = warp.index(); block < weights.blocks; block += warps * ahead) {
-            typename Warp::template own<typename View::part> read[ahead];
+        typename Warp::template own<typename View::part> read[ahead];
+        const auto blocks = static_cast<unsigned>(weights.blocks);
+        const auto request = [&](unsigned block, auto& part) {
+            if (block >= blocks) return;
+            warp.each_apart([&](unsigned lane) { part[lane] = weights.load(panel * weights.blocks + block, lane); });
+        };
+        AUGUR_UNROLL
+        for (unsigned i = 0; i < ahead; ++i) request(warp.index() + i * warps, read[i]);
+        team.wait_for_earlier();
+        for (std::size_t column = warp.index(); column < columns; column += warps) {
+            scales.find(warp, column, factors + column);
+        }
+        for (unsigned first = warp.index(); first < blocks; first += warps * ahead) {
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
-                if (block + i * warps >= weights.blocks) continue;
-                warp.each_apart([&](unsigned lane) { read[i][lane] = weights.load(first + block + i * warps, lane); });
-            }
-            AUGUR_UNROLL
-            for (unsigned i = 0; i < ahead; ++i) {
-                if (block + i * warps < weights.blocks) multiply(warp, block + i * warps, read[i], sums);
+                const unsigned block = first + i * warps;
+                if (block >= blocks) continue;
+                multiply(warp, block, read[i], sums);
+                request(block + warps * ahead, read[i]);
             }
         }
         warp.each([&](unsigned lane) {
@@ -95,6 +154,16 @@ struct skinny_product {
 
     template <class Warp, class Parts, class Sums>
     AUGUR_KERNEL void multiply(const Warp& warp, std::size_t block, const Parts& read, Sums (&sums)[Tiles]) const {
+        typename Warp::template own<weight_fragment> given[Tiles];
+        AUGUR_UNROLL
+        for (unsigned tile = 0; tile < Tiles; ++tile) {
+            warp.each_apart([&](unsigned lane) {
+                const std::size_t column = 8 * tile + lane / 4;
+                if (column >= columns) return;  // stays zero
+                given[tile][lane] = load_near(reinterpret_cast<const weight_fragment*>(
+                    inputs + column * weights.padded_depth() + block * tile_layout::depth + lane % 4 * 8));
+            });
+        }
         typename Warp::template own<weight_fragment> first, second;
         warp.each_apart([&](unsigned lane) {
             first[lane] = View::fragment(read[lane], 0);
@@ -104,15 +173,9 @@ struct skinny_product {
         for (unsigned tile = 0; tile < Tiles; ++tile) {
             typename Warp::template own<input_fragment> low, high;
             warp.each_apart([&](unsigned lane) {
-                const std::size_t column = 8 * tile + lane / 4;
-                if (column >= columns) return;                                    // stays zero
-                const auto* const at = reinterpret_cast<const weight_fragment*>(  // sixteen bytes
-                    inputs + column * weights.padded_depth() + block * tile_layout::depth + lane % 4 * 8);
-                AUGUR_UNROLL
-                for (unsigned i = 0; i < 2; ++i) {
-                    low[lane].words[i] = at->words[i];
-                    high[lane].words[i] = at->words[2 + i];
-                }
+                const auto& words = given[tile][lane].words;
+                low[lane] = {{words[0], words[1]}};
+                high[lane] = {{words[2], words[3]}};
             });
             View::multiply_add(warp, read, first, second, low, high, sums[tile]);
         }
@@ -122,12 +185,12 @@ struct skinny_product {
 /// Launches weights times `columns` columns.
 template <class View, System S, class Finish>
 void multiply(const S& on, const View& weights, const typename View::element* inputs, std::size_t columns,
-              const Finish& finish) {
+              const Finish& finish, const column_scales& scales = {}) {
     if (columns == 0 || columns > most_columns) {
         augur::detail::fail("a skinny product takes 1 to ", most_columns, " columns, not ", columns);
     }
     const auto launch = [&]<unsigned Tiles>() {
-        on.launch(weights.panels, skinny_product<View, Tiles, Finish>{weights, inputs, columns, finish});
+        on.launch(weights.panels, skinny_product<View, Tiles, Finish>{weights, inputs, columns, scales, finish});
     };
     if (columns <= 8) return launch.template operator()<1>();
     if (columns <= 16) return launch.template operator()<2>();
@@ -158,6 +221,30 @@ struct add_sums {
     AUGUR_KERNEL void operator()(const panel_sums& sums, std::size_t panel, unsigned row, std::size_t column) const {
         const std::size_t at = panel * tile_layout::rows + row;
         if (at < rows) state[column * rows + at] += sums(row, column);
+    }
+};
+
+/// The same; and what the next product reads of it: out[column][row] = the new state times the weight of its norm, and
+/// the squares of each panel, for its column_scales.
+template <class Element>
+struct add_and_prepare {
+    float* state;
+    std::size_t rows;
+    const float* weight;  ///< of the norm
+    Element* out;
+    std::size_t stride;  ///< Elements from one column of `out` to the next
+    float* squares;      ///< columns x panels
+
+    AUGUR_KERNEL void operator()(const panel_sums& sums, std::size_t panel, unsigned row, std::size_t column) const {
+        const std::size_t at = panel * tile_layout::rows + row;
+        if (at >= rows) return;
+        const float now = state[column * rows + at] + sums(row, column);
+        state[column * rows + at] = now;
+        out[column * stride + at] = Element::of(now * weight[at]);
+    }
+    AUGUR_KERNEL void conclude(std::size_t panel, std::size_t column) const {
+        const std::size_t panels = (rows + tile_layout::rows - 1) / tile_layout::rows;
+        squares[column * panels + panel] = squares_of_panel(state + column * rows, panel, rows);
     }
 };
 

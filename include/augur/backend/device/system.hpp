@@ -22,7 +22,9 @@
 namespace augur::backend::device {
 
 /// A kernel is a function object of plain values: `threads` that a block has (whole warps), bytes of memory that they
-/// share, and the call `kernel(team)`, which is what a block does (team.hpp).
+/// share, and the call `kernel(team)`, which is what a block does (team.hpp). One that has `starts_early` may run while
+/// the launch before it does: until it calls team.wait_for_earlier() it reads only what neither that one nor the host
+/// writes meanwhile, and writes nothing but shared memory; every thread calls it.
 template <class K>
 concept Kernel = std::is_trivially_copyable_v<K> && requires(const K& kernel) {
     { K::threads } -> std::convertible_to<unsigned>;

@@ -3,6 +3,7 @@
 // other.
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -143,6 +144,9 @@ class emulated_team {
         return reinterpret_cast<T*>(shared_ + offset);
     }
 
+    /// Until launches before this one are done, for kernels that start early (system.hpp).
+    void wait_for_earlier() const {}
+
     /// body(thread)
     template <class Body>
     void each(const Body& body) const {
@@ -153,6 +157,10 @@ class emulated_team {
     void each_warp(const Body& body) const {
         for (unsigned i = 0; i < warps(); ++i) body(emulated_warp(backwards_ ? warps() - 1 - i : i, backwards_));
     }
+
+    /// See device::combined (scan_rows.hpp).
+    template <class T, class Join>
+    T combined(T* slots, const Join& join) const;
 
  private:
     std::size_t block_;
@@ -170,6 +178,50 @@ AUGUR_KERNEL void combine_shared(const Team& team, T* values, unsigned count, co
             for (unsigned i = thread; i < apart; i += team.threads()) values[i] = join(values[i], values[i + apart]);
         });
     }
+}
+
+template <class T, class Join>
+T emulated_team::combined(T* slots, const Join& join) const {
+    combine_shared(*this, slots, threads(), join);
+    return slots[0];
+}
+
+/// 4 or 16 bytes that another block may have written in this launch: never from the processor's own cache.
+template <class T>
+AUGUR_KERNEL T load_near(const T* from) {
+    static_assert(sizeof(T) == 16 || sizeof(T) == 4);
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 16) {
+        return std::bit_cast<T>(__ldcg(reinterpret_cast<const uint4*>(from)));
+    } else {
+        return std::bit_cast<T>(__ldcg(reinterpret_cast<const unsigned*>(from)));
+    }
+#else
+    return *from;
+#endif
+}
+
+AUGUR_KERNEL inline float float_of(std::uint32_t bits) {
+    return std::bit_cast<float>(bits);
+}
+
+/// What the thread has written before is seen by blocks that hear of it afterwards.
+AUGUR_KERNEL inline void writes_are_out() {
+#if defined(__CUDA_ARCH__)
+    __threadfence();
+#endif
+}
+
+/// Counts one arrival; whether it was the last of `total`, who sees what was out before the others and leaves zero.
+AUGUR_KERNEL inline bool arrives_last(std::uint32_t* arrivals, std::uint32_t total) {
+#if defined(__CUDA_ARCH__)
+    const bool last = atomicAdd(arrivals, 1u) + 1 == total;
+    __threadfence();
+#else
+    const bool last = ++*arrivals == total;
+#endif
+    if (last) *arrivals = 0;
+    return last;
 }
 
 }  // namespace augur::backend::device

@@ -19,7 +19,7 @@ inline void check_kernel_settings(const transform::settings& chosen, std::size_t
     if (chosen.mask) {
         augur::detail::fail(
             "settings.mask edits logits on the host, but these rows lie in device memory; use "
-            "device::pipeline with accept::walk");
+            "accept::walk with transform::pipeline and rows that are brought there");
     }
 }
 

@@ -124,8 +124,9 @@ template <class Finish>
 struct finish_sums {
     static constexpr unsigned threads = 256;
 
-    const float* sums;  ///< columns x rows
-    std::size_t rows;   ///< in whole panels
+    const float* sums;    ///< columns x rows
+    std::size_t rows;     ///< in whole panels
+    const float* scales;  ///< of the columns
     Finish finish;
 
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -139,7 +140,34 @@ struct finish_sums {
             if (first + thread >= rows) return;
             const std::size_t panel = (first + thread) / tile_layout::rows;
             const auto row = static_cast<unsigned>((first + thread) % tile_layout::rows);
-            finish(panel_sums{sums + panel * tile_layout::rows, rows}, panel, row, column);
+            finish(panel_sums{sums + panel * tile_layout::rows, rows, scales}, panel, row, column);
+        });
+        if constexpr (ConcludesPanels<Finish>) {
+            team.each([&](unsigned thread) {
+                const std::size_t panel = first / tile_layout::rows + thread;
+                if (thread < threads / tile_layout::rows && panel < rows / tile_layout::rows) {
+                    finish.conclude(panel, column);
+                }
+            });
+        }
+    }
+};
+
+/// The factors of columns; see column_scales. A block for each eight columns.
+struct find_scales {
+    static constexpr unsigned threads = 256;
+
+    column_scales of;
+    std::size_t columns;
+    float* scales;
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        team.each_warp([&](const auto& warp) {
+            const std::size_t column = team.block() * (threads / warp_size) + warp.index();
+            if (column < columns) of.find(warp, column, scales + column);
         });
     }
 };
@@ -150,12 +178,14 @@ inline wide_shape shape_of(const matrix_shape& weights, std::size_t columns) {
 }
 
 /// Launches a wide product and what becomes of its sums (skinny_product.hpp). `weights` is what untile writes, `sums`
-/// has room for shape.rows x shape.columns.
+/// has room for shape.rows x shape.columns, `factors` for shape.columns.
 template <System S, class Library, class Element, class Finish>
 void multiply_wide(const S& on, const Library& library, const wide_shape& shape, const Element* weights,
-                   const Element* inputs, float* sums, const Finish& finish) {
+                   const Element* inputs, float* sums, float* factors, const Finish& finish,
+                   const column_scales& scales = {}) {
+    on.launch((shape.columns + 7) / 8, find_scales{scales, shape.columns, factors});
     library.multiply(shape, weights, inputs, sums);
-    const finish_sums<Finish> finishing{sums, shape.rows, finish};
+    const finish_sums<Finish> finishing{sums, shape.rows, factors, finish};
     on.launch(shape.columns * finishing.blocks(), finishing);
 }
 

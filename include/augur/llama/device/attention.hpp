@@ -5,233 +5,346 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "augur/backend/device/element.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
+#include "augur/backend/device/tiles.hpp"
+#include "augur/llama/device/attention_task.hpp"
 #include "augur/llama/device/cache.hpp"
-#include "augur/llama/device/rows.hpp"
-#include "augur/types/error.hpp"
 
 namespace augur::llama::device {
 
-/// The most heads that may share keys and values, and the most components of a head.
-inline constexpr std::size_t most_group = 16, most_head_size = 256;
-
-/// Of 256 positions each.
-AUGUR_HOST_DEVICE inline std::size_t chunks_of(std::size_t positions) {
-    return (positions + cache_layout::block_positions - 1) / cache_layout::block_positions;
-}
-
-/// Rows to be attended in one layer. Pointers are into the system's memory.
-template <class Element>
-struct attention_task {
-    const row_place* rows;
-    std::size_t count;    ///< of rows
-    std::size_t longest;  ///< no row sees more positions; a row sees its own and those before it
-    cache_layout layout;
-    std::size_t layer;
-    std::size_t heads;     ///< of queries
-    const float* queries;  ///< rows x heads x head_size, turned and scaled
-    float* scratch;        ///< scratch_floats(...)
-    Element* out;          ///< of each row heads x head_size
-    std::size_t stride;    ///< Elements from one row of `out` to the next
-
-    AUGUR_HOST_DEVICE std::size_t group() const { return heads / layout.heads; }
-    /// What a chunk leaves: its largest score, the sum of its weights e^(score - largest), and its values times their
-    /// weights.
-    AUGUR_KERNEL float* partial(std::size_t row, std::size_t head, std::size_t chunk) const {
-        return scratch + ((row * heads + head) * chunks_of(longest) + chunk) * (layout.head_size + 2);
-    }
-};
-
-/// Floats that attend_all() works with, for `rows` rows of which none sees more than `longest` positions.
-inline std::size_t scratch_floats(std::size_t rows, std::size_t heads, std::size_t head_size, std::size_t longest) {
-    return rows * heads * chunks_of(longest) * (head_size + 2);
-}
-
-/// A block for each row, key-value head and chunk of 256 positions: leaves the chunk's part of every query head of the
-/// group. Positions that a row does not see are not read. A chunk's sums take its positions in an order that is always
-/// the same: a row's bits depend on its queries and on the keys and values of its positions, not on slots and other
-/// rows. `Most` heads at most are in a group.
-template <class Element, unsigned Most>
+/// A block takes a chunk of 256 positions, a key-value head and the rows of a set that see the whole chunk, of one
+/// sequence, in slots that are its positions: so keys and values are read once. Rows that do not, it takes alone.
+/// Columns are the query heads of its rows: `Tiles` times 8 at most. A chunk leaves its part of every column
+/// (partial()); the last block of a row and key-value head to do so joins them, in the chunks' order. Positions that a
+/// row does not see alone are not read. Every sum has an order that belongs to the positions: a row's bits depend on
+/// its queries and on the keys and values of its positions, not on slots and other rows. Tensor cores multiply
+/// Elements: queries and weights are two each, the number rounded and what that left. `Packed`: heads have a multiple
+/// of eight components.
+template <class Element, unsigned Tiles, bool Packed = true>
 struct attend {
-    static constexpr unsigned threads = cache_layout::block_positions;
-    /// Values that a thread asks for before it adds them up.
-    static constexpr unsigned ahead = 16;
+    static constexpr unsigned threads = cache_layout::block_positions, warps = threads / kernels::warp_size;
+    static constexpr unsigned columns = 8 * Tiles, most_rows = columns;
 
     attention_task<Element> task;
 
-    /// Keys' addresses and scores by thread, and the group's queries.
-    std::size_t shared_bytes() const {
-        return threads * sizeof(Element*) + task.group() * (threads + task.layout.head_size) * sizeof(float);
+    std::size_t shared_bytes() const { return place().end; }
+
+    /// Blocks that rows share, for each set of rows, key-value head and chunk; then so many for each row and key-value
+    /// head, which take the row's other chunks in turn.
+    AUGUR_HOST_DEVICE std::size_t blocks() const {
+        return shared_blocks() + (set_size() > 1 && task.count > 1 ? task.count * task.layout.heads * alone() : 0);
     }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t chunks = chunks_of(task.longest), chunk = team.block() % chunks, at = team.block() / chunks;
-        const std::size_t row = at / task.layout.heads, head = at % task.layout.heads;
-        const row_place& place = task.rows[row];
-        const auto positions = static_cast<std::size_t>(place.position) + 1, start = chunk * threads;
-        if (start >= positions) return;
-        const auto count = static_cast<unsigned>(positions - start < threads ? positions - start : threads);
-        const std::size_t group = task.group(), size = task.layout.head_size;
-        const Element** const keys = team.template shared<const Element*>();
-        float* const scores = team.template shared<float>(threads * sizeof(Element*));
-        float* const queries = scores + group * threads;
-        team.each([&](unsigned thread) {
-            const float* const from = task.queries + (row * task.heads + head * group) * size;
-            for (std::size_t i = thread; i < group * size; i += threads) queries[i] = from[i];
-        });
-        team.each([&](unsigned thread) {
-            if (thread >= count) return;
-            const auto slot = static_cast<std::size_t>(place.slot_of(static_cast<std::int32_t>(start + thread)));
-            keys[thread] = task.layout.template key<Element>(place.blocks, task.layer, head, slot);
-            if (size % 8 == 0) return score<8>(keys[thread], queries, scores + thread);
-            score<1>(keys[thread], queries, scores + thread);
-        });
-        team.each_warp([&](const auto& warp) {
-            for (std::size_t i = warp.index(); i < group; i += threads / kernels::warp_size) {
-                weigh(warp, scores + i * threads, count, task.partial(row, head * group + i, chunk));
-            }
-        });
-        team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < group * size; i += threads) {
-                const std::size_t member = i / size, component = i % size;
-                task.partial(row, head * group + member, chunk)[2 + component] =
-                    mix(keys, scores + member * threads, count, task.layout.keys_size() + component);
-            }
-        });
+        const std::size_t heads = task.layout.heads, chunks = chunks_of(task.longest);
+        const bool shared = team.block() < shared_blocks();
+        const std::size_t at = team.block() - (shared ? 0 : shared_blocks()), apart = shared ? chunks : alone();
+        work_type work{at / apart / heads, at / apart % heads, at % apart, place(), shared};
+        if (shared) work.row *= set_size();
+        for (; work.chunk < chunks; work.chunk += apart) {
+            if (!shared && work.chunk * threads > static_cast<std::size_t>(task.rows[work.row].position)) return;
+            if (shared || !rows_of(work).surely_shared(work.row)) attend_chunk(team, work);
+        }
     }
 
  private:
-    /// Elements that are read at once.
-    template <unsigned Width>
-    struct alignas(Width * sizeof(Element)) pack {
-        Element numbers[Width];
+    static constexpr unsigned score_stride = threads + 4, sum_stride = 128 + 4;
+    /// What a warp asks for at once: blocks of 32 components of two times 16 keys, 128 components of 32 values.
+    static constexpr unsigned depth_ahead = 4, values_ahead = 128;
+    /// Blocks beyond those that are shared, about: what a large GPU runs at a time.
+    static constexpr std::size_t many_blocks = 128;
+
+    /// Where things lie in shared memory.
+    struct places {
+        std::size_t members, ready, high, low, scores, sums, end;
+        std::size_t stride;  ///< Elements from one column of queries to the next
+    };
+    struct work_type {
+        std::size_t row, head, chunk;  ///< the set's first row, where a block is shared
+        places at;
+        bool shared;
     };
 
-    /// scores[i * threads] = query i times the key, component after component.
-    template <unsigned Width>
-    AUGUR_KERNEL void score(const Element* key, const float* queries, float* scores) const {
-        const std::size_t group = task.group(), size = task.layout.head_size;
-        float sums[Most] = {};
-        for (std::size_t first = 0; first < size; first += Width) {
-            const pack<Width> read = *reinterpret_cast<const pack<Width>*>(key + first);
-            AUGUR_UNROLL
-            for (unsigned k = 0; k < Width; ++k) {
-                const float component = read.numbers[k].value();
-                AUGUR_UNROLL
-                for (unsigned i = 0; i < Most; ++i) {
-                    if (i < group) sums[i] += queries[i * size + first + k] * component;
-                }
-            }
-        }
-        AUGUR_UNROLL
-        for (unsigned i = 0; i < Most; ++i) {
-            if (i < group) scores[i * threads] = sums[i];
-        }
+    AUGUR_HOST_DEVICE std::size_t set_size() const { return columns / task.group(); }
+    AUGUR_HOST_DEVICE std::size_t shared_blocks() const {
+        return (task.count + set_size() - 1) / set_size() * task.layout.heads * chunks_of(task.longest);
+    }
+    AUGUR_HOST_DEVICE std::size_t alone() const {
+        const std::size_t wanted = many_blocks / (task.count * task.layout.heads), most = chunks_of(task.longest);
+        return wanted == 0 ? 1 : wanted < most ? wanted : most;
     }
 
-    /// Makes weights of scores; leaves their largest and their sum.
-    template <class Warp>
-    AUGUR_KERNEL void weigh(const Warp& warp, float* scores, unsigned count, float* partial) const {
-        typename Warp::template own<float> largest, sum;
-        const auto larger = [](float a, float b) { return a < b ? b : a; };
-        warp.each_apart([&](unsigned lane) {
-            largest[lane] = -std::numeric_limits<float>::infinity();
-            for (unsigned i = lane; i < count; i += kernels::warp_size)
-                largest[lane] = larger(largest[lane], scores[i]);
-        });
-        warp.combine(largest, larger);
-        warp.each_apart([&](unsigned lane) {
-            for (unsigned i = lane; i < count; i += kernels::warp_size) {
-                scores[i] = std::exp(scores[i] - largest[lane]);
-                sum[lane] += scores[i];
-            }
-        });
-        warp.combine(sum, [](float a, float b) { return a + b; });
-        warp.each([&](unsigned lane) {
-            if (lane != 0) return;
-            partial[0] = largest[lane];
-            partial[1] = sum[lane];
-        });
+    AUGUR_KERNEL chunk_rows<Element> rows_of(const work_type& work) const {
+        return {task, work.row / set_size() * set_size(), work.chunk, set_size()};
     }
-
-    /// The weights times what lies `offset` behind the keys, position after position.
-    AUGUR_KERNEL float mix(const Element* const* keys, const float* weights, unsigned count, std::size_t offset) const {
-        float sum = 0;
-        for (unsigned first = 0; first < count; first += ahead) {
-            Element read[ahead];
-            AUGUR_UNROLL
-            for (unsigned i = 0; i < ahead; ++i) {
-                if (first + i < count) read[i] = keys[first + i][offset];
-            }
-            AUGUR_UNROLL
-            for (unsigned i = 0; i < ahead; ++i) {
-                if (first + i < count) sum += weights[first + i] * read[i].value();
-            }
-        }
-        return sum;
-    }
-};
-
-/// A block for each row and head: joins the chunks in their order and writes the head's output.
-template <class Element>
-struct join_chunks {
-    static constexpr unsigned threads = 128;
-
-    attention_task<Element> task;
-
-    static constexpr std::size_t shared_bytes() { return 0; }
 
     template <class Team>
-    AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t row = team.block() / task.heads, head = team.block() % task.heads;
-        const std::size_t last = static_cast<std::size_t>(task.rows[row].position) / cache_layout::block_positions;
+    AUGUR_KERNEL void attend_chunk(const Team& team, const work_type& work) const {
+        std::uint32_t* const members = team.template shared<std::uint32_t>(work.at.members);
+        auto* const room = team.template shared<std::uint32_t>(work.at.ready);
+        const unsigned rows = rows_of(work).find(team, work.shared, work.row, room, members);
+        if (rows == 0) return;
+        const row_place& own = task.rows[members[0]];
+        const std::size_t positions = static_cast<std::size_t>(own.position) + 1 - work.chunk * threads;
+        const auto count = static_cast<unsigned>(positions < threads ? positions : threads);
+        split_queries(team, work, members, rows);
+        typename Team::template own<kernels::weight_fragment> values[4 * depth_ahead];
+        score(team, work, own, count, values);
+        const auto used = rows * static_cast<unsigned>(task.group());
+        team.each_warp([&](const auto& warp) {
+            float* const scores = team.template shared<float>(work.at.scores);
+            for (unsigned i = warp.index(); i < used; i += warps) {
+                weigh_chunk<Element>(warp, scores + i * score_stride, count, partial(work, members, i));
+            }
+        });
+        for (std::size_t first = 0; first < task.layout.head_size; first += values_ahead) {
+            if (first > 0) {
+                team.each_warp([&](const auto& warp) { load_values(team, warp, work, count, first, values); });
+            }
+            for (unsigned tile = 0; 8 * tile < used; ++tile) mix(team, work, members, count, used, tile, first, values);
+        }
+        join(team, work, members, rows);
+    }
+
+    AUGUR_HOST_DEVICE places place() const {
+        places at{};
+        at.stride = kernels::tile_layout::padded(task.layout.head_size) + 8;
+        at.members = threads * sizeof(Element*);
+        at.ready = at.members + (most_rows + 4) * sizeof(std::uint32_t);
+        at.high = at.ready + 2 * most_rows * sizeof(std::uint32_t);
+        at.low = at.high + columns * at.stride * sizeof(Element);
+        at.scores = at.low + columns * at.stride * sizeof(Element);
+        at.sums = at.scores + columns * score_stride * sizeof(float);
+        at.end = at.sums + warps * 8 * sum_stride * sizeof(float);
+        return at;
+    }
+
+    AUGUR_KERNEL float* partial(const work_type& work, const std::uint32_t* members, unsigned column) const {
+        const std::size_t group = task.group();
+        return task.partial(members[column / group], work.head * group + column % group, work.chunk);
+    }
+
+    /// Columns that no row has are zero, as is what fills up heads.
+    template <class Team>
+    AUGUR_KERNEL void split_queries(const Team& team, const work_type& work, const std::uint32_t* members,
+                                    unsigned rows) const {
+        const auto group = static_cast<unsigned>(task.group());
+        const std::size_t size = task.layout.head_size, depth = work.at.stride - 8;
+        Element* const high = team.template shared<Element>(work.at.high);
+        Element* const low = team.template shared<Element>(work.at.low);
+        team.each_warp([&](const auto& warp) {
+            for (unsigned column = warp.index(); column < columns; column += warps) {
+                const bool is_there = column < rows * group;
+                const std::size_t head = work.head * group + column % group, to = column * work.at.stride;
+                const float* const from =
+                    is_there ? task.queries + (members[column / group] * task.heads + head) * size : nullptr;
+                warp.each_apart([&](unsigned lane) {
+                    for (std::size_t k = lane; k < depth; k += kernels::warp_size) {
+                        const float query = is_there && k < size ? from[k] : 0.0f;
+                        high[to + k] = Element::of(query);
+                        low[to + k] = rest_of<Element>(query);
+                    }
+                });
+            }
+        });
+    }
+    /// scores[column][position], all of a warp's 32 positions at a time; asks for the first values as well.
+    template <class Team, class Values>
+    AUGUR_KERNEL void score(const Team& team, const work_type& work, const row_place& own, unsigned count,
+                            Values& values) const {
+        const Element** const keys = team.template shared<const Element*>();
         team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < task.layout.head_size; i += threads) {
-                float largest = -std::numeric_limits<float>::infinity(), sum = 0, mixed = 0;
-                for (std::size_t chunk = 0; chunk <= last; ++chunk) {
-                    const float* const part = task.partial(row, head, chunk);
-                    const float both = largest < part[0] ? part[0] : largest;
-                    const float before = std::exp(largest - both), now = std::exp(part[0] - both);
-                    sum = sum * before + part[1] * now;
-                    mixed = mixed * before + part[2 + i] * now;
-                    largest = both;
+            if (thread >= count) return;
+            const auto slot = own.slot_of(static_cast<std::int32_t>(work.chunk * threads + thread));
+            keys[thread] =
+                task.layout.template key<Element>(own.blocks, task.layer, work.head, static_cast<std::size_t>(slot));
+        });
+        team.each_warp([&](const auto& warp) {
+            const unsigned begin = warp.index() * kernels::warp_size;
+            if (begin >= count) return;
+            using warp_type = std::remove_cvref_t<decltype(warp)>;
+            typename warp_type::template own<kernels::sum_fragment> sums[2][Tiles];
+            for (std::size_t first = 0; first < work.at.stride - 8; first += depth_ahead * 32) {
+                typename warp_type::template own<kernels::weight_fragment> read[depth_ahead][4];
+                AUGUR_UNROLL
+                for (unsigned block = 0; block < depth_ahead; ++block) {
+                    AUGUR_UNROLL
+                    for (unsigned i = 0; i < 4; ++i) {
+                        warp.each_apart([&](unsigned lane) {
+                            const unsigned at = begin + lane / 4 + 8 * i;
+                            read[block][i][lane] =
+                                at < count
+                                    ? eight<Packed>(keys[at], first + 32 * block + lane % 4 * 8, task.layout.head_size)
+                                    : kernels::weight_fragment{};
+                        });
+                    }
                 }
-                task.out[row * task.stride + head * task.layout.head_size + i] = Element::of(mixed / sum);
+                if (first == 0) load_values(team, warp, work, count, 0, values);
+                AUGUR_UNROLL
+                for (unsigned block = 0; block < depth_ahead; ++block) {
+                    if (first + 32 * block >= work.at.stride - 8) continue;
+                    multiply_keys(team, warp, work, first + 32 * block, read[block], sums);
+                }
+            }
+            store_scores<Tiles>(warp, team.template shared<float>(work.at.scores) + begin, score_stride, sums);
+        });
+    }
+
+    template <class Team, class Warp, class Read, class Sums>
+    AUGUR_KERNEL void multiply_keys(const Team& team, const Warp& warp, const work_type& work, std::size_t k,
+                                    const Read& read, Sums& sums) const {
+        AUGUR_UNROLL
+        for (unsigned tile = 0; tile < Tiles; ++tile) {
+            AUGUR_UNROLL
+            for (unsigned part = 0; part < 2; ++part) {  // the rounded queries, then what that left
+                const Element* const queries = team.template shared<Element>(part == 0 ? work.at.high : work.at.low);
+                typename Warp::template own<kernels::input_fragment> inputs[2];
+                warp.each_apart([&](unsigned lane) {
+                    const auto from = *reinterpret_cast<const kernels::weight_fragment*>(
+                        queries + (8 * tile + lane / 4) * work.at.stride + k + lane % 4 * 8);
+                    inputs[0][lane] = {{from.words[0], from.words[1]}};
+                    inputs[1][lane] = {{from.words[2], from.words[3]}};
+                });
+                AUGUR_UNROLL
+                for (unsigned m = 0; m < 2; ++m) {
+                    AUGUR_UNROLL
+                    for (unsigned half = 0; half < 2; ++half) {
+                        typename Warp::template own<kernels::weight_fragment> keys;
+                        warp.each_apart([&](unsigned lane) {
+                            const auto &upper = read[2 * m][lane].words, &lower = read[2 * m + 1][lane].words;
+                            keys[lane] = {{upper[2 * half], lower[2 * half], upper[2 * half + 1], lower[2 * half + 1]}};
+                        });
+                        warp.template multiply_add<Element>(sums[m][tile], keys, inputs[half]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A lane's 8 components of either 64, of 4 positions of either 16.
+    template <class Team, class Warp, class Values>
+    AUGUR_KERNEL void load_values(const Team& team, const Warp& warp, const work_type&, unsigned count,
+                                  std::size_t first, Values& values) const {
+        const Element* const* const keys = team.template shared<const Element*>();
+        const unsigned begin = warp.index() * kernels::warp_size;
+        AUGUR_UNROLL
+        for (unsigned i = 0; i < 4 * depth_ahead; ++i) {
+            warp.each_apart([&](unsigned lane) {
+                const unsigned at = begin + i / 4 % 2 * 16 + lane % 4 * 4 + i % 4;
+                values[i][begin + lane] = at < count
+                                              ? eight<Packed>(keys[at] + task.layout.keys_size(),
+                                                              first + i / 8 * 64 + lane / 4 * 8, task.layout.head_size)
+                                              : kernels::weight_fragment{};
+            });
+        }
+    }
+
+    /// The weights of eight columns times the values, of each warp's positions and then of all.
+    template <class Team, class Values>
+    AUGUR_KERNEL void mix(const Team& team, const work_type& work, const std::uint32_t* members, unsigned count,
+                          unsigned used, unsigned tile, std::size_t first, const Values& values) const {
+        float* const sums = team.template shared<float>(work.at.sums);
+        const std::size_t size = task.layout.head_size;
+        team.each_warp([&](const auto& warp) {
+            const unsigned begin = warp.index() * kernels::warp_size;
+            if (begin >= count) return;
+            const float* const weights = team.template shared<float>(work.at.scores) + 8 * tile * score_stride + begin;
+            multiply_values(warp, weights, size - first, values, sums + warp.index() * 8 * sum_stride);
+        });
+        team.each([&](unsigned thread) {
+            const unsigned active = (count + kernels::warp_size - 1) / kernels::warp_size;
+            for (unsigned i = thread; i < 8 * values_ahead; i += threads) {
+                const unsigned column = 8 * tile + i / values_ahead, component = i % values_ahead;
+                if (column >= used || first + component >= size) continue;
+                float sum = 0;
+                for (unsigned w = 0; w < active; ++w) sum += sums[(8 * w + i / values_ahead) * sum_stride + component];
+                partial(work, members, column)[2 + first + component] = sum;
+            }
+        });
+    }
+
+    /// to[column][component], of the `left` components that are left of the head.
+    template <class Warp, class Values>
+    AUGUR_KERNEL void multiply_values(const Warp& warp, const float* weights, std::size_t left, const Values& values,
+                                      float* to) const {
+        const unsigned begin = warp.index() * kernels::warp_size;
+        typename Warp::template own<kernels::sum_fragment> sums[8];
+        AUGUR_UNROLL
+        for (unsigned step = 0; step < 2; ++step) {
+            typename Warp::template own<kernels::input_fragment> high, low;
+            warp.each_apart([&](unsigned lane) {
+                const auto& four = reinterpret_cast<const kernels::weight_fragment*>(weights + lane / 4 * score_stride +
+                                                                                     16 * step + lane % 4 * 4)
+                                       ->words;
+                high[lane] = {{lower_halves(four[0], four[1]), lower_halves(four[2], four[3])}};
+                low[lane] = {{upper_halves(four[0], four[1]), upper_halves(four[2], four[3])}};
+            });
+            AUGUR_UNROLL
+            for (unsigned j = 0; j < 8; ++j) {
+                if (j / 4 * 64 >= left) continue;
+                typename Warp::template own<kernels::weight_fragment> turned;
+                warp.each_apart([&](unsigned lane) {
+                    const auto word = [&](unsigned i) {
+                        return values[j / 4 * 8 + step * 4 + i][begin + lane].words[j % 4];
+                    };
+                    turned[lane] = {{lower_halves(word(0), word(1)), upper_halves(word(0), word(1)),
+                                     lower_halves(word(2), word(3)), upper_halves(word(2), word(3))}};
+                });
+                warp.template multiply_add<Element>(sums[j], turned, high);
+                warp.template multiply_add<Element>(sums[j], turned, low);
+            }
+        }
+        warp.each_apart([&](unsigned lane) {
+            AUGUR_UNROLL
+            for (unsigned j = 0; j < 8; ++j) {
+                AUGUR_UNROLL
+                for (unsigned i = 0; i < 4; ++i) {
+                    const unsigned component = j / 4 * 64 + lane / 4 * 8 + j % 4 * 2 + i / 2;
+                    to[(2 * (lane % 4) + i % 2) * sum_stride + component] = sums[j][lane].values[i];
+                }
+            }
+        });
+    }
+    /// Of the block's rows those whose other chunks are all there: their outputs.
+    template <class Team>
+    AUGUR_KERNEL void join(const Team& team, const work_type& work, const std::uint32_t* members, unsigned rows) const {
+        std::uint32_t* const ready = team.template shared<std::uint32_t>(work.at.ready);
+        team.each([](unsigned) { kernels::writes_are_out(); });
+        team.each([&](unsigned thread) {
+            if (thread >= rows) return;
+            const std::size_t row = members[thread];
+            ready[thread] =
+                kernels::arrives_last(task.arrivals + row * task.layout.heads + work.head, task.chunks_seen(row));
+        });
+        const auto group = static_cast<unsigned>(task.group());
+        const std::size_t size = task.layout.head_size;
+        team.each_warp([&](const auto& warp) {
+            for (unsigned column = warp.index(); column < rows * group; column += warps) {
+                if (ready[column / group] == 0) continue;
+                const std::size_t row = members[column / group], head = work.head * group + column % group;
+                warp.each_apart([&](unsigned lane) {
+                    for (std::size_t i = lane; i < size; i += kernels::warp_size) task.join_chunks(row, head, i);
+                });
             }
         });
     }
 };
 
-/// Throws unless so many heads of queries can attend to such a cache.
-inline void check_attention(const cache_layout& layout, std::size_t heads) {
-    if (layout.heads == 0 || heads == 0 || heads % layout.heads != 0) {
-        augur::detail::fail(heads, " heads cannot share ", layout.heads, " key-value heads equally");
-    }
-    if (heads / layout.heads > most_group) {
-        augur::detail::fail("attention on a device has 1 to ", most_group, " heads to a key-value head, not ",
-                            heads / layout.heads);
-    }
-    if (layout.head_size == 0 || layout.head_size > most_head_size) {
-        augur::detail::fail("attention on a device has heads of size 1 to ", most_head_size, ", not ",
-                            layout.head_size);
-    }
-}
-
-/// Launches attention of the task's rows; see attend and join_chunks. Refuses what check_attention() does.
+/// Launches attention of the task's rows; see attend. Refuses what check_attention() does.
 template <class Element, kernels::System S>
 void attend_all(const S& on, const attention_task<Element>& task) {
     check_attention(task.layout, task.heads);
-    const std::size_t blocks = task.count * task.layout.heads * chunks_of(task.longest);
-    if (task.group() <= 4) {
-        on.launch(blocks, attend<Element, 4>{task});
-    } else {
-        on.launch(blocks, attend<Element, most_group>{task});
-    }
-    on.launch(task.count * task.heads, join_chunks<Element>{task});
+    const auto launch = [&](const auto& kernel) { on.launch(kernel.blocks(), kernel); };
+    const std::size_t columns = task.count * task.group();
+    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false>{task});
+    if (columns <= 8) return launch(attend<Element, 1>{task});
+    if (columns <= 16) return launch(attend<Element, 2>{task});
+    launch(attend<Element, 4>{task});
 }
 
 }  // namespace augur::llama::device

@@ -77,9 +77,12 @@ class forward_pass {
         const std::size_t most_rows = products_.most_rows();
         places_ = kernels::buffer<row_place, S>(on, most_rows);
         state_ = kernels::buffer<float, S>(on, most_rows * c.width);
+        squares_ = kernels::buffer<float, S>(on, most_rows * panels_of(c.width));
         queries_size_ = c.heads * c.head_size;
         keys_size_ = c.key_value_heads * c.head_size;
         queries_ = kernels::buffer<float, S>(on, most_rows * queries_size_);
+        arrivals_ = kernels::buffer<std::uint32_t, S>(on, attended_rows * c.key_value_heads);
+        on.clear(arrivals_.data(), arrivals_.memory_bytes());
         turns_ = kernels::buffer<float, S>(on, most_rows * std::max<std::size_t>(c.rotary_size, 1));
         for (auto [inputs, size] :
              {std::pair{&normed_, c.width}, {&mixed_, queries_size_}, {&gated_, c.feed_forward}}) {
@@ -139,7 +142,12 @@ class forward_pass {
     /// Layers [first, last); `state` is rows x width.
     void run_layers(std::size_t first, std::size_t last, float* state) {
         on_.launch(rows_, find_turns{places_.data(), weights_.frequencies(), config_.rotary_size / 2, turns_.data()});
-        for (std::size_t i = first; i < last; ++i) run_layer(i, state);
+        const auto norm_of = [&](std::size_t i) { return weights_.layers()[i].attention_norm.data(); };
+        if (first < last) {
+            on_.launch(rows_, prepare_rows<Element>{state, norm_of(first), config_.width, normed_.data(),
+                                                    kernels::tile_layout::padded(config_.width), squares_.data()});
+        }
+        for (std::size_t i = first; i < last; ++i) run_layer(i, state, i + 1 < last ? norm_of(i + 1) : nullptr);
     }
 
     /// The last `last` rows of `state`: normalised to `hidden` (last x width), and, unless null, times the head to
@@ -162,31 +170,47 @@ class forward_pass {
         return std::bit_ceil(std::max(longest, cache_layout::block_positions));
     }
 
-    void run_layer(std::size_t index, float* state) {
+    /// What products read of the state is made by whoever made that: the sums before, for the layer's second norm, and
+    /// for the first one of the next layer; `next` is null after the last.
+    void run_layer(std::size_t index, float* state, const float* next) {
         const auto& layer = weights_.layers()[index];
         const float scale = 1.0f / std::sqrt(static_cast<float>(config_.head_size));
-        normalise(layer.attention_norm.data(), state, rows_, nullptr);
         products_.multiply(on_, layer.query_key_value.view(), normed_.data(), rows_,
                            place_sums<Element>{places_.data(), turns_.data(), queries_.data(), layout(), index,
-                                               queries_size_, keys_size_, config_.rotary_size / 2, scale});
+                                               queries_size_, keys_size_, config_.rotary_size / 2, scale},
+                           norm_scales());
         attend_layer(index);
         products_.multiply(on_, layer.attention_output.view(), mixed_.data(), rows_,
-                           kernels::add_sums{state, config_.width});
-        normalise(layer.feed_forward_norm.data(), state, rows_, nullptr);
+                           prepared(state, layer.feed_forward_norm.data()));
         const std::size_t hidden = config_.feed_forward;
         products_.multiply(on_, layer.gate_up.view(), normed_.data(), rows_,
-                           kernels::gate_sums<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden)});
-        products_.multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
+                           kernels::gate_sums<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden)},
+                           norm_scales());
+        if (next != nullptr) {
+            products_.multiply(on_, layer.down.view(), gated_.data(), rows_, prepared(state, next));
+        } else {
+            products_.multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
+        }
+    }
+    kernels::add_and_prepare<Element> prepared(float* state, const float* norm) const {
+        return {state,          config_.width, norm, normed_.data(), kernels::tile_layout::padded(config_.width),
+                squares_.data()};
+    }
+    kernels::column_scales norm_scales() const {
+        return {squares_.data(), panels_of(config_.width), config_.width, config_.norm_epsilon};
+    }
+    static std::size_t panels_of(std::size_t size) {
+        return (size + kernels::tile_layout::rows - 1) / kernels::tile_layout::rows;
     }
 
     /// In pieces of 64 rows: their scratch grows with the positions, too.
     void attend_layer(std::size_t index) {
         const std::size_t stride = kernels::tile_layout::padded(queries_size_);
         for (std::size_t first = 0; first < rows_; first += attended_rows) {
-            attend_all(on_,
-                       attention_task<Element>{places_.data() + first, std::min(rows_ - first, attended_rows), longest_,
-                                               layout(), index, config_.heads, queries_.data() + first * queries_size_,
-                                               scratch_.data(), mixed_.data() + first * stride, stride});
+            attend_all(on_, attention_task<Element>{places_.data() + first, std::min(rows_ - first, attended_rows),
+                                                    longest_, layout(), index, config_.heads,
+                                                    queries_.data() + first * queries_size_, scratch_.data(),
+                                                    mixed_.data() + first * stride, stride, arrivals_.data()});
         }
     }
 
@@ -222,7 +246,8 @@ class forward_pass {
     Products products_;
     std::size_t queries_size_ = 0, keys_size_ = 0, rows_ = 0, longest_ = 0;
     kernels::buffer<row_place, S> places_;
-    kernels::buffer<float, S> state_, queries_, turns_, scratch_;
+    kernels::buffer<float, S> state_, squares_, queries_, turns_, scratch_;
+    kernels::buffer<std::uint32_t, S> arrivals_;  ///< all zero between launches
     kernels::buffer<Element, S> normed_, mixed_, gated_;
     std::map<std::pair<std::size_t, std::size_t>, typename recording_of<S>::type>
         recordings_;  ///< by rows and positions

@@ -34,8 +34,8 @@ struct skinny_products {
     /// See kernels::multiply.
     template <kernels::System S, class View, class Finish>
     void multiply(const S& on, const View& weights, const typename View::element* inputs, std::size_t columns,
-                  const Finish& finish) const {
-        kernels::multiply(on, weights, inputs, columns, finish);
+                  const Finish& finish, const kernels::column_scales& scales = {}) const {
+        kernels::multiply(on, weights, inputs, columns, finish, scales);
     }
 };
 
@@ -70,7 +70,8 @@ class wide_products {
         return std::min(waiting, waiting < chosen_.from ? kernels::most_columns : chosen_.most_rows);
     }
     std::size_t memory_bytes() const {
-        std::size_t total = library_.memory_bytes() + scratch_.memory_bytes() + sums_.memory_bytes();
+        std::size_t total =
+            library_.memory_bytes() + scratch_.memory_bytes() + sums_.memory_bytes() + factors_.memory_bytes();
         for (const auto& [matrix, rows] : kept_) total += rows.memory_bytes();
         return total;
     }
@@ -86,6 +87,7 @@ class wide_products {
             largest = std::max(largest, shape.rows * shape.depth);
         });
         sums_ = kernels::buffer<float, S>(on, chosen_.most_rows * tallest);
+        factors_ = kernels::buffer<float, S>(on, chosen_.most_rows);
         if (!chosen_.keeps_rows) scratch_ = kernels::buffer<Element, S>(on, largest);
         const kernels::buffer<Element, S> inputs(on, chosen_.most_rows * deepest);
         on.clear(inputs.data(), inputs.memory_bytes());
@@ -101,11 +103,11 @@ class wide_products {
 
     /// See skinny_products; a recording keeps the way that this pass went.
     template <class View, class Finish>
-    void multiply(const S& on, const View& weights, const Element* inputs, std::size_t columns,
-                  const Finish& finish) const {
-        if (columns < chosen_.from) return kernels::multiply(on, weights, inputs, columns, finish);
+    void multiply(const S& on, const View& weights, const Element* inputs, std::size_t columns, const Finish& finish,
+                  const kernels::column_scales& scales = {}) const {
+        if (columns < chosen_.from) return kernels::multiply(on, weights, inputs, columns, finish, scales);
         kernels::multiply_wide(on, library_, kernels::shape_of(weights, columns), by_rows(on, weights), inputs,
-                               sums_.data(), finish);
+                               sums_.data(), factors_.data(), finish, scales);
     }
 
  private:
@@ -138,7 +140,7 @@ class wide_products {
     wide_settings chosen_;
     std::map<const kernels::matrix_shape*, kernels::buffer<Element, S>> kept_;
     kernels::buffer<Element, S> scratch_;  ///< one matrix at a time
-    kernels::buffer<float, S> sums_;
+    kernels::buffer<float, S> sums_, factors_;
 };
 
 }  // namespace augur::llama::device

@@ -6,7 +6,9 @@
 #include <cstdint>
 
 #include "augur/backend/device/element.hpp"
+#include "augur/backend/device/skinny_product.hpp"
 #include "augur/backend/device/team.hpp"
+#include "augur/backend/device/tiles.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::llama::device {
@@ -109,6 +111,36 @@ struct rms_norm {
                 const float normed = x[i] * scale * weight[i];
                 out[team.block() * stride + i] = Element::of(normed);
                 if (unrounded != nullptr) unrounded[team.block() * width + i] = normed;
+            }
+        });
+    }
+};
+
+/// What the first product of a layer reads of its rows (kernels::add_and_prepare): state times the weights of the norm,
+/// and the squares of each panel. A block for each row.
+template <class Element>
+struct prepare_rows {
+    static constexpr unsigned threads = 256;
+
+    const float* state;   ///< rows x width
+    const float* weight;  ///< width
+    std::size_t width;
+    Element* out;
+    std::size_t stride;  ///< Elements from one row of `out` to the next
+    float* squares;      ///< rows x panels
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        const float* const x = state + team.block() * width;
+        const std::size_t panels = (width + kernels::tile_layout::rows - 1) / kernels::tile_layout::rows;
+        team.each([&](unsigned thread) {
+            for (std::size_t i = thread; i < width; i += threads) {
+                out[team.block() * stride + i] = Element::of(x[i] * weight[i]);
+            }
+            for (std::size_t i = thread; i < panels; i += threads) {
+                squares[team.block() * panels + i] = kernels::squares_of_panel(x, i, width);
             }
         });
     }
