@@ -1,7 +1,5 @@
-// augur learn: decodes prompts, and has the exit that drafts learn from what the model says of its drafts.
+// augur learn: decodes prompts, and has what drafts learn from what the model says of its drafts.
 
-#include <augur/accept/coupled.hpp>
-#include <augur/accept/exact.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cstdio>
@@ -14,11 +12,11 @@
 
 #include "commands.hpp"
 #include "engine.hpp"
+#include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
-#include "run_scheme.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -66,7 +64,7 @@ class pupil {
           prompts_(read_prompts(chosen.prompts, words_, chosen.model.path, chosen.chat, "learn")),
           target_(load_model(chosen.model.path, chosen.model)),
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
-          exit_(target_, chosen.learning) {
+          learns_(make_learned(target_, chosen.learning, load_options_of(chosen.model))) {
         for (const prompt_entry& each : prompts_) {
             try {
                 checked_prompt(each.ids, target_.vocabulary_size(), target_.context_length());
@@ -75,10 +73,8 @@ class pupil {
             }
         }
         namespace fs = std::filesystem;
-        if (!chosen.output.empty() && fs::exists(chosen.output)) exit_.restore(chosen.output);
-        if (!chosen.replay.empty() && fs::exists(chosen.replay)) {
-            exit_.online().restore_replay(chosen.replay, exit_.identity());
-        }
+        if (!chosen.output.empty() && fs::exists(chosen.output)) learns_->restore(chosen.output);
+        if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
     }
 
     /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C.
@@ -104,18 +100,12 @@ class pupil {
     }
 
     run_result decode(const prompt_entry& prompt, std::uint64_t seed) {
-        const run_request request{prompt.ids, options(seed), {}, {}};
-        const policy::confidence_stop stop(chosen_.stop);
-        learning_watcher learns(exit_.online());
-        const auto with = [&](auto criterion) {
-            return run_scheme(speculate(exit_.head(), engine_, stop, criterion), request, learns);
-        };
-        return chosen_.sampling.temperature.value == 0 ? with(accept::exact{}) : with(accept::coupled{});
+        return learns_->decode(engine_, {prompt.ids, options(seed), {}, {}}, chosen_.stop);
     }
 
     void save() {
-        if (!chosen_.output.empty()) exit_.save(chosen_.output);
-        if (!chosen_.replay.empty()) exit_.online().save_replay(chosen_.replay, exit_.identity());
+        if (!chosen_.output.empty()) learns_->save(chosen_.output);
+        if (!chosen_.replay.empty()) learns_->save_replay(chosen_.replay);
     }
 
     static std::string heading() {
@@ -124,7 +114,7 @@ class pupil {
 
     void show(const prompt_entry& prompt, const run_result& made, std::size_t pass) {
         served_ += made.ids.size();
-        const train::diagnostics now = exit_.online().report();
+        const train::diagnostics now = learns_->report();
         std::vector<std::string> notes;
         if (now.updates >= before_.updates + updates_between_notes)
             notes = train::reading(now, std::exchange(before_, now));
@@ -176,7 +166,7 @@ class pupil {
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
     engine engine_;
-    learned_exit exit_;
+    std::unique_ptr<learned_drafter> learns_;
     train::diagnostics before_{};
     std::size_t served_ = 0;
 };
@@ -186,6 +176,7 @@ void learn(const learn_options& chosen) {
     check_standard_output();
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
+    if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
     if (!chosen.output.empty()) check_output("--output", chosen.output, inputs);
     if (!chosen.replay.empty()) check_output("--replay", chosen.replay, inputs);
     const interruption stop;
@@ -265,6 +256,12 @@ void add_learn(CLI::App& program) {
     command->add_option("--replay", chosen->replay, "The positions to learn from, kept the same way")
         ->type_name("FILE");
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
+    add_choice<std::string>(*command, "--scheme", chosen->learning.scheme,
+                            {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"ngram", "ngram"}},
+                            "What drafts and learns: dvi (the model's first layers), medusa, hydra or ngram");
+    command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these")->type_name("FILE");
+    add_number(*command, "--head-count", chosen->learning.head_count, "medusa, hydra without --heads: so many", "N",
+               "4", most::length);
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
                "three quarters of them", most::length);
     add_number(*command, "--threshold", chosen->stop.threshold, "Probability below which a token ends the draft", "P",

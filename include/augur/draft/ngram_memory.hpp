@@ -20,8 +20,8 @@ namespace augur::draft {
 
 /// A hash table of fixed size from contexts of a few tokens to the token that mostly followed, which learns from texts
 /// as they grow. Of a context it keeps one continuation and a count: the same token adds one, another takes one, and
-/// takes the place at 0. Where a context finds its four slots taken, the one counted least loses one, and the place at
-/// 0; so what is not seen again goes. Contexts are kept as ngram_table keeps them. Nobody may search it while it learns:
+/// takes the place at 0. Where a context finds its four slots taken, the one counted least, of several the one that was
+/// longest not confirmed, loses one, and the place at 0; so what is not seen again goes. Contexts are kept as ngram_table keeps them. Nobody may search it while it learns:
 /// learn() is called between rounds.
 /// Cost: learn(), O(longest^2) per token; a search the same. Memory: 12 bytes a slot, taken when it is made.
 /// Source: Boyer and Moore's majority vote, by context.
@@ -29,7 +29,7 @@ class ngram_memory {
  public:
     static constexpr std::size_t most_slots = std::size_t{1} << 32;
 
-    /// Slots: rounded up to a power of two, at least 4.
+    /// `slots`: rounded up to a power of two, at least 4.
     explicit ngram_memory(ngram_orders orders, std::size_t slots = std::size_t{1} << 18) : orders_(orders) {
         check_orders("ngram_memory", orders);
         if (slots == 0 || slots > most_slots) {
@@ -91,21 +91,23 @@ class ngram_memory {
 
     static std::uint32_t mark(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
     std::size_t bucket_of(std::uint64_t key) const {
-        return static_cast<std::size_t>(key) & (slots_.size() - bucket_size);
+        return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15) >> 32) & (slots_.size() - bucket_size);
     }
 
     void count(std::uint64_t key, token next) {
         const auto bucket = std::span(slots_).subspan(bucket_of(key), bucket_size);
         const auto known = std::find_if(bucket.begin(), bucket.end(),
                                         [&](const slot& each) { return each.count > 0 && each.check == mark(key); });
+        const auto fewer = [](const slot& a, const slot& b) { return a.count < b.count; };
+        const auto of = known != bucket.end() ? known : std::min_element(bucket.begin(), bucket.end(), fewer);
         if (known != bucket.end() && known->next == next) {
             known->count += known->count < std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
-            return;
+        } else {
+            if (of->count > 0) --of->count;
+            if (of->count > 0) return;
+            *of = {mark(key), next, 1};
         }
-        const auto fewer = [](const slot& a, const slot& b) { return a.count < b.count; };
-        slot& of = known != bucket.end() ? *known : *std::min_element(bucket.begin(), bucket.end(), fewer);
-        if (of.count > 0) --of.count;
-        if (of.count == 0) of = {mark(key), next, 1};
+        std::rotate(of, of + 1, bucket.end());
     }
 
     ngram_orders orders_;
