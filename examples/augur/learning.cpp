@@ -117,7 +117,7 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
             weight.set_row(row, std::as_bytes(numbers));
         }
         const float* const bias = kept.values.data() + layout.biases[head].offset;
-        heads.push_back({{{std::move(weight), {bias, bias + at.rows}}}});
+        heads.emplace_back().blocks.push_back({std::move(weight), {bias, bias + at.rows}});
     }
     const llama::weights& own = target.parameters();
     std::vector<std::size_t> rows(kept.tokens.begin(), kept.tokens.end());
