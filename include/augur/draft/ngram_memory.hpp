@@ -21,8 +21,8 @@ namespace augur::draft {
 /// A hash table of fixed size from contexts of a few tokens to the token that mostly followed, which learns from texts
 /// as they grow. Of a context it keeps one continuation and a count: the same token adds one, another takes one, and
 /// takes the place at 0. Where a context finds its four slots taken, the one counted least, of several the one that was
-/// longest not confirmed, loses one, and the place at 0; so what is not seen again goes. Contexts are kept as ngram_table keeps them. Nobody may search it while it learns:
-/// learn() is called between rounds.
+/// longest not confirmed, loses one, and the place at 0; so what is not seen again goes. Contexts are kept as
+/// ngram_table keeps them. Nobody may search it while it learns: learn() is called between rounds.
 /// Cost: learn(), O(longest^2) per token; a search the same. Memory: 12 bytes a slot, taken when it is made.
 /// Source: Boyer and Moore's majority vote, by context.
 class ngram_memory {

@@ -14,9 +14,9 @@
 
 namespace augur::draft {
 
-/// Looks up the last tokens in `Source`, a table by value or `Table&` by reference, the longest context that it knows first, and proposes what followed there most
-/// often; then the same with the proposal as part of the text. A context of fewer than `least` tokens ends the
-/// proposal. Claims point masses.
+/// Looks up the last tokens in `Source`, a table by value or `Table&` by reference, the longest context that it knows
+/// first, and proposes what followed there most often; then the same with the proposal as part of the text. A context
+/// of fewer than `least` tokens ends the proposal. Claims point masses.
 /// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per drafted token at most, whatever the
 /// table's and the text's size; no model.
 template <class Source>

@@ -29,10 +29,10 @@ struct heads_place {
     std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
 };
 
-/// Head i: z = Base (h + silu(W_i x + b_i)), h being the target's last hidden state and x the same, for Hydra's followed
-/// by embeddings. W_i and b_i are learned, and start as 0: each head then says what the target's own says of h. Models
-/// augur::DraftHeads and Teachable. Copies share the base. The numbers change through assign and swap alone; nobody may
-/// be in row() then.
+/// Head i: z = Base (h + silu(W_i x + b_i)), h being the target's last hidden state and x the same, for Hydra's
+/// followed by embeddings. W_i and b_i are learned, and start as 0: each head then says what the target's own says of
+/// h. Models augur::DraftHeads and Teachable. Copies share the base. The numbers change through assign and swap alone;
+/// nobody may be in row() then.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
 /// Cost: row(), a product of W_i and one of the base with one state, and their storage; forward() with as many;
 /// backward() two more of that kind.

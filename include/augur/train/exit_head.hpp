@@ -32,8 +32,8 @@ struct head_place {
 };
 
 /// z = scale * W_exit * Norm(h) + bias, W_exit being `Base` and what is learned beside it (head_options). Models
-/// draft::ExitHead and Teachable. Copies share the base. The numbers change through assign and swap alone; nobody may be in row()
-/// then.
+/// draft::ExitHead and Teachable. Copies share the base. The numbers change through assign and swap alone; nobody may
+/// be in row() then.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
 /// Cost: row(), a product of the base with one state; forward() with as many; backward() two more of that kind where
 /// norm or state are learned, else none.

@@ -25,8 +25,8 @@ struct batch {
     asked_rows asked{};
 };
 
-/// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness: equal batches, equal
-/// heads. `t` of the schedule is the number of steps that were applied.
+/// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
+/// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
 /// one; and an exit norm after every `norm_every` updates.
 template <Teachable Head>

@@ -99,8 +99,8 @@ class replay {
     }
     std::size_t memory_bytes() const { return bytes_per_sample() * options_.capacity; }
 
-    /// Copies it over the oldest; with `same_row` the row is not read again. One whose state has a NaN or an infinity, or whose row is no row, is refused and
-    /// counted. Throws for sizes that are not the ring's.
+    /// Copies it over the oldest; with `same_row` the row is not read again. One whose state has a NaN or an infinity,
+    /// or whose row is no row, is refused and counted. Throws for sizes that are not the ring's.
     bool add(const sample& of) {
         check(of);
         const auto finite = [](float value) { return std::isfinite(value); };
