@@ -77,8 +77,15 @@ class pupil {
         if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
     }
 
-    /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C.
+    /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C. Throws where what was learned last could
+    /// not be saved.
     void run() {
+        decode_all();
+        if (!unsaved_.empty()) detail::fail(unsaved_);
+    }
+
+ private:
+    void decode_all() {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
             for (const prompt_entry& prompt : prompts_) {
@@ -90,7 +97,6 @@ class pupil {
         }
     }
 
- private:
     decode::options options(std::uint64_t seed) const {
         decode::options made{.seed = seed, .sampling = chosen_.sampling};
         made.stop.max_tokens = chosen_.max_tokens;
@@ -103,9 +109,17 @@ class pupil {
         return learns_->decode(engine_, {prompt.ids, options(seed), {}, {}}, chosen_.stop);
     }
 
+    /// A file that cannot be written stays as it was; decoding and learning go on, and the end is an error.
     void save() {
-        if (!chosen_.output.empty()) learns_->save(chosen_.output);
-        if (!chosen_.replay.empty()) learns_->save_replay(chosen_.replay);
+        const bool could = unsaved_.empty();
+        unsaved_.clear();
+        try {
+            if (!chosen_.output.empty()) learns_->save(chosen_.output);
+            if (!chosen_.replay.empty()) learns_->save_replay(chosen_.replay);
+        } catch (const error& problem) {
+            unsaved_ = problem.what();
+            if (could) tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
+        }
     }
 
     static std::string heading() {
@@ -169,6 +183,7 @@ class pupil {
     std::unique_ptr<learned_drafter> learns_;
     train::diagnostics before_{};
     std::size_t served_ = 0;
+    std::string unsaved_;  ///< why the last save failed
 };
 
 void learn(const learn_options& chosen) {
@@ -197,7 +212,28 @@ void add_head_options(CLI::App& command, train::head_options& into) {
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
     add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
+    command.add_flag("--bias", into.bias, "Each token gets a learned bias");
+    command.add_flag_callback(
+        "--fixed-norm", [&into] { into.learn_norm = false; }, "The norm's weights stay the model's");
     add_number(command, "--clamp", into.clamp, "|W| stays within X times what it was, 0: unbounded", "X", "0");
+}
+
+/// One number; or the first, the last and in how many updates the one becomes the other.
+void add_annealed(CLI::App& command, const std::string& flag, train::annealed& into, const std::string& help,
+                  const std::string& shown) {
+    const auto take = [flag, &into](const std::string& text) {
+        const auto given = parse_list<double>(flag, text);
+        if (given.size() == 1) {
+            into = {given[0], given[0], 0};
+            return;
+        }
+        if (given.size() != 3) {
+            detail::fail(flag, " has ", given.size(), " numbers; it takes X, or X,Y,N: from X to Y in N updates");
+        }
+        into = {given[0], given[1], parse_list<std::size_t>(flag, text.substr(text.rfind(',') + 1)).front()};
+    };
+    add_text(command, flag, take, help + "; X,Y,N: from X to Y in N updates", "X[,Y,N]", shown);
 }
 
 void add_loss_options(CLI::App& command, train::loss_options& into) {
@@ -218,15 +254,16 @@ void add_loss_options(CLI::App& command, train::loss_options& into) {
                        "How KL's share falls: decay, ramp or constant, at --floor");
     add_number(command, "--tau", into.schedule.tau, "Updates until KL's share is 37 %", "N", "1000");
     add_number(command, "--floor", into.schedule.floor, "KL's least share", "X", "0.05");
-    const auto anchor = [&into](const std::string& text) {
-        into.schedule.anchor.first = into.schedule.anchor.last = parse_number<double>("--anchor", text);
-    };
-    add_text(command, "--anchor", anchor, "Weight of cross-entropy on the model's first choice", "X", "0.2");
+    add_number(command, "--warm-up", into.schedule.warm_up, "Updates of KL alone, with ramp", "N", "200");
+    add_number(command, "--ramp", into.schedule.ramp, "Updates in which its share then falls, with ramp", "N", "800");
+    add_annealed(command, "--anchor", into.schedule.anchor, "Weight of cross-entropy on the model's first choice",
+                 "0.2");
+    add_annealed(command, "--teacher-temperature", into.schedule.temperature, "Of the model's rows", "1");
     add_number(command, "--entropy", into.schedule.entropy, "Weight of the draft's entropy, as a bonus", "X", "0");
 }
 
 void add_trainer_options(CLI::App& command, train::trainer_options& into) {
-    add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.001");
+    add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.003");
     add_number(command, "--batch", into.batch, "Positions of an update", "N", "32");
     add_number(command, "--every", into.every, "Tokens between two updates", "N", "32");
     const auto share = [&into](const std::string& text) {
@@ -237,6 +274,8 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,
                      "Learn from accepted positions, once there are many");
+    add_number(command, "--newest", into.replay.newest, "Positions that updates sample; 0: all that are kept", "N",
+               "0");
     command.add_flag("--background", into.background, "A thread of its own makes the updates");
 }
 

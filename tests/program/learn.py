@@ -90,6 +90,31 @@ class Learn(ProgramTest):
         self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "medusa", "--adapter", adapter)
         self.refuses(["--heads", "--adapter"], *use, "--scheme", "medusa", "--adapter", adapter, "--heads", trained)
 
+    def test_every_switch_learns_and_keeps_the_text(self):
+        switches = [
+            ("--lambda", "constant", "--floor", 1),  # KL only
+            ("--lambda", "constant", "--floor", 0, "--anchor", 0),  # the policy only
+            ("--policy", "reinforce", "--newest", 64),
+            ("--policy", "probability"),
+            ("--policy", "margin"),
+            ("--kl", "reverse"),
+            ("--anchor", "0.2,0,50"),
+            ("--teacher-temperature", "1.5,1,50"),
+            ("--lambda", "ramp", "--warm-up", 5, "--ramp", 20),
+            ("--floor", 0),
+            ("--norm", "none"),
+            ("--scale", "none", "--fixed-norm"),
+            ("--update", "output", "--weight-norm", "--bias"),
+            ("--accepted-only", "--clamp", 1.5),
+        ]
+        for switch in switches:
+            made = self.lines(*switch, "--compare", "--passes", 2)
+            self.assertEqual({True}, {line["identical"] for line in made}, switch)
+            self.assertGreater(made[-1]["learning"]["updates"], 10, switch)
+            self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
+        anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
+        self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
+
     def test_sampled_texts_are_plain_samplings(self):
         made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
         self.assertEqual({True}, {line["identical"] for line in made})
@@ -167,6 +192,9 @@ class Learn(ProgramTest):
         self.refuses(["--adapter", "'sd'"], *use, "--scheme", "sd", "--adapter", adapter)
         self.refuses(["--untrained", "dvi"], *use, "--scheme", "dvi", "--untrained")
         self.refuses(["'cubic'", "decay, ramp, constant"], *learn("--lambda", "cubic"))
+        self.refuses(["--anchor has 2 numbers", "X,Y,N"], *learn("--anchor", "0.2,0.1"))
+        self.refuses(["anchor", "-1"], *learn("--anchor", "-1"))
+        self.refuses(["temperature", "0"], *learn("--teacher-temperature", "1,0,100"))
         self.refuses(["share", "-1"], "learn", "--model", TARGET, "--prompts", prompts(), "--share", -1)
         self.refuses(["--passes"], *learn("--passes", 0))
         damaged = FOLDER / "damaged.adapter"
@@ -184,7 +212,9 @@ class Learn(ProgramTest):
         limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", PROGRAM, *map(str, learn("--output", adapter, "--json"))]
         done = subprocess.run(limited, capture_output=True, env=environment(AUGUR_FAMILY=str(FOLDER / "none")), check=False)
         self.assertEqual(1, done.returncode)
-        self.assertRegex(done.stderr.decode(), r"\Aaugur: error: [^\n]+full\.adapter[^\n]*\n\Z")
+        told = done.stderr.decode()
+        self.assertRegex(told, r"\Aaugur: warning: [^\n]+full\.adapter[^\n]*\naugur: error: [^\n]+full\.adapter[^\n]*\n\Z")
+        self.assertEqual(len(TEXTS), len(done.stdout.splitlines()))  # decoding went on
         self.assertEqual(before, adapter.read_bytes())
 
 
