@@ -167,7 +167,9 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "the adapter's; the family's exit near three quarters of them; else three quarters");
     add_text(
         command, "--adapter", [&s](const std::string& path) { s.adapter = path; },
-        "kangaroo, dvi: what `augur learn` wrote; dvi goes on learning while it serves, and writes nothing", "FILE");
+        "kangaroo, dvi, medusa, hydra: what `augur learn` wrote; dvi goes on learning while it serves, and writes "
+        "nothing",
+        "FILE");
     command.add_flag("--untrained", s.untrained, "kangaroo: with the model's own norm and output instead of an exit");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",

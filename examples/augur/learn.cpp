@@ -1,7 +1,5 @@
-// augur learn: decodes prompts, and has the exit that drafts learn from what the model says of its drafts.
+// augur learn: decodes prompts, and has what drafts learn from what the model says of its drafts.
 
-#include <augur/accept/coupled.hpp>
-#include <augur/accept/exact.hpp>
 #include <augur/io/utf8.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
@@ -16,13 +14,13 @@
 
 #include "commands.hpp"
 #include "engine.hpp"
+#include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "run_files.hpp"
-#include "run_scheme.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -71,7 +69,7 @@ class pupil {
           prompts_(read_prompts(chosen.prompts, words_, chosen.model.path, chosen.chat, "learn")),
           target_(load_model(chosen.model.path, chosen.model)),
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
-          exit_(target_, chosen.learning) {
+          learns_(make_learned(target_, chosen.learning, load_options_of(chosen.model))) {
         if (chosen.files.records()) recorder_.emplace([this](token id) { return bytes_of(id, true); });
         for (const prompt_entry& each : prompts_) {
             try {
@@ -81,14 +79,29 @@ class pupil {
             }
         }
         namespace fs = std::filesystem;
-        if (!chosen.output.empty() && fs::exists(chosen.output)) exit_.restore(chosen.output);
-        if (!chosen.replay.empty() && fs::exists(chosen.replay)) {
-            exit_.online().restore_replay(chosen.replay, exit_.identity());
-        }
+        if (!chosen.output.empty() && fs::exists(chosen.output)) learns_->restore(chosen.output);
+        if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
     }
 
-    /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C.
+    /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C. Throws where what was learned last could
+    /// not be saved.
     void run() {
+        decode_all();
+        if (!unsaved_.empty()) detail::fail(unsaved_);
+    }
+
+    /// Of the texts that were shown; where a record is wanted.
+    json record() const {
+        recorded_run about{
+            .command = "learn",
+            .result = {{"scheme", chosen_.learning.scheme}, {"seed", chosen_.seed}, {"settings", settings()}},
+            .models = {{"target", chosen_.model.path}}};
+        if (!chosen_.output.empty()) about.models.insert(about.models.begin(), {"adapter", chosen_.output});
+        return recorder_->record(about, guarantee_);
+    }
+
+ private:
+    void decode_all() {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
             for (const prompt_entry& prompt : prompts_) {
@@ -101,16 +114,6 @@ class pupil {
         }
     }
 
-    /// Of the texts that were shown; where a record is wanted.
-    json record() const {
-        recorded_run about{.command = "learn",
-                           .result = {{"scheme", "dvi"}, {"seed", chosen_.seed}, {"settings", settings()}},
-                           .models = {{"target", chosen_.model.path}}};
-        if (!chosen_.output.empty()) about.models.insert(about.models.begin(), {"adapter", chosen_.output});
-        return recorder_->record(about, guarantee_);
-    }
-
- private:
     decode::options options(std::uint64_t seed) const {
         decode::options made{.seed = seed, .sampling = chosen_.sampling};
         made.stop.max_tokens = chosen_.max_tokens;
@@ -131,7 +134,7 @@ class pupil {
         const train::trainer_options& trainer = of.trainer;
         return {{"model", chosen_.model.path},
                 {"prompts", chosen_.prompts},
-                {"exit_layer", exit_.identity().layer},
+                {"exit_layer", learns_->exit_layer()},
                 {"threshold", chosen_.stop.threshold},
                 {"length", chosen_.stop.max_tokens},
                 {"max_tokens", chosen_.max_tokens},
@@ -151,17 +154,20 @@ class pupil {
         run_request request{prompt.ids, options(seed), {}, {}};
         if (recorder_) request.on_round = recorder_->watcher();
         request.reads_rows = recorder_.has_value();
-        const policy::confidence_stop stop(chosen_.stop);
-        learning_watcher learns(exit_.online());
-        const auto with = [&](auto criterion) {
-            return run_scheme(speculate(exit_.head(), engine_, stop, criterion), request, learns);
-        };
-        return chosen_.sampling.temperature.value == 0 ? with(accept::exact{}) : with(accept::coupled{});
+        return learns_->decode(engine_, request, chosen_.stop);
     }
 
+    /// A file that cannot be written stays as it was; decoding and learning go on, and the end is an error.
     void save() {
-        if (!chosen_.output.empty()) exit_.save(chosen_.output);
-        if (!chosen_.replay.empty()) exit_.online().save_replay(chosen_.replay, exit_.identity());
+        const bool could = unsaved_.empty();
+        unsaved_.clear();
+        try {
+            if (!chosen_.output.empty()) learns_->save(chosen_.output);
+            if (!chosen_.replay.empty()) learns_->save_replay(chosen_.replay);
+        } catch (const error& problem) {
+            unsaved_ = problem.what();
+            if (could) tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
+        }
     }
 
     static std::string heading() {
@@ -170,7 +176,7 @@ class pupil {
 
     void show(const prompt_entry& prompt, const run_result& made, std::size_t pass) {
         served_ += made.ids.size();
-        const train::diagnostics now = exit_.online().report();
+        const train::diagnostics now = learns_->report();
         std::vector<std::string> notes;
         if (now.updates >= before_.updates + updates_between_notes)
             notes = train::reading(now, std::exchange(before_, now));
@@ -231,11 +237,12 @@ class pupil {
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
     engine engine_;
-    learned_exit exit_;
+    std::unique_ptr<learned_drafter> learns_;
     train::diagnostics before_{};
     std::size_t served_ = 0;
     std::optional<learning_recorder> recorder_{};  ///< where a record is wanted
     std::string guarantee_{};
+    std::string unsaved_;  ///< why the last save failed
 };
 
 void learn(const learn_options& chosen) {
@@ -243,6 +250,7 @@ void learn(const learn_options& chosen) {
     check_standard_output();
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
+    if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
     if (!chosen.output.empty()) check_output("--output", chosen.output, inputs);
     if (!chosen.replay.empty()) check_output("--replay", chosen.replay, inputs);
     for (const std::string& written : {chosen.output, chosen.replay}) {
@@ -269,7 +277,28 @@ void add_head_options(CLI::App& command, train::head_options& into) {
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
     add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
+    command.add_flag("--bias", into.bias, "Each token gets a learned bias");
+    command.add_flag_callback(
+        "--fixed-norm", [&into] { into.learn_norm = false; }, "The norm's weights stay the model's");
     add_number(command, "--clamp", into.clamp, "|W| stays within X times what it was, 0: unbounded", "X", "0");
+}
+
+/// One number; or the first, the last and in how many updates the one becomes the other.
+void add_annealed(CLI::App& command, const std::string& flag, train::annealed& into, const std::string& help,
+                  const std::string& shown) {
+    const auto take = [flag, &into](const std::string& text) {
+        const auto given = parse_list<double>(flag, text);
+        if (given.size() == 1) {
+            into = {given[0], given[0], 0};
+            return;
+        }
+        if (given.size() != 3) {
+            detail::fail(flag, " has ", given.size(), " numbers; it takes X, or X,Y,N: from X to Y in N updates");
+        }
+        into = {given[0], given[1], parse_list<std::size_t>(flag, text.substr(text.rfind(',') + 1)).front()};
+    };
+    add_text(command, flag, take, help + "; X,Y,N: from X to Y in N updates", "X[,Y,N]", shown);
 }
 
 void add_loss_options(CLI::App& command, train::loss_options& into) {
@@ -290,15 +319,16 @@ void add_loss_options(CLI::App& command, train::loss_options& into) {
                        "How KL's share falls: decay, ramp or constant, at --floor");
     add_number(command, "--tau", into.schedule.tau, "Updates until KL's share is 37 %", "N", "1000");
     add_number(command, "--floor", into.schedule.floor, "KL's least share", "X", "0.05");
-    const auto anchor = [&into](const std::string& text) {
-        into.schedule.anchor.first = into.schedule.anchor.last = parse_number<double>("--anchor", text);
-    };
-    add_text(command, "--anchor", anchor, "Weight of cross-entropy on the model's first choice", "X", "0.2");
+    add_number(command, "--warm-up", into.schedule.warm_up, "Updates of KL alone, with ramp", "N", "200");
+    add_number(command, "--ramp", into.schedule.ramp, "Updates in which its share then falls, with ramp", "N", "800");
+    add_annealed(command, "--anchor", into.schedule.anchor, "Weight of cross-entropy on the model's first choice",
+                 "0.2");
+    add_annealed(command, "--teacher-temperature", into.schedule.temperature, "Of the model's rows", "1");
     add_number(command, "--entropy", into.schedule.entropy, "Weight of the draft's entropy, as a bonus", "X", "0");
 }
 
 void add_trainer_options(CLI::App& command, train::trainer_options& into) {
-    add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.001");
+    add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.003");
     add_number(command, "--batch", into.batch, "Positions of an update", "N", "32");
     add_number(command, "--every", into.every, "Tokens between two updates", "N", "32");
     const auto share = [&into](const std::string& text) {
@@ -309,6 +339,8 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,
                      "Learn from accepted positions, once there are many");
+    add_number(command, "--newest", into.replay.newest, "Positions that updates sample; 0: all that are kept", "N",
+               "0");
     command.add_flag("--background", into.background, "A thread of its own makes the updates");
 }
 
@@ -328,6 +360,12 @@ void add_learn(CLI::App& program) {
     command->add_option("--replay", chosen->replay, "The positions to learn from, kept the same way")
         ->type_name("FILE");
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
+    add_choice<std::string>(*command, "--scheme", chosen->learning.scheme,
+                            {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"ngram", "ngram"}},
+                            "What drafts and learns: dvi (the model's first layers), medusa, hydra or ngram");
+    command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these")->type_name("FILE");
+    add_number(*command, "--head-count", chosen->learning.head_count, "medusa, hydra without --heads: so many", "N",
+               "4", most::length);
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
                "three quarters of them", most::length);
     add_number(*command, "--threshold", chosen->stop.threshold, "Probability below which a token ends the draft", "P",

@@ -1,9 +1,14 @@
 #include "learning.hpp"
 
+#include <algorithm>
 #include <augur/draft/exit_head.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
+#include <cstddef>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace augur::program {
 namespace {
@@ -20,7 +25,108 @@ learned_exit::head_type new_head(const llama::host_model& target, train::head_op
             chosen};
 }
 
+/// Of a head, W row by row, then b; blocks in the order of the layout.
+void read_into(train::vector<float>& values, const train::heads_layout& layout, const std::string& path,
+               const std::vector<llama::head_weights>& from) {
+    for (std::size_t head = 0; head < from.size(); ++head) {
+        const llama::head_weights& of = from[head];
+        const llama::head_block& only = of.blocks.front();
+        if (of.blocks.size() != 1 || only.skip.rows() != 0 || of.output.rows() != 0) {
+            detail::fail("--heads ", path, ": head ", head, " has ", of.blocks.size(), " blocks, ",
+                         only.skip.rows() != 0 ? "a skip, " : "", of.output.rows() != 0 ? "an output of its own, " : "",
+                         "but what learns is one block without either");
+        }
+        const train::head_block& weight = layout.weights[head];
+        const train::head_block& bias = layout.biases[head];
+        if (only.weight.rows() != weight.rows || only.weight.depth() != weight.columns ||
+            only.bias.size() != bias.rows) {
+            detail::fail("--heads ", path, ": head ", head, " is of ", only.weight.rows(), " by ", only.weight.depth(),
+                         " numbers and ", only.bias.size(), " biases, not ", weight.rows, " by ", weight.columns,
+                         " and ", bias.rows);
+        }
+        for (std::size_t row = 0; row < weight.rows; ++row) {
+            only.weight.unpack_row(row, {values.data() + weight.offset + row * weight.columns, weight.columns});
+        }
+        std::copy(only.bias.begin(), only.bias.end(), values.data() + bias.offset);
+    }
+}
+
+/// Over these tokens, or where none are named the target's own.
+learned_heads::heads_type new_heads(const llama::host_model& target, const train::heads_options& chosen,
+                                    std::span<const token> tokens) {
+    const llama::weights& own = target.parameters();
+    const train::packed_base whole(own.output(), target.threads());
+    const auto embed = [from = own.embedding](token id, std::span<float> out) {
+        from->unpack_row(static_cast<std::size_t>(id), out);
+    };
+    if (tokens.empty()) return {whole, {target.vocabulary_size(), own.head_tokens}, chosen, embed};
+    if (!own.head_tokens.empty()) {
+        detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
+                     own.head_tokens.size(), "; one of both must have all");
+    }
+    return {whole.selected(tokens), {target.vocabulary_size(), tokens}, chosen, embed};
+}
+
+learned_heads::heads_type heads_of(const llama::host_model& target, const learning_options& chosen,
+                                   const llama::load_options& options) {
+    const bool see_tokens = chosen.scheme == "hydra";
+    if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, {});
+    const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
+    auto made = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens());
+    train::vector<float> values = made.values();
+    read_into(values, made.layout(), chosen.heads, read.weights());
+    made.assign(values);
+    return made;
+}
+
 }  // namespace
+
+learned_heads::learned_heads(const llama::host_model& target, const learning_options& chosen,
+                             const llama::load_options& options)
+    : identity_(identity_of(target, target.layer_count())), heads_(heads_of(target, chosen, options)) {
+    trainer_.emplace(heads_, chosen.trainer);
+}
+
+void learned_heads::restore(const std::string& adapter) {
+    trainer_->restore(train::checkpoint_file::load<float, train::heads_options>(adapter, identity_));
+}
+
+void learned_heads::save(const std::string& adapter) {
+    train::checkpoint_file::save(trainer_->state(), adapter, identity_);
+}
+
+llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,
+                                    const llama::host_model& target, const llama::load_options& options) {
+    const auto kept =
+        train::checkpoint_file::load<float, train::heads_options>(adapter, identity_of(target, target.layer_count()));
+    if (kept.options.see_tokens != (kind == "hydra")) {
+        detail::fail(adapter, ": its heads ", kept.options.see_tokens ? "see" : "do not see",
+                     " the tokens drafted before, but the scheme is ", kind);
+    }
+    const train::heads_layout layout(kept.options, target.hidden_size());
+    if (detail::index(layout.size) != kept.values.size()) {
+        detail::fail(adapter, ": it has ", kept.values.size(), " numbers, but its ", kept.options.heads, " heads have ",
+                     layout.size);
+    }
+    std::vector<llama::head_weights> heads;
+    for (std::size_t head = 0; head < kept.options.heads; ++head) {
+        const train::head_block& at = layout.weights[head];
+        backend::host::packed_matrix weight(backend::host::storage::f32, at.rows, at.columns);
+        for (std::size_t row = 0; row < at.rows; ++row) {
+            const std::span<const float> numbers(kept.values.data() + at.offset + row * at.columns, at.columns);
+            weight.set_row(row, std::as_bytes(numbers));
+        }
+        const float* const bias = kept.values.data() + layout.biases[head].offset;
+        heads.emplace_back().blocks.push_back({std::move(weight), {bias, bias + at.rows}});
+    }
+    const llama::weights& own = target.parameters();
+    std::vector<std::size_t> rows(kept.tokens.begin(), kept.tokens.end());
+    if (rows.empty() || !own.head_tokens.empty()) {
+        rows.resize(own.output().rows());
+        std::iota(rows.begin(), rows.end(), std::size_t{0});
+    }
+    return {std::move(heads), target, kept.tokens, own.output().selected(rows), options};
+}
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
     : identity_(
@@ -40,7 +146,7 @@ void learned_exit::save(const std::string& adapter) {
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
-    train::state_reader in(adapter, train::checkpoint_file::kind, train::checkpoint_file::version);
+    train::state_reader in(adapter, train::options_format<train::head_options>::kind, train::checkpoint_file::version);
     made.exit_layer = in.identity().layer;
     made.head = train::checkpoint_file::load<float>(adapter, identity_of(target, made.exit_layer)).options;
     return made;

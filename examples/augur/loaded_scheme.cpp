@@ -26,7 +26,12 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     model_options of_drafters = chosen;
     of_drafters.context = 0;
     of_drafters.shape.clear();
-    if (scheme_.scheme == "dvi" || !scheme_.adapter.empty()) {
+    if (scheme_.scheme == "medusa" || scheme_.scheme == "hydra") {
+        if (!scheme_.adapter.empty()) {
+            load_learned_heads(target, load_options_of(of_drafters));
+            return;
+        }
+    } else if (scheme_.scheme == "dvi" || !scheme_.adapter.empty()) {
         load_learned(target);
         return;
     }
@@ -56,6 +61,16 @@ void loaded_scheme::load_learned(const llama::host_model& target) {
     drafters_.learned = std::make_unique<learned_exit>(target, chosen);
     if (scheme_.adapter.empty()) return;
     drafters_.learned->restore(scheme_.adapter);
+    paths_.push_back(scheme_.adapter);
+}
+
+void loaded_scheme::load_learned_heads(const llama::host_model& target, const llama::load_options& options) {
+    if (const auto named = named_.find(scheme_.scheme); named != named_.end()) {
+        detail::fail("--heads is ", named->second, " and --adapter ", scheme_.adapter,
+                     "; both are the heads: give one");
+    }
+    drafters_.heads.emplace(heads_of_adapter(scheme_.adapter, scheme_.scheme, target, options));
+    files_[scheme_.scheme] = scheme_.adapter;
     paths_.push_back(scheme_.adapter);
 }
 

@@ -51,6 +51,7 @@ class loaded_scheme {
 
  private:
     void load_learned(const llama::host_model& target);
+    void load_learned_heads(const llama::host_model& target, const llama::load_options& options);
     std::string policy_name() const;
 
     bool by_auto_;

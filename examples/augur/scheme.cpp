@@ -138,9 +138,9 @@ scheme_options resolve_exits(scheme_options chosen) {
     if (chosen.untrained) {
         detail::fail("--untrained is for kangaroo, but the scheme is ", io::quote(chosen.scheme));
     }
-    if (!chosen.adapter.empty()) {
+    if (!chosen.adapter.empty() && chosen.scheme != "medusa" && chosen.scheme != "hydra") {
         detail::fail("--adapter is ", chosen.adapter, ", but the scheme is ", io::quote(chosen.scheme),
-                     "; kangaroo and dvi draft with one");
+                     "; kangaroo, dvi, medusa and hydra draft with one");
     }
     return chosen;
 }

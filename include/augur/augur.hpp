@@ -46,6 +46,7 @@
 #include "augur/draft/model_tree.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/draft/ngram_index.hpp"
+#include "augur/draft/ngram_memory.hpp"
 #include "augur/draft/ngram_store.hpp"
 #include "augur/draft/ngram_table.hpp"
 #include "augur/draft/ngram_tree.hpp"

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from program import FOLDER, PROGRAM, TARGET, ProgramTest, environment, run  # noqa: E402
+from program import FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 TEXTS = [("a", "the cat the cat the"), ("b", "one two one two"), ("a", "0123456789")]
 QUICK = ("--max-tokens", 24, "--share", "inf", "--every", 1, "--rate", 0.02, "--threshold", 0, "--length", 3)
@@ -43,6 +43,77 @@ class Learn(ProgramTest):
         self.assertEqual(0, made[-1]["learning"]["dropped"])
         self.assertEqual(sum(line["tokens"] for line in made), made[-1]["served"])
         self.assertLess(made[-1]["learning"]["lambda"], made[0]["learning"]["lambda"])
+
+    def test_heads_and_ngrams_learn_to_draft_what_the_model_says(self):
+        rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
+        for scheme in ("medusa", "hydra", "ngram"):
+            made = self.lines("--scheme", scheme, "--passes", 12, "--compare")
+            self.assertEqual({True}, {line["identical"] for line in made}, scheme)
+            first, last = made[: len(TEXTS)], made[-2 * len(TEXTS) :]
+            self.assertGreater(rate(last), rate(first) + 0.15, scheme)
+            self.assertEqual(0, made[-1]["learning"]["dropped"])
+            self.assertEqual(sum(line["tokens"] for line in made), made[-1]["learning"]["tokens"])
+        sampled = self.lines("--scheme", "hydra", "--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
+        self.assertEqual({True}, {line["identical"] for line in sampled})
+
+    def test_heads_go_on_from_their_adapter_and_generate_drafts_with_it(self):
+        for scheme in ("medusa", "hydra"):
+            whole, parts = FOLDER / f"{scheme}.whole", FOLDER / f"{scheme}.parts"
+            replays = [FOLDER / f"{scheme}.{name}.replay" for name in ("whole", "parts")]
+            use = ("--scheme", scheme, "--head-count", 3)
+            self.lines(*use, "--output", whole, "--replay", replays[0], "--passes", 12)
+            self.lines(*use, "--output", parts, "--replay", replays[1], "--passes", 5)
+            self.lines(*use, "--output", parts, "--replay", replays[1], "--passes", 7, "--seed", 5)
+            self.assertEqual(whole.read_bytes(), parts.read_bytes())
+            self.assertEqual(replays[0].read_bytes(), replays[1].read_bytes())
+            draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare")
+            made = self.generated("--scheme", scheme, "--adapter", whole, *draft)
+            self.assertTrue(made["identical"])
+            self.assertGreater(made["acceptance"], 0.3)
+            self.assertEqual([str(whole)], made["settings"]["drafters"])
+
+    def test_refusals_of_heads_and_ngrams(self):
+        adapter = FOLDER / "medusa.of_this"
+        self.lines("--scheme", "medusa", "--output", adapter)
+        use = ("generate", "--model", TARGET, "--prompt", "a")
+        other = tiny_model.write(FOLDER / "other_heads.gguf", seed=7, layers=2)
+        trained = family("of_learn", ["medusa"]) / "tiny" / "medusa.gguf"
+        self.assertEqual({True}, {line["identical"] for line in self.lines("--scheme", "medusa", "--heads", trained, "--compare")})
+        self.refuses(["'greedy'", "dvi, medusa, hydra, ngram"], *learn("--scheme", "greedy"))
+        self.refuses(["heads: 4", "2"], *learn("--scheme", "medusa", "--head-count", 2, "--output", adapter))
+        self.refuses(["heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
+        self.refuses(["no checkpoint"], *learn("--output", adapter))
+        self.refuses(["--exit-layer is 1", "'medusa'"], *learn("--scheme", "medusa", "--exit-layer", 1))
+        self.refuses(["--heads", "'dvi'"], *learn("--heads", adapter))
+        self.refuses(["--replay", "ngram"], *learn("--scheme", "ngram", "--replay", FOLDER / "n.replay"))
+        self.refuses(["do not see", "hydra"], *use, "--scheme", "hydra", "--adapter", adapter)
+        self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "medusa", "--adapter", adapter)
+        self.refuses(["--heads", "--adapter"], *use, "--scheme", "medusa", "--adapter", adapter, "--heads", trained)
+
+    def test_every_switch_learns_and_keeps_the_text(self):
+        switches = [
+            ("--lambda", "constant", "--floor", 1),  # KL only
+            ("--lambda", "constant", "--floor", 0, "--anchor", 0),  # the policy only
+            ("--policy", "reinforce", "--newest", 64),
+            ("--policy", "probability"),
+            ("--policy", "margin"),
+            ("--kl", "reverse"),
+            ("--anchor", "0.2,0,50"),
+            ("--teacher-temperature", "1.5,1,50"),
+            ("--lambda", "ramp", "--warm-up", 5, "--ramp", 20),
+            ("--floor", 0),
+            ("--norm", "none"),
+            ("--scale", "none", "--fixed-norm"),
+            ("--update", "output", "--weight-norm", "--bias"),
+            ("--accepted-only", "--clamp", 1.5),
+        ]
+        for switch in switches:
+            made = self.lines(*switch, "--compare", "--passes", 2)
+            self.assertEqual({True}, {line["identical"] for line in made}, switch)
+            self.assertGreater(made[-1]["learning"]["updates"], 10, switch)
+            self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
+        anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
+        self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
 
     def test_sampled_texts_are_plain_samplings(self):
         made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
@@ -121,6 +192,9 @@ class Learn(ProgramTest):
         self.refuses(["--adapter", "'sd'"], *use, "--scheme", "sd", "--adapter", adapter)
         self.refuses(["--untrained", "dvi"], *use, "--scheme", "dvi", "--untrained")
         self.refuses(["'cubic'", "decay, ramp, constant"], *learn("--lambda", "cubic"))
+        self.refuses(["--anchor has 2 numbers", "X,Y,N"], *learn("--anchor", "0.2,0.1"))
+        self.refuses(["anchor", "-1"], *learn("--anchor", "-1"))
+        self.refuses(["temperature", "0"], *learn("--teacher-temperature", "1,0,100"))
         self.refuses(["share", "-1"], "learn", "--model", TARGET, "--prompts", prompts(), "--share", -1)
         self.refuses(["--passes"], *learn("--passes", 0))
         damaged = FOLDER / "damaged.adapter"
@@ -138,7 +212,9 @@ class Learn(ProgramTest):
         limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", PROGRAM, *map(str, learn("--output", adapter, "--json"))]
         done = subprocess.run(limited, capture_output=True, env=environment(AUGUR_FAMILY=str(FOLDER / "none")), check=False)
         self.assertEqual(1, done.returncode)
-        self.assertRegex(done.stderr.decode(), r"\Aaugur: error: [^\n]+full\.adapter[^\n]*\n\Z")
+        told = done.stderr.decode()
+        self.assertRegex(told, r"\Aaugur: warning: [^\n]+full\.adapter[^\n]*\naugur: error: [^\n]+full\.adapter[^\n]*\n\Z")
+        self.assertEqual(len(TEXTS), len(done.stdout.splitlines()))  # decoding went on
         self.assertEqual(before, adapter.read_bytes())
 
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/train/draft_heads.hpp"
 #include "augur/train/learner.hpp"
 #include "train/files.hpp"
 #include "train/slopes.hpp"
@@ -136,6 +137,36 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
     refused([](auto& c) { c.second.conservativeResize(3); }, "numbers: 3, but here it is");
     kept.options.seed = 99;
     kept.check(head);
+}
+
+BOOST_AUTO_TEST_CASE(draft_heads_have_files_of_their_own) {
+    const testing::scratch_folder folder;
+    const std::vector<float> W(9 * 5, 0.5F);
+    const auto embed = [](token, std::span<float>) {};
+    draft_heads heads(dense_base<float>(W, 9, 5), {.vocabulary_size = 9}, {.heads = 2, .see_tokens = true}, embed);
+    checkpoint<float, heads_options> kept;
+    kept.options = heads.options();
+    kept.values = kept.first = kept.second = vector<float>::LinSpaced(heads.values().size(), 0, 1);
+    kept.steps = 5;
+    checkpoint_file::save(kept, folder / "h", whose);
+    const auto read = checkpoint_file::load<float, heads_options>(folder / "h", whose);
+    BOOST_TEST((read.options == kept.options));
+    BOOST_TEST(read.values == kept.values);
+    BOOST_TEST(read.steps == 5U);
+    read.check(heads);
+    BOOST_CHECK_EXCEPTION(checkpoint_file::load<float>(folder / "h", whose), error,
+                          [](auto& e) { return says(e, "it is no checkpoint of augur"); });
+    checkpoint_file::save(some_checkpoint(), folder / "c", whose);
+    BOOST_CHECK_EXCEPTION((checkpoint_file::load<float, heads_options>(folder / "c", whose)), error,
+                          [](auto& e) { return says(e, "it is no checkpoint of draft heads of augur"); });
+    const auto refused = [&](auto&& change, const char* what) {
+        auto other = kept;
+        change(other);
+        BOOST_CHECK_EXCEPTION(other.check(heads, "h"), error, [&](auto& e) { return says(e, what); });
+    };
+    refused([](auto& c) { c.options.heads = 3; }, "h: its head has heads: 3, but here it is 2");
+    refused([](auto& c) { c.options.see_tokens = false; }, "see_tokens 0, but here it is 1");
+    refused([](auto& c) { c.values.conservativeResize(3); }, "numbers: 3, but here it is");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

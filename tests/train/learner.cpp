@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "augur/train/exit_head.hpp"
 #include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_learner)

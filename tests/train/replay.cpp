@@ -162,4 +162,80 @@ BOOST_AUTO_TEST_CASE(what_holds_nothing_is_refused) {
     BOOST_CHECK_THROW(replay(1 << 20, vocabulary, {.capacity = 1 << 30, .top = 2}), error);
 }
 
+BOOST_AUTO_TEST_CASE(heads_and_the_tokens_they_read_are_kept) {
+    replay ring(width, vocabulary, {.capacity = 3, .top = 2, .context = 2});
+    BOOST_TEST(ring.bytes_per_sample() == replay(width, vocabulary, {.top = 2}).bytes_per_sample() + 8);
+    const std::vector<token> after{4, 5};
+    for (std::size_t n = 0; n < 5; ++n) {  // some slots are written twice
+        const seen shown(n);
+        sample of = shown.view();
+        of.head = 7 * n;
+        of.after = std::span(after).first(n % 3);
+        ring.add(of);
+    }
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+        const kept_sample kept = ring[slot];
+        const std::size_t n = kept.position;
+        BOOST_TEST(kept.head == 7 * n);
+        BOOST_TEST_REQUIRE(kept.after.size() == 2U);
+        for (std::size_t i = 0; i < 2; ++i) BOOST_TEST(kept.after[i] == (i < n % 3 ? after[i] : no_token));
+    }
+    const std::vector<token> many(3, 1);
+    const seen shown(1);
+    sample wrong = shown.view();
+    wrong.after = many;
+    BOOST_CHECK_THROW(ring.add(wrong), error);
+    wrong.after = {};
+    wrong.head = 65536;
+    BOOST_CHECK_THROW(ring.add(wrong), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_is_shown_again_is_that_of_the_sample_before) {
+    for (const std::size_t top : {std::size_t{0}, std::size_t{2}}) {
+        for (const std::size_t capacity : {std::size_t{1}, std::size_t{2}, std::size_t{5}}) {
+            replay read(width, vocabulary, {.capacity = capacity, .top = top}), repeated = read;
+            const std::vector<float> unread(vocabulary, 0), broken(width, std::numeric_limits<float>::infinity());
+            for (std::size_t n = 0; n < 9; ++n) {
+                const seen shown(n), row(n / 3);
+                sample of = shown.view();
+                of.logits = row.logits;
+                BOOST_TEST(read.add(of));
+                if (n % 3 != 0) of.logits = unread;  // nobody looks
+                of.same_row = n % 3 != 0;
+                BOOST_TEST(repeated.add(of));
+                sample refused = of;
+                refused.hidden = broken;
+                refused.same_row = true;
+                BOOST_TEST(!repeated.add(refused));
+            }
+            for (std::size_t slot = 0; slot < capacity; ++slot) {
+                const kept_sample a = read[slot], b = repeated[slot];
+                BOOST_TEST(a.position == b.position);
+                BOOST_TEST(a.spread == b.spread);
+                BOOST_TEST(a.row.tail == b.row.tail);
+                BOOST_TEST(a.row.tokens == b.row.tokens, boost::test_tools::per_element());
+                BOOST_TEST(a.row.log_probabilities == b.row.log_probabilities, boost::test_tools::per_element());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_row_that_was_refused_the_next_is_read) {
+    replay ring(width, vocabulary, {.capacity = 4, .top = 2});
+    const seen first(1), second(2);
+    ring.add(first.view());
+    const std::vector<float> broken(vocabulary, std::numeric_limits<float>::quiet_NaN());
+    sample of = second.view();
+    of.logits = broken;
+    BOOST_TEST(!ring.add(of));
+    of.same_row = true;
+    BOOST_TEST(!ring.add(of));  // not the first's
+    of.logits = second.logits;
+    BOOST_TEST(ring.add(of));
+    BOOST_TEST(ring[1].row.top() != ring[0].row.top());
+    ring.clear();
+    of.logits = broken;
+    BOOST_TEST(!ring.add(of));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

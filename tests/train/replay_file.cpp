@@ -87,4 +87,26 @@ BOOST_AUTO_TEST_CASE(others_are_refused_with_both_values_and_change_nothing) {
     BOOST_TEST(equal(ring, before));
 }
 
+BOOST_AUTO_TEST_CASE(heads_and_their_tokens_go_on_too) {
+    const testing::scratch_folder folder;
+    const replay_options chosen{.capacity = 4, .top = 3, .context = 2};
+    replay ring(width, vocabulary, chosen), read = ring;
+    for (std::size_t n = 0; n < 6; ++n) {
+        const std::vector<float> hidden(width, 1), logits(vocabulary, static_cast<float>(n));
+        const std::vector<token> after(n % 3, static_cast<token>(n % vocabulary));
+        ring.add({.hidden = hidden, .logits = logits, .position = n, .head = n % 4, .after = after});
+    }
+    replay_file::save(ring, folder / "r", whose);
+    replay_file::restore(read, folder / "r", whose);
+    BOOST_TEST(equal(ring, read));
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+        BOOST_TEST(read[slot].head == ring[slot].head);
+        BOOST_TEST(read[slot].after == ring[slot].after, boost::test_tools::per_element());
+    }
+    replay other(width, vocabulary, {.capacity = 4, .top = 3, .context = 1});
+    BOOST_CHECK_EXCEPTION(replay_file::restore(other, folder / "r", whose), error, [](const error& e) {
+        return std::string(e.what()).find("the context is 2, but here it is 1") != std::string::npos;
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

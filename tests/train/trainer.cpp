@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     later.restore_replay(folder / "r", whose);
     BOOST_TEST(other.values() == head.values());
     BOOST_TEST(later.report().acceptance == online.report().acceptance);
-    for (trainer<dense_base<float>>* each : {&online, &later}) {
+    for (decltype(online)* each : {&online, &later}) {
         each->update();
         each->publish();
     }

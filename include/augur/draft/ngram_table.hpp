@@ -23,6 +23,35 @@ struct ngram_orders {
     std::size_t vocabulary_size = 0;
 };
 
+/// What a table says of a text's end.
+struct found_ngram {
+    token next = no_token;
+    std::size_t matched = 0;  ///< tokens of context; 0 where none is known
+};
+
+/// Refuses lengths that no table knows.
+inline void check_orders(const char* who, const ngram_orders& orders) {
+    constexpr std::size_t most_tokens = 16;  // so that a search is short
+    if (orders.shortest == 0) detail::fail(who, ": the shortest context has 0 tokens; it needs one");
+    if (orders.shortest > orders.longest) {
+        detail::fail(who, ": the shortest context has ", orders.shortest, " tokens, the longest ", orders.longest);
+    }
+    if (orders.longest > most_tokens) {
+        detail::fail(who, ": the longest context has ", orders.longest, " tokens, more than ", most_tokens);
+    }
+    if (orders.vocabulary_size == 0) detail::fail(who, ": the vocabulary size is 0");
+}
+
+/// The continuation of the longest context at the text's end that the table knows, of at least `least` tokens.
+found_ngram find_longest(const auto& table, std::span<const token> text, std::size_t least) {
+    const ngram_orders& orders = table.orders();
+    for (std::size_t n = std::min(orders.longest, text.size()); n >= std::max(least, orders.shortest); --n) {
+        const token next = table.after(text.last(n));
+        if (next != no_token) return {next, n};
+    }
+    return {};
+}
+
 /// A read-only hash table from contexts of a few tokens to the token that followed most often. Contexts are kept as 32
 /// bits of their hash beside their slot, so that one that is unknown may, rarely, be taken for another: harmless for a
 /// draft. Copies share the table. See docs/draft/ngram_table.md for the layout, which files have, too.
@@ -31,7 +60,7 @@ class ngram_table {
     /// `check` and `next` have a slot each, a power of two of them, at most 70% used; no_token is an empty slot's next.
     ngram_table(ngram_orders orders, std::vector<std::int32_t> check, std::vector<token> next)
         : orders_(orders), slots_(std::make_shared<const slots>(slots{std::move(check), std::move(next)})) {
-        check_orders(orders);
+        check_orders("ngram_table", orders);
         check_slots();
     }
 
@@ -39,7 +68,7 @@ class ngram_table {
     /// of several, the one with the smallest id. Contexts do not reach from one text into another.
     template <class Texts = std::vector<std::vector<token>>>
     static ngram_table count(const Texts& texts, ngram_orders orders, std::size_t least = 1) {
-        check_orders(orders);
+        check_orders("ngram_table", orders);
         check_texts(texts, orders.vocabulary_size);
         std::vector<entry> found;
         for (std::size_t n = orders.shortest; n <= orders.longest; ++n) count_contexts(texts, n, least, found);
@@ -67,18 +96,9 @@ class ngram_table {
         return slots_->next[slot_of(slots_->check, slots_->next, key_of(context))];
     }
 
-    struct found {
-        token next = no_token;
-        std::size_t matched = 0;  ///< tokens of context; 0 where none is known
-    };
+    using found = found_ngram;
     /// The continuation of the longest context at the text's end that the table knows, of at least `least` tokens.
-    found find(std::span<const token> text, std::size_t least = 1) const {
-        for (std::size_t n = std::min(orders_.longest, text.size()); n >= std::max(least, orders_.shortest); --n) {
-            const token next = after(text.last(n));
-            if (next != no_token) return {next, n};
-        }
-        return {};
-    }
+    found find(std::span<const token> text, std::size_t least = 1) const { return find_longest(*this, text, least); }
 
     /// The hash of a context, oldest token first.
     static std::uint64_t key_of(std::span<const token> context) {
@@ -96,8 +116,7 @@ class ngram_table {
     }
 
  private:
-    static constexpr double most_used = 0.7;        ///< share of the slots; so a search ends
-    static constexpr std::size_t most_tokens = 16;  ///< so it is short
+    static constexpr double most_used = 0.7;  ///< share of the slots; so a search ends
 
     struct slots {
         std::vector<std::int32_t> check;
@@ -159,18 +178,6 @@ class ngram_table {
             most = end - begin;
         }
         return best;
-    }
-
-    static void check_orders(const ngram_orders& orders) {
-        if (orders.shortest == 0) detail::fail("ngram_table: the shortest context has 0 tokens; it needs one");
-        if (orders.shortest > orders.longest) {
-            detail::fail("ngram_table: the shortest context has ", orders.shortest, " tokens, the longest ",
-                         orders.longest);
-        }
-        if (orders.longest > most_tokens) {
-            detail::fail("ngram_table: the longest context has ", orders.longest, " tokens, more than ", most_tokens);
-        }
-        if (orders.vocabulary_size == 0) detail::fail("ngram_table: the vocabulary size is 0");
     }
 
     static void check_texts(std::span<const std::vector<token>> texts, std::size_t vocabulary_size) {

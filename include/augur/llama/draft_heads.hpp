@@ -74,6 +74,9 @@ class draft_heads {
         return std::any_of(parts_->heads.begin(), parts_->heads.end(),
                            [&](const auto& head) { return head.blocks.front().weight.depth() > hidden_size(); });
     }
+    const std::vector<head_weights>& weights() const { return parts_->heads; }
+    /// Those that its output has rows of; empty: all, or each head has its own.
+    std::span<const token> head_tokens() const { return parts_->head_tokens; }
     std::size_t memory_bytes() const {
         std::size_t total = parts_->output.memory_bytes();
         for (const auto& head : parts_->heads) total += head.memory_bytes();

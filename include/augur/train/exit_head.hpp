@@ -16,6 +16,7 @@
 #include "augur/train/head_numbers.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -31,8 +32,8 @@ struct head_place {
 };
 
 /// z = scale * W_exit * Norm(h) + bias, W_exit being `Base` and what is learned beside it (head_options). Models
-/// draft::ExitHead. Copies share the base. The numbers change through assign and swap alone; nobody may be in row()
-/// then.
+/// draft::ExitHead and Teachable. Copies share the base. The numbers change through assign and swap alone; nobody may
+/// be in row() then.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
 /// Cost: row(), a product of the base with one state; forward() with as many; backward() two more of that kind where
 /// norm or state are learned, else none.
@@ -42,6 +43,7 @@ class exit_head {
  public:
     using scalar = typename Base::scalar;
     using base_type = Base;
+    using options_type = head_options;
     using numbers = vector<scalar>;
     using samples = columns<scalar>;
 
@@ -79,6 +81,8 @@ class exit_head {
     const Base& base() const { return base_; }
     const head_options& options() const { return options_; }
     const head_layout& layout() const { return layout_; }
+    auto blocks() const { return layout_.blocks(); }
+    std::size_t context_size() const { return 0; }
     const numbers& values() const { return values_; }
     /// The global scale, the mean of those of classes, or 1.
     double alpha() const { return layout_.scale.size() == 0 ? 1 : static_cast<double>(block(layout_.scale).mean()); }
@@ -117,7 +121,7 @@ class exit_head {
     }
 
     /// Of states, a column each: logits of the classes, a column each.
-    pass forward(const samples& states) const {
+    pass forward(const samples& states, const asked_rows& = {}) const {
         pass made;
         made.unit = normalised(states);
         made.normed = made.unit;
@@ -172,18 +176,7 @@ class exit_head {
             detail::fail("exit_head: the norm has ", place.norm_weight.size(), " weights, but hidden states have ",
                          width, " numbers");
         }
-        const std::size_t listed = tokens_.empty() ? vocabulary_ : tokens_.size();
-        if (listed != classes()) {
-            detail::fail("exit_head: the base has ", classes(), " rows, but there are ", listed, " tokens");
-        }
-        std::vector<bool> seen(vocabulary_);
-        for (const token id : tokens_) {
-            if (id < 0 || static_cast<std::size_t>(id) >= vocabulary_) {
-                detail::fail("exit_head: token ", id, " is outside a vocabulary of ", vocabulary_);
-            }
-            if (seen[static_cast<std::size_t>(id)]) detail::fail("exit_head: token ", id, " is listed twice");
-            seen[static_cast<std::size_t>(id)] = true;
-        }
+        check_classes("exit_head", tokens_, vocabulary_, base_.classes());
     }
 
     numbers initial() const {

@@ -29,6 +29,20 @@ concept HeadBase = std::copyable<B> && requires(const B& base, const columns<typ
     { base.dense() } -> std::convertible_to<matrix<typename B::scalar>>;
 };
 
+/// Throws unless there is a row for each token that is listed, of the vocabulary where none is, and each token has one.
+inline void check_classes(const char* who, std::span<const token> tokens, std::size_t vocabulary, std::size_t rows) {
+    const std::size_t listed = tokens.empty() ? vocabulary : tokens.size();
+    if (listed != rows) detail::fail(who, ": the base has ", rows, " rows, but there are ", listed, " tokens");
+    std::vector<bool> seen(vocabulary);
+    for (const token id : tokens) {
+        if (id < 0 || static_cast<std::size_t>(id) >= vocabulary) {
+            detail::fail(who, ": token ", id, " is outside a vocabulary of ", vocabulary);
+        }
+        if (seen[static_cast<std::size_t>(id)]) detail::fail(who, ": token ", id, " is listed twice");
+        seen[static_cast<std::size_t>(id)] = true;
+    }
+}
+
 /// Numbers in rows, somebody else's or its own. Products by Eigen.
 template <class Scalar>
 class dense_base {

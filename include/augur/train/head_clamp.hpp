@@ -3,12 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 
 #include "augur/train/head_numbers.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 
 namespace augur::train {
+
+/// Heads whose learned matrix starts as a base's, and may be held within a multiple of its norm.
+template <class H>
+concept CanBeClamped = requires(const H& head) {
+    { head.options().clamp } -> std::convertible_to<double>;
+    { head.layout() } -> std::convertible_to<const head_layout&>;
+    head.base().row_squares();
+};
 
 /// Of W_exit = W + update: |W|^2, the scalar product of both, and |update|^2. A full matrix is all update.
 struct head_norms {

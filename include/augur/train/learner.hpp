@@ -8,11 +8,11 @@
 
 #include "augur/train/adam_w.hpp"
 #include "augur/train/diagnostics.hpp"
-#include "augur/train/exit_head.hpp"
 #include "augur/train/head_clamp.hpp"
 #include "augur/train/lesson.hpp"
 #include "augur/train/losses.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -22,26 +22,28 @@ struct batch {
     columns<Scalar> states;  ///< one a column
     std::vector<lesson<Scalar>> lessons;
     double spread = 0;  ///< of the verifier's logits, mean standard deviation
+    asked_rows asked{};
 };
 
-/// A head of its own, which it changes; the base is shared. No clock, no thread, no randomness: equal batches, equal
-/// heads. `t` of the schedule is the number of steps that were applied.
+/// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
+/// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
 /// one; and an exit norm after every `norm_every` updates.
-template <HeadBase Base>
+template <Teachable Head>
 class learner {
  public:
-    using head_type = exit_head<Base>;
-    using scalar = typename Base::scalar;
+    using head_type = Head;
+    using scalar = typename Head::scalar;
     static constexpr std::size_t norm_every = 64;
 
     learner(head_type head, const loss_options& losses, const adam_w_options& steps)
-        : head_(std::move(head)), losses_(losses), optimizer_(head_.layout().size, steps) {
+        : head_(std::move(head)), losses_(losses), optimizer_(static_cast<std::size_t>(head_.values().size()), steps) {
         losses.check();
-        if (head_.layout().size == 0) detail::fail("learner: this head has no number that is learned");
-        base_square_ = head_.base().row_squares().template cast<double>().sum();
+        if (head_.values().size() == 0) detail::fail("learner: this head has no number that is learned");
+        if constexpr (CanBeClamped<Head>) base_square_ = head_.base().row_squares().template cast<double>().sum();
         // What a base prepares for its first products is prepared here: it is no part of what an update takes.
-        const auto first = head_.forward(columns<scalar>::Zero(detail::index(head_.hidden_size()), 1));
+        const auto first = head_.forward(columns<scalar>::Zero(detail::index(head_.hidden_size()), 1),
+                                         {{0}, std::vector<token>(head_.context_size())});
         static_cast<void>(head_.backward(first, columns<scalar>::Zero(first.logits.rows(), 1)));
     }
 
@@ -58,7 +60,7 @@ class learner {
         if (count == 0 || of.states.cols() != detail::index(count)) {
             detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " lessons");
         }
-        const auto made = head_.forward(of.states);
+        const auto made = head_.forward(of.states, of.asked);
         columns<scalar> slopes(made.logits.rows(), made.logits.cols());
         train::losses<scalar> judge(losses_, t, baseline);
         diagnostics found;
@@ -70,10 +72,10 @@ class learner {
         slopes *= static_cast<scalar>(share);
         scale(found, share);
         auto values = head_.values();
-        const bool applied = optimizer_.step(values, head_.backward(made, slopes), head_.layout().blocks());
+        const bool applied = optimizer_.step(values, head_.backward(made, slopes), head_.blocks());
         if (applied) {
             head_.assign(values);
-            clamp(head_, base_square_);
+            if constexpr (CanBeClamped<Head>) clamp(head_, base_square_);
         }
         found.lambda = losses_.schedule.lambda_at(t);
         found.anchor = losses_.schedule.anchor.at(t);
@@ -81,14 +83,19 @@ class learner {
         found.slope_norm = optimizer_.slope_norm();
         found.updates = updates();
         found.dropped = optimizer_.dropped();
-        found.alpha = head_.alpha();
+        if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();
         found.exit_norm = updates() % norm_every == 0 ? exit_norm() : last_.exit_norm;
         last_ = found;
         return applied;
     }
 
-    /// |W_exit| / |W|.
-    double exit_norm() const { return std::sqrt(norms_of(head_, base_square_).square() / base_square_); }
+    /// |W_exit| / |W|; 1 of heads that start from no W.
+    double exit_norm() const {
+        if constexpr (!CanBeClamped<Head>)
+            return 1;
+        else
+            return std::sqrt(norms_of(head_, base_square_).square() / base_square_);
+    }
 
     /// What a checkpoint kept.
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,

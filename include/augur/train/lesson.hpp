@@ -15,7 +15,7 @@
 namespace augur::train {
 
 /// What the verifier said of a drafted token. It says nothing after the first rejection.
-enum class accept_bit : std::uint32_t { unknown, rejected, accepted };
+enum class accept_bit : std::uint16_t { unknown, rejected, accepted };
 
 /// A verifier's row, before any transform: natural logarithms of probabilities.
 struct teacher_row {

@@ -25,7 +25,10 @@ struct sample {
     std::span<const float> logits;  ///< the verifier's, before any transform
     token drafted = no_token;
     accept_bit bit = accept_bit::unknown;
-    std::size_t position = 0;  ///< of the token that is guessed
+    std::size_t position = 0;        ///< of the token that is guessed
+    std::size_t head = 0;            ///< that guesses it, where there are several
+    std::span<const token> after{};  ///< tokens after the state, which the head reads, too
+    bool same_row = false;           ///< its logits are those of the sample that was added before
 };
 
 /// One position, as it is kept.
@@ -35,7 +38,8 @@ struct kept_sample {
     float spread = 0;  ///< standard deviation of the verifier's finite logits
     token drafted = no_token;
     accept_bit bit = accept_bit::unknown;
-    std::size_t position = 0;
+    std::size_t position = 0, head = 0;
+    std::span<const token> after{};  ///< options().context of them; no_token where there were fewer
 };
 
 struct replay_options {
@@ -45,6 +49,7 @@ struct replay_options {
     std::size_t least_accepted = 256;  ///< ... from so many on; of all positions before
     std::size_t whole_every = 4;       ///< ... but for every such update, which samples all; 0: none does
     std::size_t newest = 0;            ///< sample these alone (REINFORCE wants what its own head drew); 0: all
+    std::size_t context = 0;           ///< tokens kept after each state
     std::uint64_t seed = 0;
 
     friend bool operator==(const replay_options&, const replay_options&) = default;
@@ -54,7 +59,7 @@ struct replay_options {
 /// O(count), with replacement, a pure function of seed, update and contents.
 class replay {
  public:
-    static constexpr std::size_t most_bytes = std::size_t{1} << 40;
+    static constexpr std::size_t most_bytes = std::size_t{1} << 40, most_heads = 65535;
 
     replay(std::size_t width, std::size_t vocabulary, const replay_options& chosen)
         : options_(chosen), width_(width), vocabulary_(vocabulary), kept_(chosen.top == 0 ? vocabulary : chosen.top) {
@@ -76,6 +81,7 @@ class replay {
         hidden_.resize(chosen.capacity * width);
         logarithms_.resize(chosen.capacity * kept_);
         if (chosen.top != 0) tokens_.resize(chosen.capacity * kept_);
+        after_.resize(chosen.capacity * chosen.context, no_token);
         marks_.resize(chosen.capacity);
         accepted_.reserve(chosen.capacity);
     }
@@ -88,28 +94,32 @@ class replay {
     /// Samples that were not finite, and were not kept.
     std::size_t refused() const { return refused_; }
     std::size_t bytes_per_sample() const {
-        const std::size_t numbers = width_ + kept_ + (options_.top == 0 ? 0 : kept_);
+        const std::size_t numbers = width_ + kept_ + (options_.top == 0 ? 0 : kept_) + options_.context;
         return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t);
     }
     std::size_t memory_bytes() const { return bytes_per_sample() * options_.capacity; }
 
-    /// Copies it over the oldest. One whose state has a NaN or an infinity, or whose row is no row, is refused and
-    /// counted. Throws for sizes that are not the ring's.
+    /// Copies it over the oldest; with `same_row` the row is not read again. One whose state has a NaN or an infinity,
+    /// or whose row is no row, is refused and counted. Throws for sizes that are not the ring's.
     bool add(const sample& of) {
-        if (of.hidden.size() != width_ || of.logits.size() != vocabulary_) {
-            detail::fail("replay: a sample of ", of.hidden.size(), " numbers and ", of.logits.size(),
-                         " logits, but it holds those of ", width_, " and ", vocabulary_);
-        }
+        check(of);
         const auto finite = [](float value) { return std::isfinite(value); };
-        mark made{.position = of.position, .drafted = of.drafted, .bit = of.bit};
+        mark made{
+            .position = of.position, .drafted = of.drafted, .bit = of.bit, .head = static_cast<std::uint16_t>(of.head)};
+        const bool copies = of.same_row && follows_;
         double normalizer = 0;
-        if (!std::all_of(of.hidden.begin(), of.hidden.end(), finite) || !measure(of.logits, made, normalizer)) {
+        if (!std::all_of(of.hidden.begin(), of.hidden.end(), finite) ||
+            !(copies || measure(of.logits, made, normalizer))) {
+            follows_ = copies;
             ++refused_;
             return false;
         }
         forget(next_);
         std::copy(of.hidden.begin(), of.hidden.end(), hidden_.begin() + at(next_ * width_));
-        keep_row(of.logits, normalizer, made);
+        const auto end = std::copy(of.after.begin(), of.after.end(), after_.begin() + at(next_ * options_.context));
+        std::fill(end, after_.begin() + at((next_ + 1) * options_.context), no_token);
+        copies ? repeat_row(made) : keep_row(of.logits, normalizer, made);
+        follows_ = true;
         put(next_, made);
         next_ = (next_ + 1) % options_.capacity;
         size_ = std::min(size_ + 1, options_.capacity);
@@ -126,7 +136,9 @@ class replay {
                 of.spread,
                 of.drafted,
                 of.bit,
-                static_cast<std::size_t>(of.position)};
+                static_cast<std::size_t>(of.position),
+                of.head,
+                std::span(after_).subspan(slot * options_.context, options_.context)};
     }
 
     /// Whether an update samples accepted positions only.
@@ -159,6 +171,7 @@ class replay {
     void clear() {
         accepted_.clear();
         size_ = next_ = 0;
+        follows_ = false;
     }
 
  private:
@@ -171,10 +184,23 @@ class replay {
         float tail = 0, spread = 0;
         std::uint32_t place = 0;  ///< among the accepted
         accept_bit bit = accept_bit::unknown;
+        std::uint16_t head = 0;
     };
     static_assert(sizeof(mark) == 32, "it is written to files: no bytes between");
 
     static std::ptrdiff_t at(std::size_t of) { return static_cast<std::ptrdiff_t>(of); }
+
+    void check(const sample& of) const {
+        if (of.hidden.size() != width_ || of.logits.size() != vocabulary_) {
+            detail::fail("replay: a sample of ", of.hidden.size(), " numbers and ", of.logits.size(),
+                         " logits, but it holds those of ", width_, " and ", vocabulary_);
+        }
+        if (of.after.size() > options_.context) {
+            detail::fail("replay: a sample with ", of.after.size(), " tokens after its state, but it holds ",
+                         options_.context);
+        }
+        if (of.head > most_heads) detail::fail("replay: a sample of head ", of.head, ", more than ", most_heads);
+    }
 
     /// The row's spread and the logarithm of its sum; false where it has none.
     static bool measure(std::span<const float> logits, mark& made, double& normalizer) {
@@ -214,6 +240,19 @@ class replay {
         made.tail = largest_.size() < kept_ || kept_ == vocabulary_ ? 0 : static_cast<float>(std::max(0.0, 1 - mass));
     }
 
+    /// The row of the sample before, which may lie in this very slot.
+    void repeat_row(mark& made) {
+        const std::size_t before = (next_ + options_.capacity - 1) % options_.capacity;
+        const mark& of = marks_[before];
+        made.listed = of.listed;
+        made.tail = of.tail;
+        made.spread = of.spread;
+        if (before == next_) return;
+        std::copy_n(logarithms_.begin() + at(before * kept_), of.listed, logarithms_.begin() + at(next_ * kept_));
+        if (tokens_.empty()) return;
+        std::copy_n(tokens_.begin() + at(before * kept_), of.listed, tokens_.begin() + at(next_ * kept_));
+    }
+
     void put(std::size_t slot, mark made) {
         if (made.bit == accept_bit::accepted) {
             made.place = static_cast<std::uint32_t>(accepted_.size());
@@ -233,11 +272,12 @@ class replay {
     replay_options options_;
     std::size_t width_, vocabulary_, kept_;
     std::vector<float> hidden_, logarithms_;
-    std::vector<token> tokens_;
+    std::vector<token> tokens_, after_;
     std::vector<mark> marks_;
     std::vector<std::uint32_t> accepted_;
     std::vector<std::int32_t> largest_;
     std::size_t next_ = 0, size_ = 0, refused_ = 0;
+    bool follows_ = false;  ///< the sample added last left its row in the slot before
 };
 
 }  // namespace augur::train

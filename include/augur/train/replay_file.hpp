@@ -16,25 +16,26 @@ namespace augur::train {
 
 struct replay_file {
     static constexpr std::string_view kind = "replay";
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 2;
 
     /// Written beside and renamed: a file of that name stays until the new one is whole. Cost: the ring's memory.
     static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose) {
         state_writer out(path, kind, version);
         out.put(whose);
-        for (const std::size_t each :
-             {from.options_.capacity, from.options_.top, from.size_, from.next_, from.refused_}) {
+        for (const std::size_t each : {from.options_.capacity, from.options_.top, from.options_.context, from.size_,
+                                       from.next_, from.refused_}) {
             out.put(std::uint64_t{each});
         }
         out.array(std::span(from.marks_).first(from.size_));
         out.array(std::span(from.hidden_).first(from.size_ * from.width_));
         out.array(std::span(from.logarithms_).first(from.size_ * from.kept_));
         out.array(std::span(from.tokens_).first(from.tokens_.empty() ? 0 : from.size_ * from.kept_));
+        out.array(std::span(from.after_).first(from.size_ * from.options_.context));
         out.commit();
     }
 
     /// Replaces what the ring holds. Throws, with both values, where the file is of another model, depth, width,
-    /// vocabulary, capacity or top, was damaged or cut short; the ring then stays as it was.
+    /// vocabulary, capacity, top or context, was damaged or cut short; the ring then stays as it was.
     static void restore(replay& into, const std::filesystem::path& path, const state_identity& here) {
         state_reader in(path, kind, version);
         in.identity().check(here, in.origin());
@@ -45,6 +46,7 @@ struct replay_file {
         };
         same("the capacity", into.options_.capacity);
         same("top", into.options_.top);
+        same("the context", into.options_.context);
         replay read(into.width_, into.vocabulary_, into.options_);
         const auto number = [&](const char* what, std::size_t most) {
             const auto found = in.get<std::uint64_t>(what);
@@ -61,6 +63,7 @@ struct replay_file {
         in.fill(std::span(read.hidden_).first(read.size_ * read.width_), "hidden states");
         in.fill(std::span(read.logarithms_).first(read.size_ * read.kept_), "rows");
         in.fill(std::span(read.tokens_).first(read.tokens_.empty() ? 0 : read.size_ * read.kept_), "tokens");
+        in.fill(std::span(read.after_).first(read.size_ * read.options_.context), "tokens after states");
         in.finish();
         check(read, in.origin());
         into = std::move(read);
@@ -82,6 +85,10 @@ struct replay_file {
                 }
             }
             read.put(slot, of);
+        }
+        for (const token each : read.after_) {
+            if (each == no_token || (each >= 0 && static_cast<std::size_t>(each) < read.vocabulary_)) continue;
+            detail::fail(origin, ": token ", each, " comes after a state, but the vocabulary has ", read.vocabulary_);
         }
     }
 };

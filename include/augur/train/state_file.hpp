@@ -149,6 +149,12 @@ class state_reader {
         bytes(std::as_writable_bytes(std::span(&value, 1)), what);
         return value;
     }
+    /// One of the choices 0 to `most`.
+    std::uint32_t choice(std::string_view what, std::uint32_t most) {
+        const auto found = get<std::uint32_t>(what);
+        if (found > most) detail::fail(origin(), ": ", what, " is ", found, "; it is at most ", most);
+        return found;
+    }
     std::string text(std::uint64_t most, std::string_view what) {
         std::string read(count(most, 1, what), '\0');
         bytes(std::as_writable_bytes(std::span(read)), what);

@@ -19,6 +19,7 @@
 #include "augur/train/learner.hpp"
 #include "augur/train/replay.hpp"
 #include "augur/train/replay_file.hpp"
+#include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -35,9 +36,10 @@ struct trainer_options {
     std::function<double()> clock{};  ///< seconds, from any start; none: the wall's
 };
 
-/// Keeps what rounds showed, and updates the head that `draft::self_speculation<Head&>` drafts with. The head changes
-/// in show(), watch() and publish() only, which are called between rounds: inside a round weights are constant, so that
-/// whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
+/// Keeps what rounds showed, and updates the head that drafts: an exit_head& of draft::self_speculation, draft_heads&
+/// of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher. The head
+/// changes in show(), committed() and publish() only, which are called between rounds: inside a round weights are
+/// constant, so that whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
 /// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
 /// other but the trainer's own may use it.
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
@@ -45,16 +47,17 @@ struct trainer_options {
 /// rounds where that would take more than a quarter of the share.
 /// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
 /// logits four times.
-template <HeadBase Base>
+template <Teachable Head>
 class trainer {
  public:
-    using head_type = exit_head<Base>;
-    using scalar = typename Base::scalar;
+    using head_type = Head;
+    using scalar = typename Head::scalar;
+    using checkpoint_type = checkpoint<scalar, typename Head::options_type>;
 
     /// Refers to the head, which must outlive it.
     trainer(head_type& head, trainer_options chosen)
         : head_(head),
-          options_(std::move(chosen)),
+          options_(with_context(std::move(chosen), head)),
           index_(head.tokens(), head.vocabulary_size()),
           replay_(head.hidden_size(), head.vocabulary_size(), options_.replay),
           learner_(head, options_.losses, options_.steps),
@@ -159,7 +162,7 @@ class trainer {
     }
 
     /// All that is needed to go on; waits for an update that is being made.
-    checkpoint<scalar> state() {
+    checkpoint_type state() {
         const std::lock_guard pause(learning_);
         const std::lock_guard lock(mutex_);
         const auto& optimizer = learner_.optimizer();
@@ -171,7 +174,7 @@ class trainer {
     }
     /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
     /// head of other options or tokens.
-    void restore(const checkpoint<scalar>& from) {
+    void restore(const checkpoint_type& from) {
         const std::lock_guard pause(learning_);
         const std::lock_guard lock(mutex_);
         from.check(head_);
@@ -193,7 +196,18 @@ class trainer {
         replay_file::restore(replay_, path, here);
     }
 
+    /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than a quarter
+    /// of the share.
+    bool affords(double seconds) const {
+        const std::lock_guard lock(mutex_);
+        return keeping_ <= options_.share / 4 * (decoding_ + seconds);
+    }
+
  private:
+    static trainer_options with_context(trainer_options chosen, const head_type& head) {
+        chosen.replay.context = head.context_size();
+        return chosen;
+    }
     void check() const {
         const auto positive = [](const char* what, std::size_t value) {
             if (value == 0) detail::fail("trainer: ", what, " is 0; it must be 1 or more");
@@ -207,10 +221,6 @@ class trainer {
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
 
-    bool affords(double seconds) const {
-        const std::lock_guard lock(mutex_);
-        return keeping_ <= options_.share / 4 * (decoding_ + seconds);
-    }
     bool is_due() const {
         return waiting_ >= options_.every && replay_.size() >= options_.least &&
                training_ + expected_ <= options_.share * decoding_;
@@ -251,6 +261,8 @@ class trainer {
                 Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size()))
                     .template cast<scalar>();
             teach(of.row, index_, plan.temperature.at(last_.updates), made.lessons[i]);
+            made.asked.heads.push_back(of.head);
+            made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
             made.lessons[i].drafted = index_(of.drafted);
             made.lessons[i].bit = of.bit;
             made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
@@ -279,7 +291,7 @@ class trainer {
     std::mutex learning_;       ///< held by who uses learner_; taken before mutex_
     mutable std::mutex mutex_;  ///< of everything below
     replay replay_;
-    learner<Base> learner_;
+    learner<Head> learner_;
     head_type ready_;
     diagnostics last_;
     double acceptance_ = 0, keeping_ = 0, training_ = 0, decoding_ = 0;

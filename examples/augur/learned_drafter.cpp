@@ -1,0 +1,124 @@
+#include "learned_drafter.hpp"
+
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/draft/ngram_memory.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <utility>
+
+#include "run_scheme.hpp"
+
+namespace augur::program {
+namespace {
+
+/// As text demands that must be plain decoding's.
+run_result run_lossless(const run_request& request, const auto& compose) {
+    return request.options.sampling.temperature.value == 0 ? compose(accept::exact{}) : compose(accept::coupled{});
+}
+
+/// What has a trainer.
+template <class Learned>
+class trained_drafter : public learned_drafter {
+ public:
+    explicit trained_drafter(const auto&... from) : learned_(from...) {}
+
+    void restore(const std::string& adapter) override { learned_.restore(adapter); }
+    void save(const std::string& adapter) override { learned_.save(adapter); }
+    void restore_replay(const std::string& path) override {
+        learned_.online().restore_replay(path, learned_.identity());
+    }
+    void save_replay(const std::string& path) override { learned_.online().save_replay(path, learned_.identity()); }
+    train::diagnostics report() const override { return learned_.online().report(); }
+
+ protected:
+    mutable Learned learned_;
+};
+
+class exit_drafter final : public trained_drafter<learned_exit> {
+ public:
+    using trained_drafter::trained_drafter;
+
+    std::size_t exit_layer() const override { return learned_.identity().layer; }
+
+    run_result decode(const engine& target, const run_request& request,
+                      const policy::confidence_stop_options& stop) override {
+        learning_watcher learns(learned_.online());
+        return run_lossless(request, [&](auto criterion) {
+            const policy::confidence_stop until(stop);
+            return run_scheme(speculate(learned_.head(), target, until, criterion), request, learns);
+        });
+    }
+};
+
+class heads_drafter final : public trained_drafter<learned_heads> {
+ public:
+    using trained_drafter::trained_drafter;
+
+    run_result decode(const engine& target, const run_request& request,
+                      const policy::confidence_stop_options& stop) override {
+        heads_learning_watcher learns(learned_);
+        return run_lossless(request, [&](auto criterion) {
+            const policy::confidence_stop until(stop);
+            return run_scheme(speculate(learned_.heads(), target, until, criterion), request, learns);
+        });
+    }
+};
+
+/// Learns by counting.
+class ngram_drafter final : public learned_drafter {
+ public:
+    explicit ngram_drafter(const llama::host_model& target)
+        : memory_({.shortest = 1, .longest = 4, .vocabulary_size = target.vocabulary_size()}) {}
+
+    void restore(const std::string& adapter) override { refuse("--output", adapter); }
+    void save(const std::string& adapter) override { refuse("--output", adapter); }
+    void restore_replay(const std::string& path) override { refuse("--replay", path); }
+    void save_replay(const std::string& path) override { refuse("--replay", path); }
+    train::diagnostics report() const override {
+        train::diagnostics made;
+        made.samples = memory_.size();
+        made.tokens = tokens_;
+        return made;
+    }
+
+    run_result decode(const engine& target, const run_request& request,
+                      const policy::confidence_stop_options& stop) override {
+        draft::ngram_watcher learns(memory_);
+        run_result made = run_lossless(request, [&](auto criterion) {
+            const policy::fixed_length most{stop.max_tokens};
+            return run_scheme(speculate(draft::learned_ngrams(memory_), target, most, criterion), request, learns);
+        });
+        tokens_ += made.ids.size();
+        return made;
+    }
+
+ private:
+    [[noreturn]] static void refuse(const char* flag, const std::string& path) {
+        detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
+    }
+
+    draft::ngram_memory memory_;
+    std::size_t tokens_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, const learning_options& chosen,
+                                              const llama::load_options& options) {
+    const bool has_heads = chosen.scheme == "medusa" || chosen.scheme == "hydra";
+    if (!chosen.heads.empty() && !has_heads) {
+        detail::fail("--heads is ", chosen.heads, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; medusa and hydra start from heads");
+    }
+    if (chosen.exit_layer != 0 && chosen.scheme != "dvi") {
+        detail::fail("--exit-layer is ", chosen.exit_layer, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; only dvi drafts with the model's first layers");
+    }
+    if (chosen.scheme == "dvi") return std::make_unique<exit_drafter>(target, chosen);
+    if (has_heads) return std::make_unique<heads_drafter>(target, chosen, options);
+    if (chosen.scheme == "ngram") return std::make_unique<ngram_drafter>(target);
+    detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are dvi, medusa, hydra, ngram");
+}
+
+}  // namespace augur::program

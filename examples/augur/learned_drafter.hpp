@@ -1,0 +1,42 @@
+#pragma once
+// What `augur learn` teaches, whatever it is.
+
+#include <augur/policy/confidence_stop.hpp>
+#include <augur/train/diagnostics.hpp>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "learning.hpp"
+#include "scheme.hpp"
+
+namespace augur::program {
+
+class learned_drafter {
+ public:
+    learned_drafter() = default;
+    learned_drafter(const learned_drafter&) = delete;
+    learned_drafter& operator=(const learned_drafter&) = delete;
+    virtual ~learned_drafter() = default;
+
+    /// As those of learned_exit; and the same for the positions to learn from.
+    virtual void restore(const std::string& adapter) = 0;
+    virtual void save(const std::string& adapter) = 0;
+    virtual void restore_replay(const std::string& path) = 0;
+    virtual void save_replay(const std::string& path) = 0;
+    virtual train::diagnostics report() const = 0;
+    /// Layers that draft; 0 where none of the model's do.
+    virtual std::size_t exit_layer() const { return 0; }
+
+    /// Decodes by it, greedily or as coupled to plain sampling, while it learns. `stop` ends drafts that have rows, and
+    /// bounds all.
+    virtual run_result decode(const engine& target, const run_request& request,
+                              const policy::confidence_stop_options& stop) = 0;
+};
+
+/// Of the scheme dvi, medusa, hydra or ngram, for this model, which must outlive it. Throws for another, and as
+/// learned_exit and learned_heads do.
+std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, const learning_options& chosen,
+                                              const llama::load_options& options);
+
+}  // namespace augur::program

@@ -1,0 +1,213 @@
+#pragma once
+// Medusa's and Hydra's heads, which can learn. See docs/train/draft_heads.md.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "augur/train/head_base.hpp"
+#include "augur/train/head_numbers.hpp"
+#include "augur/train/heads_options.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/train/teachable.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::train {
+
+/// Whom heads draft for.
+struct heads_place {
+    std::size_t vocabulary_size = 0;       ///< of the model
+    std::span<const token> tokens{};       ///< those with a class, row by row of the base; empty: all
+    std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
+};
+
+/// Head i: z = Base (h + silu(W_i x + b_i)), h being the target's last hidden state and x the same, for Hydra's
+/// followed by embeddings. W_i and b_i are learned, and start as 0: each head then says what the target's own says of
+/// h. Models augur::DraftHeads and Teachable. Copies share the base. The numbers change through assign and swap alone;
+/// nobody may be in row() then.
+/// Effect on what is decoded: none; a criterion judges what is drafted.
+/// Cost: row(), a product of W_i and one of the base with one state, and their storage; forward() with as many;
+/// backward() two more of that kind.
+/// Source: Cai et al. 2024, Medusa; Ankner et al. 2024, Hydra.
+template <HeadBase Base>
+class draft_heads {
+ public:
+    using scalar = typename Base::scalar;
+    using base_type = Base;
+    using options_type = heads_options;
+    using numbers = vector<scalar>;
+    using samples = columns<scalar>;
+    /// Fills the embedding of a token: as many numbers as a state has.
+    using embedding_type = std::function<void(token, std::span<scalar>)>;
+    struct workspace_type {
+        std::vector<float> logits;
+    };
+
+    /// What backward needs of a forward.
+    struct pass {
+        struct part {
+            std::vector<std::size_t> rows;  ///< of the batch, that one head guesses
+            samples inputs, before;         ///< x, and W x + b
+        };
+        std::vector<part> parts;
+        samples out, logits;
+    };
+
+    /// Throws where the base's rows are not those of the tokens, there is no head, or Hydra's have no embedding.
+    draft_heads(Base base, const heads_place& place, const heads_options& chosen = {}, embedding_type embedding = {})
+        : base_(std::move(base)),
+          vocabulary_(place.vocabulary_size),
+          fingerprint_(place.vocabulary_fingerprint),
+          tokens_(place.tokens.begin(), place.tokens.end()),
+          options_(chosen),
+          embedding_(std::move(embedding)),
+          layout_(chosen, base_.width()),
+          values_(numbers::Zero(detail::index(layout_.size))) {
+        check_classes("draft_heads", tokens_, vocabulary_, base_.classes());
+        if (chosen.see_tokens && !embedding_) detail::fail("draft_heads: they see tokens, but there is no embedding");
+    }
+
+    std::size_t vocabulary_size() const { return vocabulary_; }
+    const std::string& vocabulary_fingerprint() const { return fingerprint_; }
+    std::size_t hidden_size() const { return base_.width(); }
+    std::size_t head_count() const { return options_.heads; }
+    bool see_tokens() const { return options_.see_tokens; }
+    std::size_t context_size() const { return options_.see_tokens ? options_.heads : 0; }
+    std::span<const token> tokens() const { return tokens_; }
+    const Base& base() const { return base_; }
+    const heads_options& options() const { return options_; }
+    const heads_layout& layout() const { return layout_; }
+    const std::vector<head_block>& blocks() const { return layout_.all; }
+    const numbers& values() const { return values_; }
+    workspace_type make_workspace() const { return {}; }
+
+    void assign(const numbers& values) {
+        if (values.size() != values_.size()) {
+            detail::fail("draft_heads: they have ", values_.size(), " numbers, not ", values.size());
+        }
+        values_ = values;
+    }
+    /// The numbers of two of one kind change places, at no cost.
+    void swap(draft_heads& other) {
+        if (other.options_ != options_ || other.values_.size() != values_.size()) {
+            detail::fail("draft_heads: ", options_.heads, " heads of ", values_.size(), " numbers and ",
+                         other.options_.heads, " of ", other.values_.size(), " do not change places");
+        }
+        values_.swap(other.values_);
+    }
+
+    /// Logits of the whole vocabulary of what follows `after`, by this head; -infinity for a token without a class.
+    logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> after,
+                  std::size_t head) const {
+        if (state.size() != hidden_size() || after.size() != head + 1) {
+            detail::fail("draft_heads: head ", head, " reads a state of ", hidden_size(), " numbers and ", head + 1,
+                         " tokens, not ", state.size(), " and ", after.size());
+        }
+        samples in(detail::index(state.size()), 1);
+        for (std::size_t i = 0; i < state.size(); ++i) in(detail::index(i), 0) = static_cast<scalar>(state[i]);
+        asked_rows asked{{head}, std::vector<token>(context_size(), no_token)};
+        std::copy_n(after.begin(), std::min(after.size(), context_size()), asked.after.begin());
+        const pass made = forward(in, asked);
+        workspace.logits.assign(vocabulary_, -std::numeric_limits<float>::infinity());
+        for (std::size_t i = 0; i < base_.classes(); ++i) {
+            const std::size_t at = tokens_.empty() ? i : static_cast<std::size_t>(tokens_[i]);
+            workspace.logits[at] = static_cast<float>(made.logits(detail::index(i), 0));
+        }
+        return {workspace.logits.data(), vocabulary_};
+    }
+
+    /// Of states, a column each, by the heads asked: logits of the classes, a column each.
+    pass forward(const samples& states, const asked_rows& asked) const {
+        check(states, asked);
+        pass made;
+        made.out = states;
+        made.parts.resize(options_.heads);
+        for (std::size_t row = 0; row < asked.heads.size(); ++row) made.parts[asked.heads[row]].rows.push_back(row);
+        for (std::size_t head = 0; head < options_.heads; ++head) {
+            auto& part = made.parts[head];
+            if (part.rows.empty()) continue;
+            part.inputs = inputs_of(head, states, asked, part.rows);
+            part.before = matrix_of(values_, layout_.weights[head]) * part.inputs;
+            part.before.colwise() += block(values_, layout_.biases[head]);
+            for (std::size_t i = 0; i < part.rows.size(); ++i) {
+                const auto x = part.before.col(detail::index(i)).array();
+                made.out.col(detail::index(part.rows[i])).array() += x / (1 + (-x).exp());
+            }
+        }
+        made.logits = base_.product(made.out);
+        return made;
+    }
+
+    /// The slope of a loss by each learned number, given that by each logit.
+    numbers backward(const pass& made, const samples& by_logit) const {
+        numbers slope = numbers::Zero(values_.size());
+        const samples by_out = base_.transposed(by_logit);
+        for (std::size_t head = 0; head < options_.heads; ++head) {
+            const auto& part = made.parts[head];
+            if (part.rows.empty()) continue;
+            samples by_before(by_out.rows(), part.before.cols());
+            for (std::size_t i = 0; i < part.rows.size(); ++i) {
+                const auto x = part.before.col(detail::index(i)).array();
+                const auto gate = (1 / (1 + (-x).exp())).eval();
+                by_before.col(detail::index(i)) =
+                    by_out.col(detail::index(part.rows[i])).array() * gate * (1 + x * (1 - gate));
+            }
+            train::matrix_of(slope, layout_.weights[head]).noalias() = by_before * part.inputs.transpose();
+            train::block(slope, layout_.biases[head]) = by_before.rowwise().sum();
+        }
+        return slope;
+    }
+
+ private:
+    void check(const samples& states, const asked_rows& asked) const {
+        const auto rows = static_cast<std::size_t>(states.cols());
+        if (static_cast<std::size_t>(states.rows()) != hidden_size() || asked.heads.size() != rows ||
+            asked.after.size() != rows * context_size()) {
+            detail::fail("draft_heads: ", rows, " states of ", states.rows(), " numbers, ", asked.heads.size(),
+                         " heads and ", asked.after.size(), " tokens; a row has a state of ", hidden_size(),
+                         ", a head and ", context_size(), " tokens");
+        }
+        for (const std::size_t head : asked.heads) {
+            if (head >= options_.heads) detail::fail("draft_heads: there is no head ", head, " of ", options_.heads);
+        }
+    }
+
+    /// States of these rows, with the embeddings of the tokens after them that the head reads.
+    samples inputs_of(std::size_t head, const samples& states, const asked_rows& asked,
+                      const std::vector<std::size_t>& rows) const {
+        const std::size_t width = hidden_size();
+        samples in(detail::index(options_.inputs_of(head) * width), detail::index(rows.size()));
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            scalar* const column = in.col(detail::index(i)).data();
+            std::copy_n(states.col(detail::index(rows[i])).data(), width, column);
+            for (std::size_t k = 1; k < options_.inputs_of(head); ++k) {
+                const token id = asked.after[rows[i] * context_size() + k - 1];
+                if (id < 0 || static_cast<std::size_t>(id) >= vocabulary_) {
+                    detail::fail("draft_heads: head ", head, " reads token ", id, ", but the vocabulary has ",
+                                 vocabulary_);
+                }
+                embedding_(id, {column + k * width, width});
+            }
+        }
+        return in;
+    }
+
+    Base base_;
+    std::size_t vocabulary_;
+    std::string fingerprint_;
+    std::vector<token> tokens_;
+    heads_options options_;
+    embedding_type embedding_;
+    heads_layout layout_;
+    numbers values_;
+};
+
+}  // namespace augur::train

@@ -1,0 +1,103 @@
+#pragma once
+// Between a session's rounds and a trainer of draft heads.
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "augur/train/replay.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
+#include "augur/types/verdict.hpp"
+
+namespace augur::train {
+
+/// Shows a trainer what each head should have said, in every round of one session: `decode::step(scheme, s, {},
+/// train::heads_watcher(online, s.drafter_state))`. The target must show hidden states; whoever drafts, in chains or in
+/// trees. Every committed token teaches each head that looks so far ahead: from the state from which it had to be
+/// guessed, by the verifier's row. Where this round's draft began at that state, the sample has the token that was
+/// drafted, and what became of it; of trees only accepted ones.
+/// Cost: one sample a head for each committed token; the row is read once.
+/// Memory: as many of the target's states as there are heads, and those of one round.
+template <class Trainer>
+class heads_watcher {
+ public:
+    /// Before the first round: what the drafter was prefilled with is looked at.
+    template <class State>
+    heads_watcher(Trainer& online, std::size_t heads, const State& drafter) : online_(&online), heads_(heads) {
+        if constexpr (requires { drafter.known - 1 == drafter.last.size(); }) {
+            if (drafter.known > 0) remember(drafter.known - 1, drafter.last);
+        }
+    }
+
+    void watch(const auto& view) {
+        const std::size_t states = view.states.size();
+        for (std::size_t i = 0; i < states; ++i) remember(view.states.first() + i, view.states[i]);
+        const auto& took = view.seconds;
+        const double seconds = took.draft + took.verify + took.accept + took.other;
+        if (online_->affords(seconds)) {
+            for (std::size_t i = 0; i < view.committed.size(); ++i) teach(view, i);
+        }
+        forget();
+        online_->committed(view.committed.size(), seconds);
+    }
+
+ private:
+    std::size_t count() const { return width_ == 0 ? 0 : numbers_.size() / width_; }
+
+    /// States of consecutive positions; after a gap, what was before it is of no use.
+    void remember(std::size_t position, std::span<const float> state) {
+        if (position != first_ + count() || state.size() != width_) {
+            numbers_.clear();
+            first_ = position;
+            width_ = state.size();
+        }
+        numbers_.insert(numbers_.end(), state.begin(), state.end());
+    }
+    /// All but those that tokens of the next round are guessed from.
+    void forget() {
+        const std::size_t gone = count() - std::min(count(), heads_);
+        numbers_.erase(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(gone * width_));
+        first_ += gone;
+    }
+
+    /// All heads, by the i-th token that the round committed.
+    void teach(const auto& view, std::size_t i) {
+        const std::size_t position = view.length_before + i;
+        const auto text = view.prefix.tokens();
+        const auto row = view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)];
+        bool same = false;
+        for (std::size_t head = 0; head < heads_ && head + 2 <= position; ++head) {
+            const std::size_t from = position - head - 2;
+            if (from < first_ || from >= first_ + count()) continue;
+            sample made{.hidden = std::span<const float>(numbers_).subspan((from - first_) * width_, width_),
+                        .logits = row,
+                        .position = position,
+                        .head = head,
+                        .after = text.subspan(from + 1, std::min(head + 1, online_->options().replay.context)),
+                        .same_row = same};
+            if (head == i) judge(view, made);
+            online_->add(made);
+            same = true;
+        }
+    }
+
+    /// Of the token that this round's draft had at the head's place.
+    static void judge(const auto& view, sample& of) {
+        const verdict& decided = view.decided;
+        if (of.head < decided.accepted) {
+            of.drafted = view.proposed.tokens()[decided.node(of.head)];
+            of.bit = accept_bit::accepted;
+        } else if (view.proposed.is_chain() && of.head == decided.accepted && of.head < decided.drafted) {
+            of.drafted = view.proposed.tokens()[of.head];
+            of.bit = accept_bit::rejected;
+        }
+    }
+
+    Trainer* online_;
+    std::size_t heads_, first_ = 0, width_ = 0;
+    std::vector<float> numbers_;
+};
+
+}  // namespace augur::train

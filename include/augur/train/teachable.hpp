@@ -1,0 +1,50 @@
+#pragma once
+// What a trainer teaches: weights of a drafter, as one array of numbers. See docs/train/teachable.md.
+
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "augur/train/head_options.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::train {
+
+/// What the rows of a batch are guessed from beside their states; empty where the state is all there is.
+struct asked_rows {
+    std::vector<std::size_t> heads;  ///< the head that guesses, row by row
+    std::vector<token> after;        ///< the tokens after the state: context_size() of each row
+};
+
+/// Heads that a trainer teaches, whatever they draft for: rows of logits from hidden states, differentiable by numbers
+/// that lie in one array.
+/// Define: scalar, options_type, pass with `logits` (classes by rows); vocabulary_size(), hidden_size(),
+///         context_size(), tokens() (of each class; empty: the vocabulary), options(), values(), assign(values),
+///         swap(other), blocks() (a range of head_block, which says what decays), forward(states, asked) and
+///         backward(pass, by_logit), the slope of a loss by each number, given that by each logit.
+///         Optional: alpha(); base(), layout() (CanBeClamped).
+/// Laws:   backward is exact; forward is a pure function of values and inputs, and gives the very rows that draft;
+///         assign and swap alone change values, and are called between rounds; copies learn apart.
+/// Models: exit_head, draft_heads.
+template <class H>
+concept Teachable = std::copyable<H> && requires(H& changed, const H& head, const typename H::pass& made,
+                                                 const columns<typename H::scalar>& in, const asked_rows& asked) {
+    requires std::equality_comparable<typename H::options_type>;
+    { head.vocabulary_size() } -> std::convertible_to<std::size_t>;
+    { head.hidden_size() } -> std::convertible_to<std::size_t>;
+    { head.context_size() } -> std::convertible_to<std::size_t>;
+    { head.tokens() } -> std::convertible_to<std::span<const token>>;
+    { head.options() } -> std::convertible_to<const typename H::options_type&>;
+    { head.values() } -> std::convertible_to<const vector<typename H::scalar>&>;
+    { head.blocks() } -> std::ranges::contiguous_range;
+    { head.forward(in, asked) } -> std::same_as<typename H::pass>;
+    { made.logits } -> std::convertible_to<const columns<typename H::scalar>&>;
+    { head.backward(made, in) } -> std::convertible_to<vector<typename H::scalar>>;
+    changed.assign(head.values());
+    changed.swap(changed);
+};
+
+}  // namespace augur::train

@@ -1,0 +1,80 @@
+#pragma once
+// What a verifier is taught by its own past, with exact slopes.
+
+#include <cmath>
+#include <cstddef>
+
+#include "augur/train/lesson.hpp"
+#include "augur/train/losses.hpp"
+#include "augur/train/matrix.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::train {
+
+/// What a verifier learns to say. DVI's description names both.
+enum class slow_target {
+    soft,      ///< its own row, as it was when the position was seen: cross-entropy less the row's entropy
+    committed  ///< the token that was committed
+};
+
+/// Of one position, in nats.
+struct verifier_loss_values {
+    double total = 0;  ///< cross_entropy + beta * to_old
+    double cross_entropy = 0, to_old = 0;
+};
+
+/// CE(target, pi) + beta KL(pi || pi_old), pi being the softmax of `logits`. lesson::drafted is the committed token.
+template <class Scalar>
+class verifier_loss {
+ public:
+    using logits = Eigen::Ref<const vector<Scalar>>;
+
+    verifier_loss(slow_target target, double beta)
+        : target_(target), beta_(static_cast<Scalar>(beta)), to_row_(row_alone(), 0) {}
+
+    /// Writes the total's slope by each logit.
+    verifier_loss_values operator()(const logits& z, const logits& old, const lesson<Scalar>& taught,
+                                    Eigen::Ref<vector<Scalar>> slope) {
+        const vector<Scalar> log_new = log_softmax(z);
+        const vector<Scalar> now = log_new.array().exp();
+        verifier_loss_values found;
+        if (target_ == slow_target::soft) {
+            found.cross_entropy = to_row_(z, taught, slope).divergence;
+        } else {
+            slope.setZero();
+            if (taught.drafted != lesson<Scalar>::none) {
+                const auto t = detail::index(taught.drafted);
+                found.cross_entropy = static_cast<double>(-log_new[t]);
+                slope = now;
+                slope[t] -= 1;
+            }
+        }
+        const vector<Scalar> ratio = log_new - log_softmax(old);
+        const Scalar to_old = now.dot(ratio);
+        slope.array() += beta_ * now.array() * (ratio.array() - to_old);
+        found.to_old = static_cast<double>(to_old);
+        found.total = found.cross_entropy + static_cast<double>(beta_) * found.to_old;
+        return found;
+    }
+
+    static vector<Scalar> log_softmax(const logits& z) {
+        vector<Scalar> made = z.array() - z.maxCoeff();
+        made.array() -= std::log(made.array().exp().sum());
+        return made;
+    }
+
+ private:
+    static loss_options row_alone() {
+        loss_options chosen;
+        chosen.schedule.lambda = lambda_kind::constant;
+        chosen.schedule.floor = 1;
+        chosen.schedule.anchor = {0, 0, 0};
+        return chosen;
+    }
+
+    slow_target target_;
+    Scalar beta_;
+    losses<Scalar> to_row_;
+};
+
+}  // namespace augur::train

@@ -1,0 +1,238 @@
+#include "augur/train/slow_updates.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "augur/accept/coupled.hpp"
+#include "augur/accept/exact.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/cascade/speculator.hpp"
+#include "augur/decode/session.hpp"
+#include "augur/decode/step.hpp"
+#include "augur/policy/fixed_length.hpp"
+#include "augur/testing/law_of.hpp"
+#include "augur/testing/refined_models.hpp"
+#include "augur/train/exit_head.hpp"
+#include "augur/train/updated_verifier.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_slow_updates)
+using namespace augur;
+using namespace augur::train;
+
+constexpr std::size_t size = 3;
+using own_head = exit_head<dense_base<float>>;
+using updated = updated_verifier<testing::hidden_state_mock, own_head>;
+static_assert(HiddenStateModel<updated>);
+
+/// The mock's own: its states are its rows.
+own_head new_head() {
+    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, size, size),
+            {.layer = 4, .vocabulary_size = size},
+            {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 2}};
+}
+slow_options quick() {
+    slow_options chosen;
+    chosen.target = slow_target::committed;
+    chosen.steps = {.rate = 0.02, .weight_decay = 0, .warm_up = 0};
+    chosen.replay = {.capacity = 256, .top = 0};
+    chosen.least = 8;
+    chosen.updates = 8;
+    chosen.period = 16;
+    chosen.most_kl = 10;
+    chosen.most_perplexity = 100;
+    return chosen;
+}
+/// Positions at which this token was committed, whatever the verifier says.
+void show(auto& slow, std::size_t count, token committed, std::size_t from = 0) {
+    for (std::size_t n = from; n < from + count; ++n) {
+        std::vector<float> state(size);
+        for (std::size_t i = 0; i < size; ++i) state[i] = std::sin(static_cast<float>(5 * n + 3 * i));
+        slow.add({.hidden = state, .logits = state, .drafted = committed, .position = n});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(it_starts_as_the_model_itself) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5));
+    const own_head head = new_head();
+    const updated target(model, head);
+    auto own = model.make_sequence();
+    auto sequence = target.make_sequence();
+    const std::vector<token> text{2, 0, 1, 1};
+    const auto rows = target.extend(sequence, text), expected = model.extend(own, text);
+    for (std::size_t i = 0; i < text.size(); ++i) BOOST_TEST(rows[i] == expected[i], boost::test_tools::per_element());
+    target.truncate(sequence, 2);
+    BOOST_TEST(target.length(sequence) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_by_the_updated_verifier) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5)), draft(testing::hashed_model(size, 6));
+    own_head head = new_head();
+    const updated target(model, head);
+    slow_updates slow(head, quick());
+    const std::vector<token> prompt{2, 0, 1};
+    decode::options chosen;
+    chosen.stop.max_tokens = 4;
+    const auto far = [&](const auto& a, const auto& b) {
+        return testing::total_variation(testing::law_of(a, prompt, chosen), testing::law_of(b, prompt, chosen));
+    };
+    const policy::fixed_length two{2};
+    for (int text = 0; text < 3; ++text) {  // watched by rounds of the updated verifier, updated between texts
+        const auto scheme = speculate(draft, target, two, accept::rejection_sampling{});
+        decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
+        const auto before = head.values();
+        while (s.finished == finish_reason::running) decode::step(scheme, s, {}, slow);
+        BOOST_TEST(head.values() == before);
+        BOOST_TEST(slow.between_texts());
+        BOOST_TEST(head.values() != before);
+        BOOST_TEST(far(testing::plain_sampling(target), scheme) < 1e-12);
+        BOOST_TEST(far(plain(target), speculate(draft, target, two, accept::coupled{})) < 1e-12);
+    }
+    BOOST_TEST(slow.report().samples + slow.report().held_back == 120U);
+    BOOST_TEST(far(testing::plain_sampling(target), testing::plain_sampling(model)) > 1e-3);
+    chosen.sampling.temperature.value = 0;
+    BOOST_TEST(far(plain(target), speculate(draft, target, two, accept::exact{})) < 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(committed_tokens_become_more_probable_and_their_own_rows_move_nothing) {
+    for (const slow_target target : {slow_target::committed, slow_target::soft}) {
+        own_head head = new_head();
+        const auto before = head.values();
+        auto chosen = quick();
+        chosen.target = target;
+        slow_updates slow(head, chosen);
+        show(slow, 64, 1);
+        for (int i = 0; i < 4; ++i) slow.period();
+        const slow_report seen = slow.report();
+        BOOST_TEST(seen.kept == 4U);
+        if (target == slow_target::committed) {
+            BOOST_TEST(seen.perplexity < 0.8 * seen.frozen_perplexity);
+            BOOST_TEST(seen.kl > 0.01);
+        } else {  // float's rounding aside
+            BOOST_TEST(seen.perplexity == seen.frozen_perplexity, boost::test_tools::tolerance(1e-3));
+            BOOST_TEST(seen.kl < 1e-4);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_period_that_drifts_beyond_a_bound_is_undone) {
+    const auto run = [](const auto& change) {
+        own_head head = new_head();
+        auto chosen = quick();
+        change(chosen);
+        slow_updates slow(head, chosen);
+        show(slow, 64, 1);
+        const auto before = head.values();
+        const bool kept = slow.period();
+        BOOST_TEST((head.values() == before) == !kept);
+        const slow_report seen = slow.report();
+        BOOST_TEST(seen.kept + seen.rolled_back == 1U);
+        BOOST_TEST((seen.rolled_back == 1) == !kept);
+        return kept;
+    };
+    BOOST_TEST(run([](auto&) {}));
+    BOOST_TEST(!run([](auto& o) { o.most_kl = 1e-4; }));
+    // What raises the committed tokens' probability lowers others'; where these are held back, perplexity says so.
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.most_perplexity = 1.01;
+    chosen.held_back = 2;
+    slow_updates slow(head, chosen);
+    for (std::size_t n = 0; n < 32; ++n) {
+        show(slow, 1, 2, n);  // held back
+        show(slow, 1, 1, n);  // learned, from the same state
+    }
+    BOOST_TEST(!slow.period());
+    BOOST_TEST(slow.report().perplexity > 1.01 * slow.report().frozen_perplexity);
+    BOOST_TEST(head.values() == new_head().values());
+}
+
+BOOST_AUTO_TEST_CASE(the_weight_of_the_old_verifier_holds_it_back) {
+    std::vector<double> drift;
+    for (const double beta : {0.0, 1.0, 10.0}) {
+        own_head head = new_head();
+        auto chosen = quick();
+        chosen.beta = beta;
+        chosen.refresh = 0;
+        slow_updates slow(head, chosen);
+        show(slow, 64, 1);
+        for (int i = 0; i < 8; ++i) slow.period();
+        drift.push_back(slow.report().kl);
+        BOOST_TEST(slow.old().values() == new_head().values());
+    }
+    BOOST_TEST(drift[0] > 1.5 * drift[1]);
+    BOOST_TEST(drift[1] > 1.5 * drift[2]);
+}
+
+BOOST_AUTO_TEST_CASE(the_old_verifier_is_refreshed_after_so_many_kept_periods_and_the_frozen_never) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.refresh = 2;
+    slow_updates slow(head, chosen);
+    show(slow, 64, 1);
+    const auto first = head.values();
+    slow.period();
+    BOOST_TEST(slow.old().values() == first);
+    slow.period();
+    BOOST_TEST(slow.old().values() == head.values());
+    BOOST_TEST(head.values() != first);
+    BOOST_TEST(slow.frozen().values() == first);
+}
+
+BOOST_AUTO_TEST_CASE(periods_come_between_texts_once_there_are_tokens) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.least = 20;
+    slow_updates slow(head, chosen);
+    BOOST_TEST(!slow.period());  // nothing to learn from
+    show(slow, 15, 1);
+    BOOST_TEST(!slow.between_texts());  // 15 of 16 tokens
+    show(slow, 5, 1);
+    BOOST_TEST(!slow.between_texts());  // 17 samples of 20
+    show(slow, 5, 1);
+    BOOST_TEST(slow.between_texts());
+    BOOST_TEST(!slow.between_texts());
+    BOOST_TEST(slow.report().periods == 1U);
+    BOOST_TEST(slow.report().held_back == 4U);
+    BOOST_TEST(slow.report().samples == 21U);
+}
+
+BOOST_AUTO_TEST_CASE(a_slope_that_is_no_number_is_dropped) {
+    own_head head = new_head();
+    const auto before = head.values();
+    slow_updates slow(head, quick());
+    const std::vector<float> state(size, 3e38F), logits(size, 1);
+    for (std::size_t n = 0; n < 64; ++n) slow.add({.hidden = state, .logits = logits, .drafted = 1});
+    slow.period();
+    BOOST_TEST(slow.report().dropped == 8U);
+    BOOST_TEST(head.values() == before);
+}
+
+BOOST_AUTO_TEST_CASE(options_and_heads_that_do_not_fit_are_refused) {
+    own_head head = new_head();
+    const auto refused = [&](auto&& change) {
+        auto chosen = quick();
+        change(chosen);
+        BOOST_CHECK_THROW(slow_updates(head, chosen), error);
+    };
+    refused([](auto& o) { o.beta = -1; });
+    refused([](auto& o) { o.beta = std::numeric_limits<double>::quiet_NaN(); });
+    refused([](auto& o) { o.most_kl = -1; });
+    refused([](auto& o) { o.most_perplexity = 0.9; });
+    refused([](auto& o) { o.batch = 0; });
+    refused([](auto& o) { o.least = 0; });
+    refused([](auto& o) { o.least = 257; });
+    refused([](auto& o) { o.updates = 0; });
+    refused([](auto& o) { o.period = 0; });
+    refused([](auto& o) { o.held_back = 1; });
+    refused([](auto& o) { o.steps.rate = 0; });
+    const testing::hidden_state_mock other(testing::hashed_model(size + 1, 5));
+    BOOST_CHECK_EXCEPTION(updated_verifier(other, head), error, [](const error& e) {
+        return std::string(e.what()) ==
+               "updated_verifier: the head makes 3 logits of 3 numbers, but the model has 4 tokens and states of 4";
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
