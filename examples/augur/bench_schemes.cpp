@@ -214,7 +214,7 @@ class bench_of_schemes {
             each.load(*target_, chosen_.model);
             rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
         }
-        curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17));
+        curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17), {.repetitions = 4, .seconds = 4});
         for (loaded_scheme& each : schemes_) {
             each.prepare(*target_, *engine_, curve_);
             const auto& exit = each.drafters().exit;

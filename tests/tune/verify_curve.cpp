@@ -1,8 +1,11 @@
 #include "augur/tune/verify_curve.hpp"
 
+#include <algorithm>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <map>
+#include <thread>
 
 BOOST_AUTO_TEST_SUITE(tune_verify_curve)
 
@@ -20,6 +23,7 @@ struct noting_model {
     };
     std::size_t context = 64;
     mutable std::vector<std::pair<std::size_t, std::size_t>> passes{};  ///< length before, rows
+    std::size_t disturbed = 0;                                          ///< rows of the passes that something delays
 
     std::size_t vocabulary_size() const { return 3; }
     std::size_t context_length() const { return context; }
@@ -28,6 +32,7 @@ struct noting_model {
     rows_type extend(sequence_type& s, std::span<const token> tokens) const {
         for (const token id : tokens) BOOST_REQUIRE(id >= 0 && id < 3);
         passes.emplace_back(s, tokens.size());
+        if (tokens.size() == disturbed) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         s += tokens.size();
         BOOST_REQUIRE(s <= context);
         return {tokens.size()};
@@ -76,7 +81,8 @@ BOOST_AUTO_TEST_CASE(a_curve_has_every_number_of_rows) {
         }
         BOOST_TEST(timed.rbegin()->first == most);
     }
-    const noting_model model{.context = 5};
+    noting_model model;
+    model.context = 5;
     BOOST_TEST(tune::verify_curve(model, 11).size() == 5u);
 }
 
@@ -98,6 +104,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_timed_is_refused) {
     refused({1, 60}, 5, {}, "60 rows after 5 tokens");
     refused({1}, 65, {}, "the context is 64");
     refused({1}, 5, {.repetitions = 0}, "repetitions are 0");
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_costs_no_more_than_one_over_more_rows) {
+    for (const std::size_t disturbed : {1u, 2u, 4u}) {
+        noting_model model;
+        model.disturbed = disturbed;
+        const auto curve = tune::verify_curve(model, 8, {.repetitions = 1});
+        BOOST_TEST(curve.size() == 8u);
+        BOOST_CHECK_MESSAGE(std::is_sorted(curve.begin(), curve.end()),
+                            "passes over " << disturbed << " rows are slow");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

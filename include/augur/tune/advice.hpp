@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/tune/verify_curve.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::tune {
@@ -106,12 +107,6 @@ inline estimate estimated_speedup(std::span<const drafted_chains> texts, std::sp
     made.low = medians[medians.size() / 20];
     made.high = medians[medians.size() - 1 - medians.size() / 20];
     return made;
-}
-
-/// Seconds of rounds that draft more and more, without what disturbed them: that only adds, and a round takes no longer
-/// than one that does all that it does and more. So each becomes the least from it on.
-inline void calm(std::span<double> seconds) {
-    for (std::size_t i = seconds.size(); i-- > 1;) seconds[i - 1] = std::min(seconds[i - 1], seconds[i]);
 }
 
 /// Costs of lengths 0, 1, ... from some that were measured, rising: on the line between neighbours, and beyond the last

@@ -84,8 +84,15 @@ void warm_up(const M& model, double seconds) {
     }
 }
 
+/// Seconds of passes or rounds that do more and more, without what disturbed them: that only adds, and one takes no
+/// longer than another that does all that it does and more. So each becomes the least from it on.
+inline void calm(std::span<double> seconds) {
+    for (std::size_t i = seconds.size(); i-- > 1;) seconds[i - 1] = std::min(seconds[i - 1], seconds[i]);
+}
+
 /// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where
-/// the number is a power of two or the last, between them on the line. Fewer where the model's context is shorter.
+/// the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the model's
+/// context is shorter.
 template <Model M>
 std::vector<double> verify_curve(const M& model, std::size_t most,
                                  patience until = {.repetitions = 2, .seconds = 0.2}) {
@@ -94,7 +101,8 @@ std::vector<double> verify_curve(const M& model, std::size_t most,
     for (std::size_t count = 1; count < most; count *= 2) rows.push_back(count);
     rows.push_back(most);
     warm_up(model, until.seconds);
-    const auto measured = pass_seconds(model, rows, 0, until);
+    auto measured = pass_seconds(model, rows, 0, until);
+    calm(measured);
     std::vector<double> curve{measured.front()};
     for (std::size_t i = 1; i < rows.size(); ++i) {
         const double step = (measured[i] - measured[i - 1]) / static_cast<double>(rows[i] - rows[i - 1]);
