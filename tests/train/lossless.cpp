@@ -18,6 +18,7 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/law_of.hpp"
 #include "augur/testing/refined_models.hpp"
+#include "augur/train/exit_head.hpp"
 #include "augur/train/trainer.hpp"
 #include "augur/train/watcher.hpp"
 
