@@ -5,13 +5,13 @@
 namespace augur::program {
 
 nlohmann::ordered_json as_json(const search_outcome& search) {
-    using json = nlohmann::ordered_json;
+    const auto none = nlohmann::ordered_json::array();
     const auto place_of = [&](std::size_t candidate) {
         const auto& all = search.standings;
         const auto is_it = [&](const tune::standing& each) { return each.candidate == candidate; };
         return static_cast<std::size_t>(std::find_if(all.begin(), all.end(), is_it) - all.begin());
     };
-    json rungs = json::array(), front = json::array(), candidates = json::array();
+    nlohmann::ordered_json rungs = none, front = none, candidates = none;
     for (const tune::rung& each : search.rungs) {
         rungs.push_back({{"candidates", each.candidates}, {"prompts", each.problems}});
     }
