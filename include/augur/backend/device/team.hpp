@@ -91,16 +91,18 @@ class emulated_warp {
     template <class Element>
     void multiply_add(own<sum_fragment>& sums, const own<weight_fragment>& weights,
                       const own<input_fragment>& inputs) const {
+        float w[16][16], x[8][16];  // the k in the order in which lanes hold them, which is that of the additions
         for (unsigned lane = 0; lane < warp_size; ++lane) {
-            const unsigned group = lane / 4, pair = lane % 4;
+            const unsigned group = lane / 4, first = lane % 4 * 4;
+            for (unsigned i = 0; i < 4; ++i)
+                unpack<Element>(weights[lane].words[i], w[group + i % 2 * 8] + first + i / 2 * 2);
+            for (unsigned i = 0; i < 2; ++i) unpack<Element>(inputs[lane].words[i], x[group] + first + i * 2);
+        }
+        for (unsigned lane = 0; lane < warp_size; ++lane) {
             for (unsigned i = 0; i < 4; ++i) {
+                const float *const row = w[lane / 4 + i / 2 * 8], *const column = x[lane % 4 * 2 + i % 2];
                 float sum = sums[lane].values[i];
-                for (unsigned q = 0; q < 4; ++q) {  // who holds the k of this row and column
-                    const auto& w = weights[4 * group + q].words;
-                    const auto& x = inputs[4 * (2 * pair + i % 2) + q].words;
-                    sum = add_pair<Element>(w[i / 2], x[0], sum);
-                    sum = add_pair<Element>(w[i / 2 + 2], x[1], sum);
-                }
+                for (unsigned k = 0; k < 16; ++k) sum += row[k] * column[k];
                 sums[lane].values[i] = sum;
             }
         }
@@ -108,13 +110,9 @@ class emulated_warp {
 
  private:
     template <class Element>
-    static float add_pair(std::uint32_t weights, std::uint32_t inputs, float sum) {
-        const auto product = [&](unsigned shift) {
-            return Element::from_bits(static_cast<std::uint16_t>(weights >> shift)).value() *
-                   Element::from_bits(static_cast<std::uint16_t>(inputs >> shift)).value();
-        };
-        sum += product(0);
-        return sum + product(16);
+    static void unpack(std::uint32_t word, float* to) {
+        to[0] = Element::from_bits(static_cast<std::uint16_t>(word)).value();
+        to[1] = Element::from_bits(static_cast<std::uint16_t>(word >> 16)).value();
     }
 
     unsigned index_;

@@ -45,7 +45,8 @@ struct attention_task {
     }
     /// That the row has positions in.
     AUGUR_KERNEL std::uint32_t chunks_seen(std::size_t row) const {
-        return static_cast<std::uint32_t>(rows[row].position) / cache_layout::block_positions + 1;
+        return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
+                                          1);
     }
     /// A component of a row's output, from all its chunks, joined in their order.
     AUGUR_KERNEL void join_chunks(std::size_t row, std::size_t head, std::size_t component) const {
