@@ -3,9 +3,13 @@
 #include <algorithm>
 
 namespace augur::program {
+namespace {
 
-nlohmann::ordered_json as_json(const search_outcome& search) {
-    using json = nlohmann::ordered_json;
+using json = nlohmann::ordered_json;
+
+}  // namespace
+
+json as_json(const search_outcome& search) {
     const auto place_of = [&](std::size_t candidate) {
         const auto& all = search.standings;
         const auto is_it = [&](const tune::standing& each) { return each.candidate == candidate; };
