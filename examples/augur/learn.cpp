@@ -247,6 +247,10 @@ class pupil {
 
 void learn(const learn_options& chosen) {
     if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
+        if (chosen.learning.scheme != "ngram" || path.empty()) continue;
+        detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
+    }
     check_standard_output();
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
