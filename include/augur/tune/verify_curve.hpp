@@ -91,8 +91,8 @@ inline void calm(std::span<double> seconds) {
 }
 
 /// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where
-/// the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the model's
-/// context is shorter.
+/// the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the
+/// model's context is shorter.
 template <Model M>
 std::vector<double> verify_curve(const M& model, std::size_t most,
                                  patience until = {.repetitions = 2, .seconds = 0.2}) {
