@@ -117,10 +117,20 @@ class round_judge {
     const tree_verdict* decided_tree() const { return decided_tree_.data(); }
 
     /// The outcome of the last judgement of a chain: sixteen bytes that the host shares. Waits until it is done.
-    verdict result() const {
+    /// Into storage that was another's.
+    void result(verdict& out) const {
         on_.wait();
         const chain_verdict made = *decided_.data();
-        return {.drafted = made.drafted, .accepted = made.accepted, .next = made.next};
+        out.drafted = made.drafted;
+        out.accepted = made.accepted;
+        out.next = made.next;
+        out.path.clear();
+        out.at_leaf = false;
+    }
+    verdict result() const {
+        verdict out;
+        result(out);
+        return out;
     }
     /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many; into storage
     /// that was another's.
