@@ -80,12 +80,10 @@ class round_judge {
           weighed_(on, chosen, vocabulary_size, most_rows),
           edits_(on, chosen, vocabulary_size, most_rows),
           outcomes_(on, most_rows),
-          arrivals_(on, 1),
           decided_(on, 1),
           decided_tree_(on, 1) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
         accept::check(criterion, chosen);
-        on.clear(arrivals_.data(), arrivals_.memory_bytes());
     }
 
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
@@ -97,18 +95,16 @@ class round_judge {
     /// memory until it is done.
     template <class Chain>
     void judge(const float* rows, const Chain& proposed, std::size_t position, std::size_t round) const {
-        const rows_view of = prepared(rows, proposed, position);
-        on_.launch(1, accept_chain<Criterion, Chain>{criterion_, proposed, of, weighed_.scans(), weighed_.sums(),
-                                                     weighed_.temperature(), seed_, position, round, decided_.data(),
-                                                     weighed_.cuts()});
+        const accept_chain<Criterion, Chain> accept{
+            criterion_, proposed, prepared(rows, proposed, position), seed_, position, round, decided_.data()};
+        on_.launch(accept.blocks(), accept);
     }
     /// The same of a tree: the row after the prefix, then that after each node.
     template <class Nodes>
     void judge(const float* rows, const drafted_tree<Nodes>& proposed, std::size_t position, std::size_t round) const {
-        const rows_view of = prepared(rows, proposed.nodes, position, proposed.above);
+        const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
         const accept_tree<Criterion, drafted_tree<Nodes>> walk{
-            criterion_, proposed, of,    weighed_.scans(), weighed_.sums(),  weighed_.temperature(), weighed_.cuts(),
-            seed_,      position, round, outcomes_.data(), arrivals_.data(), decided_tree_.data()};
+            criterion_, proposed, view, seed_, position, round, outcomes_.data(), decided_tree_.data()};
         on_.launch(walk.blocks(), walk);
     }
 
@@ -149,21 +145,20 @@ class round_judge {
     }
 
     std::size_t memory_bytes() const {
-        return weighed_.memory_bytes() + edits_.memory_bytes() + outcomes_.memory_bytes() + arrivals_.memory_bytes() +
-               decided_.memory_bytes() + decided_tree_.memory_bytes();
+        return weighed_.memory_bytes() + edits_.memory_bytes() + outcomes_.memory_bytes() + decided_.memory_bytes() +
+               decided_tree_.memory_bytes();
     }
 
  private:
     /// Edited, scanned, cut and weighed.
-    rows_view prepared(const float* rows, const auto& nodes, std::size_t position,
-                       const std::int32_t* parents = nullptr) const {
+    weighed_view prepared(const float* rows, const auto& nodes, std::size_t position,
+                          const std::int32_t* parents = nullptr) const {
         if (nodes.size >= most_rows_) {
             augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", nodes.size,
                                 " drafted tokens");
         }
-        const rows_view of = edits_.edited({rows, nodes.size + 1, vocabulary_size_}, nodes.tokens, position, parents);
-        weighed_.prepare(of);
-        return of;
+        return weighed_.prepare(
+            edits_.edited({rows, nodes.size + 1, vocabulary_size_}, nodes.tokens, position, parents));
     }
 
     S on_;
@@ -173,7 +168,6 @@ class round_judge {
     weighed_rows<S> weighed_;
     row_edits<S> edits_;
     buffer<tree_outcome, S> outcomes_;
-    buffer<std::uint32_t, S> arrivals_;
     shared_buffer<chain_verdict, S> decided_;
     shared_buffer<tree_verdict, S> decided_tree_;
 };

@@ -7,9 +7,9 @@
 
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/typical.hpp"
-#include "augur/backend/device/accept_chain.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/team.hpp"
+#include "augur/backend/device/walking_block.hpp"
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/types/proposal.hpp"
@@ -44,15 +44,14 @@ struct taken_away {
 };
 
 /// Shared memory of a block that judges a row of a tree, after that of a walking_block: what siblings have taken away,
-/// paths, a word.
+/// and paths.
 struct tree_memory {
-    std::size_t taken = 0, paths = 0, word = 0, end = 0;
+    std::size_t taken = 0, paths = 0, end = 0;
 
     AUGUR_HOST_DEVICE tree_memory(std::size_t vocabulary_size, std::size_t nodes, std::size_t path_bytes) {
         taken = chunk_tile::shared_bytes + 2 * augur::detail::chunks_in(vocabulary_size) * sizeof(double);
         paths = taken + nodes * sizeof(taken_away);
-        word = paths + (nodes + 1) * path_bytes;
-        end = word + sizeof(double);
+        end = paths + (nodes + 1) * path_bytes;
     }
 };
 
@@ -60,12 +59,15 @@ struct tree_memory {
 template <class Team>
 class tree_row : public chain_row<Team> {
  public:
-    AUGUR_KERNEL explicit tree_row(const chain_row<Team>& of) : chain_row<Team>(of) {}
+    AUGUR_KERNEL tree_row(const chain_row<Team>& of, bool possible) : chain_row<Team>(of), possible_(possible) {}
 
-    AUGUR_KERNEL bool empty() const { return !(this->total() > 0); }
+    AUGUR_KERNEL bool empty() const { return !possible_; }
     AUGUR_KERNEL taken_away* taken() const {
         return this->block().team().template shared<taken_away>(tree_memory(this->size(), 0, 0).taken);
     }
+
+ private:
+    bool possible_;
 };
 
 /// Found by accept::typical: the same terms, added up by the block. O(vocabulary).
