@@ -231,15 +231,14 @@ class speculation_loop {
         const rows_view made{draft_.logits(), 1, vocabulary_size()};
         const scanned_row* const seen = draft_signals_ ? draft_signals_->scan(made.logits, 1) : nullptr;
         const rows_view of = edits_.edited(made, text_.data(), s, true);
-        weighed_.prepare(of);
-        const float temperature = weighed_.temperature();
+        const weighed_view row = weighed_.prepare(of);
         const kept_rows kept{weights_.data(), totals_.data()};
         if constexpr (claims_rows) {
-            const keep_row<state_type> keep{s, of, weighed_.scans(), weighed_.cuts(), temperature, kept};
+            const keep_row<state_type> keep{s, row, kept};
             on_.launch(keep.blocks(), keep);
         }
-        on_.launch(1, draft_token<state_type, drawing>{s, drawing{}, of, weighed_.scans(), seen, weighed_.sums(),
-                                                       weighed_.cuts(), temperature, text_.data(), kept});
+        const draft_token<state_type, drawing> pick{s, drawing{}, row, seen, text_.data(), kept};
+        on_.launch(pick.blocks(), pick);
     }
 
     void verify(std::size_t rows) const {
@@ -248,17 +247,15 @@ class speculation_loop {
         const rows_view made{target_.logits(), rows, vocabulary_size()};
         if (target_signals_) target_signals_->scan(made.logits, rows);
         const rows_view of = edits_.edited(made, text_.data(), s, false);
-        weighed_.prepare(of);
         chain_type proposed;
         proposed.tokens = text_.data();
         if constexpr (claims_rows) {
             proposed.weights = weights_.data();
             proposed.totals = totals_.data();
         }
-        const accept_chain<Criterion, chain_type> judge{
-            criterion_, proposed, of, weighed_.scans(), weighed_.sums(), weighed_.temperature(),
-            0,          0,        0,  decided_.data(),  weighed_.cuts()};
-        on_.launch(1, judge_round<state_type, Criterion, chain_type>{judge, s});
+        const judge_round<state_type, Criterion, chain_type> judge{
+            {criterion_, proposed, weighed_.prepare(of), 0, 0, 0, decided_.data()}, s};
+        on_.launch(judge.blocks(), judge);
     }
 
     template <class Change>
