@@ -70,8 +70,9 @@ struct keep_state {
 };
 
 /// One sequence of a model, with memory for all that it will hold and passes of its own. Models ResidentModel
-/// (decode/device/loop_drafter.hpp) and ResidentSplitModel (split_draft.hpp there): after construction nothing is allocated, and launch() is launches alone, so that it can be
-/// recorded. Rows are those of device_model, bit for bit. Refers to the system's memory of shared weights.
+/// (decode/device/loop_drafter.hpp) and ResidentSplitModel (split_draft.hpp there): after construction nothing is
+/// allocated, and launch() is launches alone, so that it can be recorded. Rows are those of device_model, bit for bit.
+/// Refers to the system's memory of shared weights.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class resident {
  public:
