@@ -6,9 +6,12 @@
 #include <augur/decode/device/generate.hpp>
 #include <augur/decode/device/kernel_lookup.hpp>
 #include <augur/decode/device/loop.hpp>
+#include <augur/decode/device/split_draft.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/llama/device/device_model.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/draft/self_speculation.hpp>
+#include <augur/llama/device/device_model.hpp>
+#include <augur/llama/device/exit_head.hpp>
 #include <augur/llama/device/resident.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
@@ -57,6 +60,12 @@ struct pair {
         const draft::prompt_lookup lookup(1, 4);
         check_same(speculate(lookup, target, policy, criterion), decode::device::kernel_lookup(lookup), temperature);
     }
+    template <class Policy, class Criterion>
+    void check_split(const Policy& policy, const Criterion& criterion, float temperature) {
+        const llama::device::exit_head head(target, 2);
+        check_same(speculate(draft::self_speculation(head), target, policy, criterion),
+                   decode::device::split_draft(head), temperature);
+    }
 
     /// `drafter`: what the scheme drafts with, there.
     template <class Scheme, class Drafter>
@@ -93,6 +102,13 @@ BOOST_AUTO_TEST_CASE(lookups_there_draft_what_the_host_drafts) {
     pair models;
     models.check_lookup(policy::fixed_length{5}, accept::exact{}, 0);
     models.check_lookup(policy::fixed_length{7}, accept::coupled{}, 0.8f);
+}
+
+/// The target's first layers draft and the others verify, in one cache.
+BOOST_AUTO_TEST_CASE(split_passes_there_draft_what_the_host_drafts) {
+    pair models;
+    models.check_split(policy::fixed_length{4}, accept::exact{}, 0);
+    models.check_split(by_entropy{}, accept::rejection_sampling{}, 0.8f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

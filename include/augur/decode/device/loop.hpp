@@ -182,10 +182,10 @@ class speculation_loop {
     void round() const {
         const view_type in{on_, state_.data(), text_.data(), weighed_, edits_};
         in.change(begin_round{drafter_type::shown});
-        if (most_drafted_ > 0) drafter_.launch(in);
+        drafter_.launch(in);
         in.change(begin_verification{});
         const auto buckets = static_cast<std::uint32_t>(std::bit_width(most_verified()));
-        on_.choose(&in.state->bucket, buckets, [&](std::uint32_t bucket) { verify(std::size_t{1} << bucket); });
+        on_.choose(&in.state->bucket, buckets, [&](std::uint32_t bucket) { verify(in, std::size_t{1} << bucket); });
         in.change(commit_round{decided_.data(),
                                target_signals_ ? target_signals_->rows() : nullptr,
                                text_.data(),
@@ -193,9 +193,13 @@ class speculation_loop {
                                {words_.data(), words_.data() + 1, notes_.data(), tokens_.data()}});
     }
 
-    void verify(std::size_t rows) const {
-        state_type* const s = state_.data();
-        target_.launch(text_.data(), &s->verify_from, rows, rows);
+    void verify(const view_type& in, std::size_t rows) const {
+        state_type* const s = in.state;
+        if constexpr (requires { drafter_.launch_rows(in, rows); }) {
+            drafter_.launch_rows(in, rows);
+        } else {
+            target_.launch(in.text, &s->verify_from, rows, rows);
+        }
         const rows_view made{target_.logits(), rows, vocabulary_size()};
         if (target_signals_) target_signals_->scan(made.logits, rows);
         const rows_view of = edits_.edited(made, text_.data(), s, false);

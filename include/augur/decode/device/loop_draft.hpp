@@ -191,6 +191,7 @@ class draft_by_model {
     }
 
     void launch(const View& in) const {
+        if (!drafts_) return;
         auto* const s = in.state;
         in.on.repeat_while(&s->behind, [&] {
             draft_.launch(in.text, &s->held, 1, 0);

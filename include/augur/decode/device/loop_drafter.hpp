@@ -66,11 +66,13 @@ struct loop_view {
 /// Define: `shown`: the signals that policies are shown (shown_by of a drafter of the host);
 ///         `capacity() const`: the longest text that it drafts after;
 ///         `start(text, count) const`: a text of so many tokens begins; the host waits;
-///         `launch(view) const`: launches, and nothing else, what writes tokens behind the text, and their number to the
-///         state, as long as state->asks, which the round has begun, wants more;
+///         `launch(view) const`: launches, and nothing else, what writes tokens behind the text, and their number to
+///         the state, as long as state->asks, which the round has begun, wants more;
 ///         `chain(text) const`: what is claimed of them, for accept_chain.
+///         Optional: `launch_rows(view, rows) const`, what the target launches over the last committed token and those
+///         behind it, for drafters that draft in the target.
 /// Laws:   equal texts, seeds and answers of the policy, equal drafts: those of the host's drafter, bit for bit.
-/// Models: draft_by_model (loop_draft.hpp), draft_by_lookup (kernel_lookup.hpp).
+/// Models: draft_by_model (loop_draft.hpp), draft_by_lookup (kernel_lookup.hpp), draft_by_split (split_draft.hpp).
 template <class D, class View>
 concept LoopDrafter = requires(const D& drafter, const View& view, token* text, std::size_t count) {
     { D::shown } -> std::convertible_to<signals>;

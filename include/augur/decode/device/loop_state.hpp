@@ -118,9 +118,18 @@ struct begin_round {
         if (fits < room) room = fits;
         if (s.most_drafted < room) room = s.most_drafted;
         s.drafted = 0;
+        s.verify_from = s.length - 1;
         s.next.prefix_length = s.length;
         s.asks.begin(s.policy, s.next, room, shown);
         s.aim();
+    }
+};
+
+/// Whether the draft lacks the last token of the text, drafted ones included, once all are drafted.
+struct aim_at_last {
+    template <class State>
+    AUGUR_HOST_DEVICE void operator()(State& s) const {
+        s.behind = s.held < s.length + s.drafted ? 1 : 0;
     }
 };
 
@@ -137,7 +146,6 @@ struct catch_up {
 struct begin_verification {
     template <class State>
     AUGUR_HOST_DEVICE void operator()(State& s) const {
-        s.verify_from = s.length - 1;
         s.bucket = 0;
         while ((1u << s.bucket) < s.drafted + 1) ++s.bucket;
     }
