@@ -4,9 +4,14 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/backend/device/cuda_system.hpp>
 #include <augur/decode/device/generate.hpp>
+#include <augur/decode/device/kernel_lookup.hpp>
 #include <augur/decode/device/loop.hpp>
+#include <augur/decode/device/split_draft.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/draft/self_speculation.hpp>
 #include <augur/llama/device/device_model.hpp>
+#include <augur/llama/device/exit_head.hpp>
 #include <augur/llama/device/resident.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
@@ -48,14 +53,31 @@ struct pair {
 
     template <class Policy, class Criterion>
     void check(const Policy& policy, const Criterion& criterion, float temperature) {
+        check_same(speculate(draft, target, policy, criterion), draft_there, temperature);
+    }
+    template <class Policy, class Criterion>
+    void check_lookup(const Policy& policy, const Criterion& criterion, float temperature) {
+        const draft::prompt_lookup lookup(1, 4);
+        check_same(speculate(lookup, target, policy, criterion), decode::device::kernel_lookup(lookup), temperature);
+    }
+    template <class Policy, class Criterion>
+    void check_split(const Policy& policy, const Criterion& criterion, float temperature) {
+        const llama::device::exit_head head(target, 2);
+        check_same(speculate(draft::self_speculation(head), target, policy, criterion),
+                   decode::device::split_draft(head), temperature);
+    }
+
+    /// `drafter`: what the scheme drafts with, there.
+    template <class Scheme, class Drafter>
+    void check_same(const Scheme& scheme, const Drafter& drafter, float temperature) {
         decode::options options;
         options.seed = 11;
         options.sampling.temperature = {temperature};
         options.stop.max_tokens = 400;
         const std::vector<token> prompt = {1, 5, 8, 2, 1, 5, 8, 2, 44};
-        const auto scheme = speculate(draft, target, policy, criterion);
         const auto expected = decode::generate(scheme, prompt, options);
-        decode::device::speculation_loop loop(target_there, draft_there, policy, criterion, options.sampling, 7);
+        decode::device::speculation_loop loop(target_there, drafter, scheme.policy(), scheme.criterion(),
+                                              options.sampling, 7);
         for (const loop_as how : {loop_as::whole, loop_as::rounds, loop_as::launches, loop_as::whole}) {
             const auto got = decode::device::generate(loop, prompt, options, how);
             BOOST_TEST(got.tokens == expected.tokens, boost::test_tools::per_element());
@@ -73,6 +95,20 @@ BOOST_AUTO_TEST_CASE(graphs_write_what_rounds_from_the_host_write) {
     models.check(policy::fixed_length{7}, accept::coupled{}, 0.8f);
     models.check(by_entropy{}, accept::exact{}, 0);
     models.check(by_entropy{}, accept::rejection_sampling{}, 0.8f);
+}
+
+/// Searched by a kernel in the text that lies there, as the host searches its own.
+BOOST_AUTO_TEST_CASE(lookups_there_draft_what_the_host_drafts) {
+    pair models;
+    models.check_lookup(policy::fixed_length{5}, accept::exact{}, 0);
+    models.check_lookup(policy::fixed_length{7}, accept::coupled{}, 0.8f);
+}
+
+/// The target's first layers draft and the others verify, in one cache.
+BOOST_AUTO_TEST_CASE(split_passes_there_draft_what_the_host_drafts) {
+    pair models;
+    models.check_split(policy::fixed_length{4}, accept::exact{}, 0);
+    models.check_split(by_entropy{}, accept::rejection_sampling{}, 0.8f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

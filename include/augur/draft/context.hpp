@@ -87,11 +87,8 @@ class context {
         return wants_more(drafted);
     }
 
-    /// For drafters that match n-grams: the draft will rest on a match of so many tokens. Asks a policy that wants to
-    /// know.
-    void matched(std::size_t length) {
-        if constexpr (includes(signals_of<Policy>, signals::match_length)) query_.see_match(policy_, length);
-    }
+    /// For drafters that match n-grams: see policy::length_query::see_match.
+    void matched(std::size_t length) { query_.see_match(policy_, length); }
 
     /// The transformed distribution of the token after the prefix, speculative tokens included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }

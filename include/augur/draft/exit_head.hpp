@@ -27,8 +27,7 @@ concept ExitHead = HasVocabularySize<H> &&
 };
 
 /// Throws unless the head reads hidden states of this model, after layers that leave others to verify with.
-template <ExitHead H, SplitModel M>
-void check_exit(const H& head, const M& target) {
+void check_exit_sizes(const auto& head, const auto& target) {
     const std::size_t layer = head.layer(), layers = target.layer_count();
     if (layer == 0 || layer >= layers) {
         augur::detail::fail("the exit head reads hidden states after ", layer, " layers; of a target of ", layers,
@@ -38,6 +37,12 @@ void check_exit(const H& head, const M& target) {
         augur::detail::fail("the exit head reads hidden states of ", head.hidden_size(),
                             " numbers, but the target's have ", target.hidden_size());
     }
+}
+
+/// The same of heads and models of the host.
+template <ExitHead H, SplitModel M>
+void check_exit(const H& head, const M& target) {
+    check_exit_sizes(head, target);
 }
 
 }  // namespace augur::draft

@@ -61,11 +61,14 @@ class length_query {
         ask(policy);
     }
 
-    /// The draft will rest on a match of so many tokens.
-    void see_match(const Policy& policy, std::size_t length) {
-        seen_.match_length = length;
-        seen_.pending = without(seen_.pending, signals::match_length);
-        ask(policy);
+    /// The draft will rest on a match of so many tokens. Asks a policy that wants to know.
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE void see_match(const Policy& policy, std::size_t length) {
+        if constexpr (includes(signals_of<Policy>, signals::match_length)) {
+            seen_.match_length = length;
+            seen_.pending = without(seen_.pending, signals::match_length);
+            ask(policy);
+        }
     }
 
     /// Tokens that are wanted in all, as far as can be told so far.

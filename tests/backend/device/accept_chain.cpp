@@ -236,7 +236,10 @@ BOOST_AUTO_TEST_CASE(memory_is_taken_once) {
     const device::round_judge<accept::exact, emulated_system> greedy({}, 300, 3, {.temperature = {0}, .top_k = {5}}, 1);
     BOOST_TEST(greedy.memory_bytes() == greedily);
     const device::round_judge<accept::coupled, emulated_system> cutting({}, 300, 3, {.top_k = {5}}, 1);
-    BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
+    const std::size_t ranked = sizeof(device::last_ranked) + device::most_digits * sizeof(std::uint64_t);
+    BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * (sizeof(device::row_cut) + ranked));
+    const device::round_judge<accept::coupled, emulated_system> floored({}, 300, 3, {.min_p = {0.1f}}, 1);
+    BOOST_TEST(floored.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

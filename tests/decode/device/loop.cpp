@@ -355,8 +355,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
             "of the target aa");
     BOOST_CHECK_NO_THROW(loop_of(one, same, greedy, 3)());
     BOOST_CHECK_NO_THROW(loop_of(one, target, greedy, 3)());
-    refuses(loop_of(target, target, greedy, 4), "drafts of 4 tokens need launches of 8 rows of the target and 2 of");
-    refuses(loop_of(target, draft, greedy, 3), "drafts of 3 tokens need launches of 4 rows of the target and 2 of");
+    refuses(loop_of(target, target, greedy, 4),
+            "drafts of 4 tokens need launches of 8 rows of the target, but they take 4");
+    refuses(loop_of(target, draft, greedy, 3),
+            "drafts of 3 tokens need launches of 2 rows of the draft, but they take 1");
     refuses(loop_of(target, longer, greedy, 3), "the draft's text has room for 41 tokens, the target's for 40");
     refuses(loop_of(target, target, transform::settings{}, 3), "accept::exact keeps greedy text only");
     speculation_loop loop(target, target, four, accept::exact{}, greedy, 3);

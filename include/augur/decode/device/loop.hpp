@@ -19,6 +19,7 @@
 #include "augur/backend/device/weighed_rows.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/decode/device/loop_draft.hpp"
+#include "augur/decode/device/loop_drafter.hpp"
 #include "augur/decode/device/loop_edits.hpp"
 #include "augur/decode/device/loop_state.hpp"
 #include "augur/model/same_vocabulary.hpp"
@@ -30,25 +31,6 @@ namespace augur::decode::device {
 
 using namespace backend::device;  // what kernels are made of
 
-/// One sequence whose text lies in the memory of a ControllingSystem:
-///   `launch(text, first, count, last)`  launches, and nothing else, the last rows of the tokens from *first to
-///                                       *first + count - 1;
-///   `logits()`                          where these are;
-///   `fill(text, count)`                 keys and values of the text's first tokens;
-///   `capacity()`, `most_rows()` of a launch, `vocabulary_size()`, `system()`.
-/// Law: rows are those of a Model that is extended by the same text; `bitwise_rows` says what it says there. Models:
-/// llama::device::resident.
-template <class M>
-concept ResidentModel = requires(const M& model, const token* text, const std::uint32_t* first, std::size_t count) {
-    requires ControllingSystem<std::remove_cvref_t<decltype(model.system())>>;
-    { model.vocabulary_size() } -> std::convertible_to<std::size_t>;
-    { model.capacity() } -> std::convertible_to<std::size_t>;
-    { model.most_rows() } -> std::convertible_to<std::size_t>;
-    model.launch(text, first, count, count);
-    model.fill(text, count);
-    { model.logits() } -> std::same_as<const float*>;
-};
-
 /// How a loop is launched.
 enum class loop_as {
     whole,    ///< all rounds at once; recorded, where the system's recordings can repeat
@@ -56,32 +38,40 @@ enum class loop_as {
     launches  ///< a launch at a time, the host reading what decides
 };
 
-/// Speculative decoding of one text, on the system that both models are on (the same stream, on CUDA). Each run resets
-/// it. Effect: the criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings
-/// and seed, and with philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens,
+/// Speculative decoding of one text, on the system that all models are on (the same stream, on CUDA). `Draft` is what a
+/// user names (drafting_of): a ResidentModel, or the settings of another LoopDrafter. Each run resets it. Effect: the
+/// criterion's; decode::generate's text and rounds with the same models, policy, criterion, settings and seed, and with
+/// philox_chooser (docs/decode/device.md). The policy sees rows of at most `most_drafted` tokens,
 /// and a millisecond for every time. Memory is taken at construction; a round allocates nothing, waits for nothing and
 /// copies 16 bytes and its tokens to the host. Refused: a mask, capacities and vocabularies that differ, and what the
 /// criterion's own check refuses.
-template <ResidentModel Target, ResidentModel Draft, KernelPolicy Policy, KernelCriterion Criterion>
+template <ResidentModel Target, class Draft, KernelPolicy Policy, KernelCriterion Criterion>
 class speculation_loop {
  public:
     using system_type = std::remove_cvref_t<decltype(std::declval<const Target&>().system())>;
     using policy_type = Policy;
     using guarantee = guarantee_on_rows_of<Target, typename Criterion::guarantee>;
     using state_type = loop_state<Policy>;
+    using view_type = loop_view<state_type, system_type>;
+    using drafter_type =
+        typename drafting_of<Draft, view_type, typename augur::detail::drawing_for<Criterion>::type, Target>::type;
+    static_assert(LoopDrafter<drafter_type, view_type>);
+    static_assert(shows_all_of(needs_of<Policy>, drafter_type::shown),
+                  "augur::decode::device::speculation_loop: this policy needs to see what this drafter does not show: "
+                  "rows (use a resident draft model), or matches (use kernel_lookup)");
 
     /// The models must outlive it. most_drafted: 0 to what the models take in a launch, less one.
     speculation_loop(const Target& target, const Draft& draft, Policy policy, Criterion criterion,
                      const transform::settings& chosen, std::size_t most_drafted)
         : on_(target.system()),
           target_(target),
-          draft_(draft),
           policy_(policy),
           criterion_(criterion),
           most_drafted_(most_drafted),
+          drafter_(draft, target, {vocabulary_size(), capacity(), most_drafted}),
           weighed_(on_, chosen, vocabulary_size(), most_verified()),
           edits_(on_, chosen, vocabulary_size(), most_verified()) {
-        check(chosen);
+        check(draft, chosen);
         take_memory();
     }
 
@@ -94,7 +84,7 @@ class speculation_loop {
         s.seed = seed;
         s.prompt = s.length = static_cast<std::uint32_t>(prompt.size());
         s.limit = static_cast<std::uint32_t>(limit);
-        s.draft_limit = static_cast<std::uint32_t>(draft_.capacity());
+        s.draft_limit = static_cast<std::uint32_t>(std::min(drafter_.capacity(), capacity()));
         s.most_drafted = static_cast<std::uint32_t>(most_drafted_);
         s.running = 1;
         s.stop_count = static_cast<std::uint32_t>(std::min(stops.size(), state_type::most_stops));
@@ -103,8 +93,7 @@ class speculation_loop {
         on_.upload(text_.data(), prompt.data(), prompt.size_bytes());
         edits_.start(prompt);
         target_.fill(text_.data(), prompt.size() - 1);
-        const bool drafts = most_drafted_ > 0 && prompt.size() <= draft_.capacity();
-        if (drafts) draft_.fill(text_.data(), prompt.size() - 1);
+        drafter_.start(text_.data(), prompt.size());
         on_.upload(state_.data(), &s, sizeof s);
         on_.wait();
         publish(words_.data(), 0);
@@ -163,38 +152,24 @@ class speculation_loop {
         on_.repeat_while(&state_.data()->running, [this] { round(); });
     }
 
-    using drawing = typename augur::detail::drawing_for<Criterion>::type;
-    static constexpr bool claims_rows = std::is_same_v<typename drawing::claim_type, distribution>;
-    using chain_type = std::conditional_t<claims_rows, drawn_chain, certain_chain>;
-    static constexpr bool sees_draft = policy::length_query<Policy>::looks_at_row(0);
     static constexpr bool sees_target =
         includes(signals_of<Policy>, signals::target_entropy | signals::target_confidence);
 
-    void check(const transform::settings& chosen) const {
+    void check(const Draft& draft, const transform::settings& chosen) const {
         accept::check(criterion_, chosen);
-        augur::detail::check_same_vocabulary("draft and target", "the draft", draft_, "the target", target_);
-        const std::size_t rows = most_verified();
-        if (target_.most_rows() < rows || (most_drafted_ > 0 && draft_.most_rows() < 2)) {
-            augur::detail::fail("drafts of ", most_drafted_, " tokens need launches of ", rows,
-                                " rows of the target and 2 of the draft, but they take ", target_.most_rows(), " and ",
-                                draft_.most_rows());
-        }
-        if (draft_.capacity() > capacity()) {
-            augur::detail::fail("the draft's text has room for ", draft_.capacity(), " tokens, the target's for ",
-                                capacity());
+        augur::detail::check_same_vocabulary("draft and target", "the draft", draft, "the target", target_);
+        if (target_.most_rows() < most_verified()) {
+            augur::detail::fail("drafts of ", most_drafted_, " tokens need launches of ", most_verified(),
+                                " rows of the target, but they take ", target_.most_rows());
         }
     }
 
     void take_memory() {
-        const std::size_t size = vocabulary_size();
         text_ = buffer<token, system_type>(on_, capacity() + most_verified());
         on_.clear(text_.data(), text_.memory_bytes());  // rows beyond the text's end are of some token, too
         state_ = buffer<state_type, system_type>(on_, 1);
         decided_ = buffer<chain_verdict, system_type>(on_, 1);
-        if (sees_draft) draft_signals_.emplace(on_, size, 1);
-        if (sees_target) target_signals_.emplace(on_, size, most_verified());
-        weights_ = buffer<float, system_type>(on_, claims_rows ? most_drafted_ * size : 0);
-        totals_ = buffer<double, system_type>(on_, claims_rows ? most_drafted_ : 0);
+        if (sees_target) target_signals_.emplace(on_, vocabulary_size(), most_verified());
         words_ = shared_buffer<std::uint32_t, system_type>(on_, 2);
         notes_ = shared_buffer<round_note, system_type>(on_, capacity());
         tokens_ = shared_buffer<token, system_type>(on_, capacity());
@@ -205,78 +180,48 @@ class speculation_loop {
     std::size_t most_verified() const { return std::bit_ceil(most_drafted_ + 1); }
 
     void round() const {
-        state_type* const s = state_.data();
-        change(begin_round{});
-        if (most_drafted_ > 0) {
-            on_.repeat_while(&s->behind, [&] {
-                draft_.launch(text_.data(), &s->held, 1, 0);
-                change(catch_up{});
-            });
-            on_.repeat_while(&s->wants_more, [&] { draft(); });
-        }
-        change(begin_verification{});
+        const view_type in{on_, state_.data(), text_.data(), weighed_, edits_};
+        in.change(begin_round{drafter_type::shown});
+        drafter_.launch(in);
+        in.change(begin_verification{});
         const auto buckets = static_cast<std::uint32_t>(std::bit_width(most_verified()));
-        on_.choose(&s->bucket, buckets, [&](std::uint32_t bucket) { verify(std::size_t{1} << bucket); });
-        change(commit_round{decided_.data(),
-                            target_signals_ ? target_signals_->rows() : nullptr,
-                            text_.data(),
-                            edits_.counts(),
-                            {words_.data(), words_.data() + 1, notes_.data(), tokens_.data()}});
+        on_.choose(&in.state->bucket, buckets, [&](std::uint32_t bucket) { verify(in, std::size_t{1} << bucket); });
+        in.change(commit_round{decided_.data(),
+                               target_signals_ ? target_signals_->rows() : nullptr,
+                               text_.data(),
+                               edits_.counts(),
+                               {words_.data(), words_.data() + 1, notes_.data(), tokens_.data()}});
     }
 
-    /// One token more, if the policy still wants it.
-    void draft() const {
-        state_type* const s = state_.data();
-        on_.choose(&s->lag, 2, [&](std::uint32_t lag) { draft_.launch(text_.data(), &s->draft_from, 1 + lag, 1); });
-        const rows_view made{draft_.logits(), 1, vocabulary_size()};
-        const scanned_row* const seen = draft_signals_ ? draft_signals_->scan(made.logits, 1) : nullptr;
-        const rows_view of = edits_.edited(made, text_.data(), s, true);
-        const weighed_view row = weighed_.prepare(of);
-        const kept_rows kept{weights_.data(), totals_.data()};
-        if constexpr (claims_rows) {
-            const keep_row<state_type> keep{s, row, kept};
-            on_.launch(keep.blocks(), keep);
+    void verify(const view_type& in, std::size_t rows) const {
+        state_type* const s = in.state;
+        if constexpr (requires { drafter_.launch_rows(in, rows); }) {
+            drafter_.launch_rows(in, rows);
+        } else {
+            target_.launch(in.text, &s->verify_from, rows, rows);
         }
-        const draft_token<state_type, drawing> pick{s, drawing{}, row, seen, text_.data(), kept};
-        on_.launch(pick.blocks(), pick);
-    }
-
-    void verify(std::size_t rows) const {
-        state_type* const s = state_.data();
-        target_.launch(text_.data(), &s->verify_from, rows, rows);
         const rows_view made{target_.logits(), rows, vocabulary_size()};
         if (target_signals_) target_signals_->scan(made.logits, rows);
         const rows_view of = edits_.edited(made, text_.data(), s, false);
-        chain_type proposed;
-        proposed.tokens = text_.data();
-        if constexpr (claims_rows) {
-            proposed.weights = weights_.data();
-            proposed.totals = totals_.data();
-        }
+        const auto proposed = drafter_.chain(text_.data());
+        using chain_type = std::remove_cv_t<decltype(proposed)>;
         const judge_round<state_type, Criterion, chain_type> judge{
             {criterion_, proposed, weighed_.prepare(of), 0, 0, 0, decided_.data()}, s};
         on_.launch(judge.blocks(), judge);
     }
 
-    template <class Change>
-    void change(const Change& by) const {
-        on_.launch(1, change_state<state_type, Change>{state_.data(), by});
-    }
-
     system_type on_;
     const Target& target_;
-    const Draft& draft_;
     Policy policy_;
     Criterion criterion_;
     std::size_t most_drafted_;
+    drafter_type drafter_;
     weighed_rows<system_type> weighed_;
     loop_edits<system_type> edits_;
-    std::optional<row_scanner<system_type>> draft_signals_, target_signals_;  ///< where the policy looks at them
-    buffer<token, system_type> text_;                                         ///< committed tokens, then drafted ones
+    std::optional<row_scanner<system_type>> target_signals_;  ///< where the policy looks at them
+    buffer<token, system_type> text_;                         ///< committed tokens, then drafted ones
     buffer<state_type, system_type> state_;
     buffer<chain_verdict, system_type> decided_;
-    buffer<float, system_type> weights_;
-    buffer<double, system_type> totals_;
     shared_buffer<std::uint32_t, system_type> words_;
     shared_buffer<round_note, system_type> notes_;
     shared_buffer<token, system_type> tokens_;

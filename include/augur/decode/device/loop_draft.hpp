@@ -4,13 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 
 #include "augur/backend/device/accept_chain.hpp"
+#include "augur/backend/device/round.hpp"
 #include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
+#include "augur/decode/device/loop_drafter.hpp"
 #include "augur/decode/device/loop_state.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/policy/length_query.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/observation.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::decode::device {
@@ -108,28 +116,104 @@ struct draft_token {
     }
 };
 
-/// Kernel: accept_chain on what the state says was drafted. There may be more rows than that.
-template <class State, class Criterion, class Chain>
-struct judge_round {
-    static constexpr unsigned threads = 256;
+/// What becomes of a draft's row, whoever made it: a token, if the policy still wants it. Memory: where a drawing
+/// claims rows, one row of floats per drafted token.
+template <class View, class Drawing>
+class rows_to_tokens {
+    using state_type = typename View::state_type;
+    using system_type = typename View::system_type;
 
-    accept_chain<Criterion, Chain> judge;  ///< without what the state says
-    const State* state;
+ public:
+    static constexpr bool claims_rows = std::is_same_v<typename Drawing::claim_type, distribution>;
+    static constexpr signals shown = signals::draft_entropy | signals::draft_confidence;
 
-    std::size_t blocks() const { return judge.blocks(); }
-    std::size_t shared_bytes() const { return judge.shared_bytes(); }
-
-    AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Team>
-    AUGUR_KERNEL void operator()(const Team& team) const {
-        accept_chain<Criterion, Chain> now = judge;
-        now.proposed.tokens = judge.proposed.tokens + state->length;
-        now.proposed.size = state->drafted;
-        now.seed = state->seed;
-        now.position = state->length;
-        now.round = state->next.round;
-        now(team);
+    rows_to_tokens(const system_type& on, const loop_sizes& sizes)
+        : vocabulary_(sizes.vocabulary),
+          weights_(on, claims_rows ? sizes.most_drafted * sizes.vocabulary : 0),
+          totals_(on, claims_rows ? sizes.most_drafted : 0) {
+        if (state_type::asks_type::looks_at_row(0)) seen_.emplace(on, sizes.vocabulary, 1);
     }
+
+    /// Launches, for one row of logits: that after the tokens drafted so far.
+    void launch(const View& in, const float* logits) const {
+        const rows_view made{logits, 1, vocabulary_};
+        const scanned_row* const seen = seen_ ? seen_->scan(logits, 1) : nullptr;
+        const rows_view of = in.edits.edited(made, in.text, in.state, true);
+        const weighed_view row = in.weighed.prepare(of);
+        const kept_rows kept{weights_.data(), totals_.data()};
+        if constexpr (claims_rows) {
+            const keep_row<state_type> keep{in.state, row, kept};
+            in.on.launch(keep.blocks(), keep);
+        }
+        const draft_token<state_type, Drawing> pick{in.state, Drawing{}, row, seen, in.text, kept};
+        in.on.launch(pick.blocks(), pick);
+    }
+
+    auto chain(const token* text) const {
+        if constexpr (claims_rows) {
+            return drawn_chain{text, 0, weights_.data(), totals_.data()};
+        } else {
+            return certain_chain{text};
+        }
+    }
+
+ private:
+    std::size_t vocabulary_;
+    std::optional<row_scanner<system_type>> seen_;  ///< where the policy looks at rows
+    buffer<float, system_type> weights_;
+    buffer<double, system_type> totals_;
+};
+
+/// Models LoopDrafter: a model's rows, of a token a turn. After rounds without a draft it first takes what was
+/// committed since. It must outlive this.
+template <class View, class Drawing, ResidentModel Draft>
+class draft_by_model {
+ public:
+    static constexpr signals shown = rows_to_tokens<View, Drawing>::shown;
+
+    template <class Target>
+    draft_by_model(const Draft& draft, const Target& target, const loop_sizes& sizes)
+        : draft_(draft), drafts_(sizes.most_drafted > 0), tokens_(target.system(), sizes) {
+        if (drafts_ && draft.most_rows() < 2) {
+            augur::detail::fail("drafts of ", sizes.most_drafted, " tokens need launches of 2 rows of the draft, but ",
+                                "they take ", draft.most_rows());
+        }
+        if (draft.capacity() > sizes.capacity) {
+            augur::detail::fail("the draft's text has room for ", draft.capacity(), " tokens, the target's for ",
+                                sizes.capacity);
+        }
+    }
+
+    std::size_t capacity() const { return draft_.capacity(); }
+
+    void start(const token* text, std::size_t count) const {
+        if (drafts_ && count <= capacity()) draft_.fill(text, count - 1);
+    }
+
+    void launch(const View& in) const {
+        if (!drafts_) return;
+        auto* const s = in.state;
+        in.on.repeat_while(&s->behind, [&] {
+            draft_.launch(in.text, &s->held, 1, 0);
+            in.change(catch_up{});
+        });
+        in.on.repeat_while(&s->wants_more, [&] {
+            in.on.choose(&s->lag, 2, [&](std::uint32_t lag) { draft_.launch(in.text, &s->draft_from, 1 + lag, 1); });
+            tokens_.launch(in, draft_.logits());
+        });
+    }
+
+    auto chain(const token* text) const { return tokens_.chain(text); }
+
+ private:
+    const Draft& draft_;
+    bool drafts_;
+    rows_to_tokens<View, Drawing> tokens_;
+};
+
+template <ResidentModel Named, class View, class Drawing, class Target>
+struct drafting_of<Named, View, Drawing, Target> {
+    using type = draft_by_model<View, Drawing, Named>;
 };
 
 }  // namespace augur::decode::device

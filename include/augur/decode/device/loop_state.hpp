@@ -23,8 +23,7 @@ using namespace backend::device;  // what kernels are made of
 /// Trivially copyable, and asked by functions that kernels can call: length, and learn where it has one, are
 /// AUGUR_HOST_DEVICE or constexpr. It uses the default entropy.
 template <class P>
-concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P> &&
-                       !includes(needs_of<P>, signals::match_length);
+concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P>;
 
 /// What became of a round, for the host: tokens drafted, of these committed, and committed in all.
 struct round_note {
@@ -45,6 +44,7 @@ struct loop_mail {
 /// In the system's memory. Words that loops and choices look at are named for what they say.
 template <KernelPolicy Policy>
 struct loop_state {
+    using asks_type = policy::length_query<Policy>;
     static constexpr std::size_t most_stops = 8;
 
     std::uint64_t seed = 0;
@@ -68,7 +68,7 @@ struct loop_state {
     std::uint32_t stop_count = 0;
     token stops[most_stops] = {};
     observation next{};  ///< what is seen at the start of the round
-    policy::length_query<Policy> asks{};
+    asks_type asks{};
     Policy policy;
 
     /// What the draft's next row needs.
@@ -108,6 +108,8 @@ struct change_state {
 
 /// Asks the policy before anything is drafted.
 struct begin_round {
+    signals shown;  ///< by the drafter
+
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class State>
     AUGUR_HOST_DEVICE void operator()(State& s) const {
@@ -116,9 +118,18 @@ struct begin_round {
         if (fits < room) room = fits;
         if (s.most_drafted < room) room = s.most_drafted;
         s.drafted = 0;
+        s.verify_from = s.length - 1;
         s.next.prefix_length = s.length;
-        s.asks.begin(s.policy, s.next, room, signals::draft_entropy | signals::draft_confidence);
+        s.asks.begin(s.policy, s.next, room, shown);
         s.aim();
+    }
+};
+
+/// Whether the draft lacks the last token of the text, drafted ones included, once all are drafted.
+struct aim_at_last {
+    template <class State>
+    AUGUR_HOST_DEVICE void operator()(State& s) const {
+        s.behind = s.held < s.length + s.drafted ? 1 : 0;
     }
 };
 
@@ -135,7 +146,6 @@ struct catch_up {
 struct begin_verification {
     template <class State>
     AUGUR_HOST_DEVICE void operator()(State& s) const {
-        s.verify_from = s.length - 1;
         s.bucket = 0;
         while ((1u << s.bucket) < s.drafted + 1) ++s.bucket;
     }
@@ -198,6 +208,30 @@ struct commit_round {
                 next.target_confidence = measure::confidence(last.moments);
         }
         s.next = next;
+    }
+};
+
+/// Kernel: accept_chain on what the state says was drafted. There may be more rows than that.
+template <class State, class Criterion, class Chain>
+struct judge_round {
+    static constexpr unsigned threads = 256;
+
+    accept_chain<Criterion, Chain> judge;  ///< without what the state says
+    const State* state;
+
+    std::size_t blocks() const { return judge.blocks(); }
+    std::size_t shared_bytes() const { return judge.shared_bytes(); }
+
+    AUGUR_WHERE_ARGUMENTS_CAN
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        accept_chain<Criterion, Chain> now = judge;
+        now.proposed.tokens = judge.proposed.tokens + state->length;
+        now.proposed.size = state->drafted;
+        now.seed = state->seed;
+        now.position = state->length;
+        now.round = state->next.round;
+        now(team);
     }
 };
 

@@ -49,9 +49,30 @@ struct place_text {
     }
 };
 
+/// Keeps the state of the token at *at, as number *at - *from. One block.
+struct keep_state {
+    static constexpr unsigned threads = 256;
+
+    const float* state;
+    std::size_t width;
+    const std::uint32_t *at, *from;
+    float* kept;
+
+    static constexpr std::size_t shared_bytes() { return 0; }
+
+    template <class Team>
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        float* const to = kept + (*at - *from) * width;
+        team.each([&](unsigned thread) {
+            for (std::size_t i = thread; i < width; i += threads) to[i] = state[i];
+        });
+    }
+};
+
 /// One sequence of a model, with memory for all that it will hold and passes of its own. Models ResidentModel
-/// (decode/device/loop.hpp): after construction nothing is allocated, and launch() is launches alone, so that it can be
-/// recorded. Rows are those of device_model, bit for bit. Refers to the system's memory of shared weights.
+/// (decode/device/loop_drafter.hpp) and ResidentSplitModel (split_draft.hpp there): after construction nothing is
+/// allocated, and launch() is launches alone, so that it can be recorded. Rows are those of device_model, bit for bit.
+/// Refers to the system's memory of shared weights.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class resident {
  public:
@@ -79,6 +100,8 @@ class resident {
         parts_->pass.reserve(kernels::most_columns, longest_);
         parts_->logits = kernels::buffer<float, S>(on, most_rows * c.vocabulary);
         parts_->hidden = kernels::buffer<float, S>(on, most_rows * c.width);
+        parts_->states = kernels::buffer<float, S>(on, most_rows * c.width);
+        on.clear(parts_->states.data(), parts_->states.memory_bytes());  // deep launches read more than were kept
     }
 
     /// With the weights of a model.
@@ -90,19 +113,36 @@ class resident {
     const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t capacity() const { return capacity_; }
     std::size_t most_rows() const { return most_rows_; }
+    std::size_t layer_count() const { return parts_->settings.layers; }
+    std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t memory_bytes() const {
-        return parts_->cache.memory_bytes() + parts_->logits.memory_bytes() + parts_->hidden.memory_bytes();
+        return parts_->cache.memory_bytes() + parts_->logits.memory_bytes() + parts_->hidden.memory_bytes() +
+               parts_->states.memory_bytes();
     }
 
     /// Launches the rows of the tokens at *first ... *first + count - 1 of a text in the system's memory; keys and
     /// values of those before are there, and theirs are afterwards. The last `last` rows of logits are made. 1 <= count
     /// <= most_rows.
     void launch(const token* text, const std::uint32_t* first, std::size_t count, std::size_t last) const {
-        auto& pass = parts_->pass;
-        parts_->on.launch(1, place_text{text, first, parts_->cache.blocks(), static_cast<std::uint32_t>(count),
-                                        pass.begin_there(count, longest_)});
+        auto& pass = begin(text, first, count);
         pass.run_all();
         pass.run_head(pass.state(), last, parts_->hidden.data(), parts_->logits.data());
+    }
+
+    /// See ResidentSplitModel: 1 <= layers < layer_count().
+    void launch_shallow(const token* text, const std::uint32_t* at, const std::uint32_t* from,
+                        std::size_t layers) const {
+        auto& pass = begin(text, at, 1);
+        pass.embed(pass.state());
+        pass.run_layers(0, layers, pass.state());
+        parts_->on.launch(1, keep_state{pass.state(), hidden_size(), at, from, parts_->states.data()});
+    }
+    /// Of the last shallow launch, until the next launch.
+    const float* state() const { return parts_->pass.state(); }
+    void launch_deep(const token* text, const std::uint32_t* from, std::size_t count, std::size_t layers) const {
+        auto& pass = begin(text, from, count);
+        pass.run_layers(layers, layer_count(), parts_->states.data());
+        pass.run_head(parts_->states.data(), count, parts_->hidden.data(), parts_->logits.data());
     }
 
     /// Rows x vocabulary of the last launch that made any.
@@ -133,8 +173,16 @@ class resident {
         std::shared_ptr<const weights_type> weight;
         pass_type pass;
         kv_cache<Element, S> cache;
-        kernels::buffer<float, S> logits, hidden;
+        kernels::buffer<float, S> logits, hidden, states;
     };
+
+    /// Launches what says where these rows are.
+    auto& begin(const token* text, const std::uint32_t* first, std::size_t count) const {
+        auto& pass = parts_->pass;
+        parts_->on.launch(1, place_text{text, first, parts_->cache.blocks(), static_cast<std::uint32_t>(count),
+                                        pass.begin_there(count, longest_)});
+        return pass;
+    }
 
     std::unique_ptr<parts> parts_;
     std::size_t capacity_, most_rows_;
