@@ -30,7 +30,7 @@ namespace augur::backend::device {
 /// on the host.
 template <class M>
 concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
-    { model.system() } -> System;
+    requires System<std::remove_cvref_t<decltype(model.system())>>;
     model.extend_there(sequence, tokens, tokens.size());
     { model.logits(sequence) } -> std::same_as<const float*>;
     { model.rows(sequence) } -> LogitRows;

@@ -128,8 +128,7 @@ class round_judge {
         result(out);
         return out;
     }
-    /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many; into storage
-    /// that was another's.
+    /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many.
     void result(std::span<const std::int32_t> parents, std::size_t drafted, verdict& out) const {
         on_.wait();
         const tree_verdict made = *decided_tree_.data();

@@ -55,8 +55,8 @@ struct note_occurrences {
 };
 
 /// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them,
-/// too; in a tree the row after a node counts those on the path to it. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
-/// tokens before it; each block reads all biases.
+/// too; in a tree the row after a node counts those on the path to it. A block per row and tile. Cost: a look at each
+/// logit, and per row as many more comparisons as there are drafted tokens before it; each block reads all biases.
 struct edit_rows {
     static constexpr unsigned threads = 256;
 
