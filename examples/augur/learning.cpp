@@ -33,6 +33,13 @@ learned_exit::head_type new_exit(const llama::host_model& target, const learning
     return made;
 }
 
+/// All.
+std::vector<std::size_t> rows_of(const backend::host::packed_matrix& of) {
+    std::vector<std::size_t> rows(of.rows());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    return rows;
+}
+
 /// An adapter is of the file, which says of which model that is.
 train::state_identity identity_of(const llama::eagle_model& layer, const std::string& path) {
     return {io::fingerprint(std::filesystem::path(path)), layer.configuration().layers, layer.hidden_size(),
@@ -131,8 +138,15 @@ llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::strin
     const std::size_t width = head.hidden_size();
     const train::matrix<float> whole =
         head.forward(train::columns<float>::Identity(detail::index(width), detail::index(width))).logits;
-    llama::weights learned = layer.parameters();
-    learned.head = backend::host::packed_matrix(backend::host::storage::f32, head.classes(), width);
+    const llama::weights& own = layer.parameters();
+    llama::weights learned{.embedding = own.embedding,
+                           .embedding_is_lent = own.embedding_is_lent,
+                           .head = {backend::host::storage::f32, head.classes(), width},
+                           .head_tokens = own.head_tokens,
+                           .layers = own.layers,
+                           .final_norm = own.final_norm,
+                           .fusion = {own.fusion.weight.selected(rows_of(own.fusion.weight)), own.fusion.embedding_norm,
+                                      own.fusion.hidden_norm}};
     for (std::size_t row = 0; row < head.classes(); ++row) {
         learned.head.set_row(row, std::as_bytes(std::span(whole.data() + row * width, width)));
     }
@@ -165,10 +179,7 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
     }
     const llama::weights& own = target.parameters();
     std::vector<std::size_t> rows(kept.tokens.begin(), kept.tokens.end());
-    if (rows.empty() || !own.head_tokens.empty()) {
-        rows.resize(own.output().rows());
-        std::iota(rows.begin(), rows.end(), std::size_t{0});
-    }
+    if (rows.empty() || !own.head_tokens.empty()) rows = rows_of(own.output());
     return {std::move(heads), target, kept.tokens, own.output().selected(rows), options};
 }
 
