@@ -30,23 +30,17 @@
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/decode/device/generate.hpp"
-#include "augur/decode/device/loop.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/resident.hpp"
 #include "augur/llama/device/synthetic.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/error.hpp"
-#include "watch.hpp"
+#include "resident_model.hpp"
 
 namespace {
 
 using namespace augur;
 using namespace augur::benchmarks;
-using backend::device::bfloat16, decode::device::loop_as;
-using model_type = llama::device::device_model<bfloat16, cuda_system>;
-using resident_type = llama::device::resident<bfloat16, cuda_system>;
 
 struct settings {
     std::string shape = "8b", json;

@@ -35,12 +35,9 @@
 #include "augur/cascade/speculator.hpp"
 #include "augur/decode/device/generate.hpp"
 #include "augur/decode/device/kernel_bins.hpp"
-#include "augur/decode/device/loop.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/draft/model_tree.hpp"
 #include "augur/io/gguf.hpp"
-#include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/resident.hpp"
 #include "augur/llama/device/widened.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
@@ -49,15 +46,12 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/policy/tree_static.hpp"
 #include "augur/types/error.hpp"
-#include "watch.hpp"
+#include "resident_model.hpp"
 
 namespace {
 
 using namespace augur;
 using namespace augur::benchmarks;
-using backend::device::bfloat16, decode::device::loop_as;
-using model_type = llama::device::device_model<bfloat16, cuda_system>;
-using resident_type = llama::device::resident<bfloat16, cuda_system>;
 
 constexpr std::size_t most_drafted = 7;  ///< by graphs: the target's launches are of 8 rows
 

@@ -5,6 +5,7 @@
     mutate.py --stale       those not judged yet, those that survived, and those whose header or killing test has changed since
     mutate.py --sample      the first of each folder; records nothing
     mutate.py --only block  those in headers whose path contains this (with any of the above)
+    mutate.py --not device  those in headers whose path does not contain this; may be said several times
     mutate.py --minutes 20  begins no other mutant after so long; --stale goes on from there
     mutate.py --check       whether every mutant fits the headers, and the pages state what was recorded; compiles nothing
     mutate.py --state       adapts the record to the list of mutants, and the pages to the record; compiles nothing
@@ -315,6 +316,7 @@ def main():
     for flag in ("--check", "--state", "--sample", "--stale"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--only", default="", metavar="PART")
+    parser.add_argument("--not", dest="without", action="append", default=[], metavar="PART")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--compiler", default=default_compiler())
     arguments = parser.parse_args()
@@ -325,6 +327,7 @@ def main():
     if arguments.check:
         record.check(results, PAGES)
     visible = [mutant for mutant in mutants if not mutant.equivalent and arguments.only in mutant.header]
+    visible = [mutant for mutant in visible if not any(part in mutant.header for part in arguments.without)]
     if arguments.stale:
         visible = [mutant for mutant in visible if results.stale(mutant)]
     if arguments.sample:

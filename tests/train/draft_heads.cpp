@@ -9,11 +9,13 @@
 #include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/train/learner.hpp"
+#include "train/refuses.hpp"
 #include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_draft_heads)
 using namespace augur;
 using namespace augur::train;
+using testing::refuses;
 
 using heads = draft_heads<dense_base<double>>;
 using light = draft_heads<dense_base<float>>;
@@ -161,16 +163,6 @@ BOOST_AUTO_TEST_CASE(an_update_goes_against_the_slope_of_the_mean_loss) {
     BOOST_TEST((learns.head().values() - expected).cwiseAbs().maxCoeff() < 1e-8);
     BOOST_TEST(learns.last().exit_norm == 1);
     BOOST_TEST(learns.last().alpha == 1);
-}
-
-bool refuses(const auto& act, const std::string& what) {
-    try {
-        act();
-    } catch (const error& problem) {
-        BOOST_TEST_INFO(problem.what());
-        return std::string(problem.what()).find(what) != std::string::npos;
-    }
-    return false;
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {

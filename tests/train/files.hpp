@@ -20,7 +20,7 @@ namespace augur::testing {
 class scratch_folder {
  public:
     scratch_folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "augur-train-XXXXXX").string();
+        std::string name = (std::filesystem::temp_directory_path() / "augur-train-").string() + std::string(6, 'X');
         if (::mkdtemp(name.data()) == nullptr) detail::fail("cannot create ", name);
         path_ = name;
     }

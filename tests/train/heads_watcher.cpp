@@ -2,8 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "augur/accept/block.hpp"
@@ -11,22 +9,22 @@
 #include "augur/accept/exact.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/cascade/speculator.hpp"
-#include "augur/decode/session.hpp"
-#include "augur/decode/step.hpp"
 #include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/policy/tree_static.hpp"
-#include "augur/testing/enumerate.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/draft_heads.hpp"
-#include "augur/train/trainer.hpp"
+#include "train/while_learning.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_heads_watcher)
 using namespace augur;
 using namespace augur::train;
+using testing::few_tokens;
+using testing::wild_steps;
 using heads_type = draft_heads<dense_base<float>>;
+
+const std::vector<token> prompt{2, 0, 1};
 
 heads_type new_heads(std::size_t size, bool see_tokens, std::size_t count = 2) {
     std::vector<float> identity(size * size);
@@ -39,54 +37,15 @@ heads_type new_heads(std::size_t size, bool see_tokens, std::size_t count = 2) {
             {.heads = count, .see_tokens = see_tokens},
             embed};
 }
-/// Updates after every round, by steps that are far too large.
-trainer_options wild_steps() {
-    trainer_options chosen;
-    chosen.replay = {.capacity = 8, .top = 2};
-    chosen.batch = 2;
-    chosen.least = chosen.every = 1;
-    chosen.share = std::numeric_limits<double>::infinity();
-    chosen.steps = {.rate = 0.5, .warm_up = 0, .clip = 0};
-    chosen.clock = [] { return 0.0; };
-    return chosen;
-}
-
-struct seen_while_learning {
-    testing::law law;
-    std::size_t rounds = 0, changed = 0;
-};
-
 /// The law of texts while heads, made anew for each path, learn from the path's own rounds.
 template <class Target, class Compose>
-seen_while_learning law_of_heads(const Target& target, bool see_tokens, const Compose& compose,
-                                 const decode::options& chosen) {
-    const std::vector<token> prompt{2, 0, 1};
-    seen_while_learning found;
-    found.law = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
-        heads_type heads = new_heads(target.vocabulary_size(), see_tokens);
-        trainer online(heads, wild_steps());
-        const auto scheme = compose(heads);
-        decode::session<std::remove_const_t<decltype(scheme)>, testing::enumerating_chooser> s(
-            scheme, prompt, chosen.sampling, chosen.stop, chooser);
-        heads_watcher learns(online, heads.head_count(), s.drafter_state);
-        while (s.finished == finish_reason::running) {
-            const auto before = heads.values();
-            decode::step(scheme, s, {.timed = false}, learns);
-            ++found.rounds;
-            found.changed += heads.values() != before ? 1 : 0;
-        }
-        const auto text = s.committed.generated();
-        return std::vector<token>(text.begin(), text.end());
-    });
-    return found;
-}
-
-decode::options few_tokens(transform::settings sampling = {}) {
-    decode::options chosen;
-    chosen.stop.max_tokens = 4;
-    chosen.sampling = std::move(sampling);
-    chosen.timed = false;
-    return chosen;
+testing::seen_while_learning law_of_heads(const Target& target, bool see_tokens, const Compose& compose,
+                                          const decode::options& chosen) {
+    return testing::law_while_learning(
+        prompt, chosen, [&] { return new_heads(target.vocabulary_size(), see_tokens); }, compose,
+        [](auto& online, const heads_type& heads, const auto& state) {
+            return heads_watcher(online, heads.head_count(), state);
+        });
 }
 
 const auto chains = [](const auto& target, auto criterion) {
@@ -100,10 +59,9 @@ BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept_with_heads_that_change_aft
     const auto keeps = [&](const auto& criterion, const decode::options& chosen, bool see_tokens) {
         const auto found = law_of_heads(target, see_tokens, chains(target, criterion), chosen);
         BOOST_TEST(found.changed == found.rounds);
-        BOOST_TEST(testing::total_variation(
-                       testing::law_of(testing::plain_sampling(target), std::vector<token>{2, 0, 1}, chosen),
-                       found.law) < 1e-12);
-        BOOST_TEST(found.law.total() == 1, boost::test_tools::tolerance(1e-12));
+        BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
+                                            found.texts) < 1e-12);
+        BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
     };
     for (const bool see_tokens : {false, true}) {
         keeps(accept::rejection_sampling{}, few_tokens(), see_tokens);
@@ -114,22 +72,19 @@ BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept_with_heads_that_change_aft
 
 BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept_with_heads_that_change) {
     const testing::hidden_state_mock target(testing::hashed_model(3, 5));
-    const std::vector<token> prompt{2, 0, 1};
     const auto chosen = few_tokens();
     const auto coupled = law_of_heads(target, true, chains(target, accept::coupled{}), chosen);
     BOOST_TEST(coupled.changed == coupled.rounds);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.law) < 1e-12);
-    auto greedy = few_tokens({.temperature = {0}});
-    greedy.stop.max_tokens = 40;
+    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.texts) < 1e-12);
+    const auto greedy = few_tokens({.temperature = {0}}, 40);
     const auto exact = law_of_heads(target, true, chains(target, accept::exact{}), greedy);
-    BOOST_TEST(exact.law.probability.size() == 1U);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.law) < 1e-12);
+    BOOST_TEST(exact.texts.probability.size() == 1U);
+    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.texts) < 1e-12);
     BOOST_TEST(exact.changed == exact.rounds);
 }
 
 BOOST_AUTO_TEST_CASE(heads_that_draft_trees_learn_too) {
     const testing::full_mock target(testing::hashed_model(3, 5));
-    const std::vector<token> prompt{2, 0, 1};
     const auto trees = [&](const heads_type& heads) {
         return speculate(draft::head_tree(heads), target, policy::tree_static{topology{-1, -1, 0}},
                          accept::rejection_sampling{});
@@ -137,7 +92,7 @@ BOOST_AUTO_TEST_CASE(heads_that_draft_trees_learn_too) {
     const auto chosen = few_tokens();
     const auto found = law_of_heads(target, true, trees, chosen);
     BOOST_TEST(found.changed == found.rounds);
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.law) <
+    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
                1e-12);
 }
 
@@ -167,10 +122,10 @@ struct shown_samples {
 BOOST_AUTO_TEST_CASE(each_committed_token_teaches_each_head_from_the_state_it_is_guessed_from) {
     constexpr std::size_t size = 5, count = 3;
     const testing::hidden_state_mock target(testing::hashed_model(size, 1));
-    const std::vector<token> prompt{2, 1, 4, 0};
+    const std::vector<token> longer{2, 1, 4, 0};
     const heads_type heads = new_heads(size, true, count);
     const auto scheme = speculate(heads, target, policy::fixed_length{count}, accept::exact{});
-    decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 20},
+    decode::session s(scheme, longer, transform::settings{.temperature = {0}}, {.max_tokens = 20},
                       random::philox_chooser(0));
     shown_samples shown;
     shown.chosen.replay.context = count;
@@ -246,8 +201,8 @@ BOOST_AUTO_TEST_CASE(heads_learn_what_they_were_shown) {
     const auto scheme = speculate(heads, target, policy::fixed_length{2}, accept::exact{});
     std::vector<double> accepted;
     for (int text = 0; text < 30; ++text) {
-        decode::session s(scheme, std::vector<token>{2, 0, 1}, transform::settings{.temperature = {0}},
-                          {.max_tokens = 16}, random::philox_chooser(1));
+        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
+                          random::philox_chooser(1));
         heads_watcher learns(online, heads.head_count(), s.drafter_state);
         while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
         const auto& stage = s.counts.stages.back();

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "train/files.hpp"
+#include "train/refuses.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_state_file)
 using namespace augur;
 using namespace augur::train;
 using testing::content_of;
 using testing::ending;
+using testing::says;
 
 const state_identity whose{"0123456789abcdef", 6, 5, 9};
 
@@ -39,11 +41,6 @@ content load(const std::filesystem::path& path) {
     in.finish();
     return made;
 }
-bool says(const error& problem, const std::string& what) {
-    BOOST_TEST_INFO(problem.what());
-    return std::string(problem.what()).find(what) != std::string::npos;
-}
-
 BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
     const testing::scratch_folder folder;
     save(folder / "a", 1.5F);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <span>
 
-#include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/types/error.hpp"
 

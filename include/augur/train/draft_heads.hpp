@@ -5,14 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "augur/train/head_base.hpp"
-#include "augur/train/head_numbers.hpp"
 #include "augur/train/heads_options.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/teachable.hpp"
@@ -38,13 +36,14 @@ struct heads_place {
 /// backward() two more of that kind.
 /// Source: Cai et al. 2024, Medusa; Ankner et al. 2024, Hydra.
 template <HeadBase Base>
-class draft_heads {
+class draft_heads : public head_on_base<Base> {
+    using base_class = head_on_base<Base>;
+
  public:
-    using scalar = typename Base::scalar;
-    using base_type = Base;
+    using typename base_class::numbers;
+    using typename base_class::samples;
+    using typename base_class::scalar;
     using options_type = heads_options;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
     /// Fills the embedding of a token: as many numbers as a state has.
     using embedding_type = std::function<void(token, std::span<scalar>)>;
     struct workspace_type {
@@ -63,30 +62,20 @@ class draft_heads {
 
     /// Throws where the base's rows are not those of the tokens, there is no head, or Hydra's have no embedding.
     draft_heads(Base base, const heads_place& place, const heads_options& chosen = {}, embedding_type embedding = {})
-        : base_(std::move(base)),
-          vocabulary_(place.vocabulary_size),
-          fingerprint_(place.vocabulary_fingerprint),
-          tokens_(place.tokens.begin(), place.tokens.end()),
+        : base_class("draft_heads", std::move(base), place),
           options_(chosen),
           embedding_(std::move(embedding)),
-          layout_(chosen, base_.width()),
-          values_(numbers::Zero(detail::index(layout_.size))) {
-        check_classes("draft_heads", tokens_, vocabulary_, base_.classes());
+          layout_(chosen, base_.width()) {
+        values_ = numbers::Zero(detail::index(layout_.size));
         if (chosen.see_tokens && !embedding_) detail::fail("draft_heads: they see tokens, but there is no embedding");
     }
 
-    std::size_t vocabulary_size() const { return vocabulary_; }
-    const std::string& vocabulary_fingerprint() const { return fingerprint_; }
-    std::size_t hidden_size() const { return base_.width(); }
     std::size_t head_count() const { return options_.heads; }
     bool see_tokens() const { return options_.see_tokens; }
     std::size_t context_size() const { return options_.see_tokens ? options_.heads : 0; }
-    std::span<const token> tokens() const { return tokens_; }
-    const Base& base() const { return base_; }
     const heads_options& options() const { return options_; }
     const heads_layout& layout() const { return layout_; }
     const std::vector<head_block>& blocks() const { return layout_.all; }
-    const numbers& values() const { return values_; }
     workspace_type make_workspace() const { return {}; }
 
     void assign(const numbers& values) {
@@ -107,20 +96,14 @@ class draft_heads {
     /// Logits of the whole vocabulary of what follows `after`, by this head; -infinity for a token without a class.
     logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> after,
                   std::size_t head) const {
-        if (state.size() != hidden_size() || after.size() != head + 1) {
-            detail::fail("draft_heads: head ", head, " reads a state of ", hidden_size(), " numbers and ", head + 1,
+        if (state.size() != base_.width() || after.size() != head + 1) {
+            detail::fail("draft_heads: head ", head, " reads a state of ", base_.width(), " numbers and ", head + 1,
                          " tokens, not ", state.size(), " and ", after.size());
         }
-        samples in(detail::index(state.size()), 1);
-        for (std::size_t i = 0; i < state.size(); ++i) in(detail::index(i), 0) = static_cast<scalar>(state[i]);
         asked_rows asked{{head}, std::vector<token>(context_size(), no_token)};
         std::copy_n(after.begin(), std::min(after.size(), context_size()), asked.after.begin());
-        const pass made = forward(in, asked);
-        workspace.logits.assign(vocabulary_, -std::numeric_limits<float>::infinity());
-        for (std::size_t i = 0; i < base_.classes(); ++i) {
-            const std::size_t at = tokens_.empty() ? i : static_cast<std::size_t>(tokens_[i]);
-            workspace.logits[at] = static_cast<float>(made.logits(detail::index(i), 0));
-        }
+        workspace.logits.resize(vocabulary_);
+        this->write_row(forward(base_class::column_of(state), asked).logits, workspace.logits);
         return {workspace.logits.data(), vocabulary_};
     }
 
@@ -167,12 +150,16 @@ class draft_heads {
     }
 
  private:
+    using base_class::base_;
+    using base_class::values_;
+    using base_class::vocabulary_;
+
     void check(const samples& states, const asked_rows& asked) const {
         const auto rows = static_cast<std::size_t>(states.cols());
-        if (static_cast<std::size_t>(states.rows()) != hidden_size() || asked.heads.size() != rows ||
+        if (static_cast<std::size_t>(states.rows()) != base_.width() || asked.heads.size() != rows ||
             asked.after.size() != rows * context_size()) {
             detail::fail("draft_heads: ", rows, " states of ", states.rows(), " numbers, ", asked.heads.size(),
-                         " heads and ", asked.after.size(), " tokens; a row has a state of ", hidden_size(),
+                         " heads and ", asked.after.size(), " tokens; a row has a state of ", base_.width(),
                          ", a head and ", context_size(), " tokens");
         }
         for (const std::size_t head : asked.heads) {
@@ -183,7 +170,7 @@ class draft_heads {
     /// States of these rows, with the embeddings of the tokens after them that the head reads.
     samples inputs_of(std::size_t head, const samples& states, const asked_rows& asked,
                       const std::vector<std::size_t>& rows) const {
-        const std::size_t width = hidden_size();
+        const std::size_t width = base_.width();
         samples in(detail::index(options_.inputs_of(head) * width), detail::index(rows.size()));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             scalar* const column = in.col(detail::index(i)).data();
@@ -200,14 +187,9 @@ class draft_heads {
         return in;
     }
 
-    Base base_;
-    std::size_t vocabulary_;
-    std::string fingerprint_;
-    std::vector<token> tokens_;
     heads_options options_;
     embedding_type embedding_;
     heads_layout layout_;
-    numbers values_;
 };
 
 }  // namespace augur::train

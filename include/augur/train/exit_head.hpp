@@ -1,19 +1,15 @@
 #pragma once
 // A head on hidden states after some layers, which can learn. See docs/train/exit_head.md.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "augur/random/philox.hpp"
 #include "augur/train/head_base.hpp"
-#include "augur/train/head_numbers.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/teachable.hpp"
@@ -39,13 +35,14 @@ struct head_place {
 /// norm or state are learned, else none.
 /// Source: DVI, notes 1 and 7.
 template <HeadBase Base>
-class exit_head {
+class exit_head : public head_on_base<Base> {
+    using base_class = head_on_base<Base>;
+
  public:
-    using scalar = typename Base::scalar;
-    using base_type = Base;
+    using typename base_class::numbers;
+    using typename base_class::samples;
+    using typename base_class::scalar;
     using options_type = head_options;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
 
     /// What backward needs of a forward.
     struct pass {
@@ -54,14 +51,11 @@ class exit_head {
 
     /// Throws where base, norm or tokens do not fit.
     exit_head(Base base, const head_place& place, const head_options& chosen = {})
-        : base_(std::move(base)),
+        : base_class("exit_head", std::move(base), place),
           layer_(place.layer),
-          vocabulary_(place.vocabulary_size),
-          fingerprint_(place.vocabulary_fingerprint),
-          tokens_(place.tokens.begin(), place.tokens.end()),
           options_(chosen),
           layout_(chosen, base_.classes(), base_.width()) {
-        check(place);
+        check_norm(place);
         fixed_norm_ = numbers::Ones(detail::index(base_.width()));
         for (std::size_t i = 0; i < place.norm_weight.size(); ++i) {
             fixed_norm_[detail::index(i)] = static_cast<scalar>(place.norm_weight[i]);
@@ -72,18 +66,10 @@ class exit_head {
     }
 
     std::size_t layer() const { return layer_; }
-    std::size_t vocabulary_size() const { return vocabulary_; }
-    const std::string& vocabulary_fingerprint() const { return fingerprint_; }
-    std::size_t hidden_size() const { return base_.width(); }
-    std::size_t classes() const { return base_.classes(); }
-    /// The token of each class; empty where the classes are the vocabulary.
-    std::span<const token> tokens() const { return tokens_; }
-    const Base& base() const { return base_; }
     const head_options& options() const { return options_; }
     const head_layout& layout() const { return layout_; }
     auto blocks() const { return layout_.blocks(); }
     std::size_t context_size() const { return 0; }
-    const numbers& values() const { return values_; }
     /// The global scale, the mean of those of classes, or 1.
     double alpha() const { return layout_.scale.size() == 0 ? 1 : static_cast<double>(block(layout_.scale).mean()); }
 
@@ -106,18 +92,11 @@ class exit_head {
 
     /// Logits of the whole vocabulary after one state; -infinity for a token without a class.
     void row(std::span<const float> hidden, std::span<float> out) const {
-        if (hidden.size() != hidden_size() || out.size() != vocabulary_) {
-            detail::fail("exit_head: it makes ", vocabulary_, " logits of a state of ", hidden_size(), " numbers, not ",
-                         out.size(), " of ", hidden.size());
+        if (hidden.size() != base_.width() || out.size() != this->vocabulary_size()) {
+            detail::fail("exit_head: it makes ", this->vocabulary_size(), " logits of a state of ", base_.width(),
+                         " numbers, not ", out.size(), " of ", hidden.size());
         }
-        samples in(detail::index(hidden.size()), 1);
-        for (std::size_t i = 0; i < hidden.size(); ++i) in(detail::index(i), 0) = static_cast<scalar>(hidden[i]);
-        const pass made = forward(in);
-        if (!tokens_.empty()) std::fill(out.begin(), out.end(), -std::numeric_limits<float>::infinity());
-        for (std::size_t i = 0; i < classes(); ++i) {
-            const std::size_t at = tokens_.empty() ? i : static_cast<std::size_t>(tokens_[i]);
-            out[at] = static_cast<float>(made.logits(detail::index(i), 0));
-        }
+        this->write_row(forward(base_class::column_of(hidden)).logits, out);
     }
 
     /// Of states, a column each: logits of the classes, a column each.
@@ -170,13 +149,15 @@ class exit_head {
     }
 
  private:
-    void check(const head_place& place) const {
+    using base_class::base_;
+    using base_class::values_;
+
+    void check_norm(const head_place& place) const {
         const std::size_t width = base_.width();
         if (!place.norm_weight.empty() && place.norm_weight.size() != width) {
             detail::fail("exit_head: the norm has ", place.norm_weight.size(), " weights, but hidden states have ",
                          width, " numbers");
         }
-        check_classes("exit_head", tokens_, vocabulary_, base_.classes());
     }
 
     numbers initial() const {
@@ -278,13 +259,10 @@ class exit_head {
     auto block(const head_block& at) const { return train::block(values_, at); }
     auto matrix_of(const head_block& at) const { return train::matrix_of(values_, at); }
 
-    Base base_;
-    std::size_t layer_, vocabulary_;
-    std::string fingerprint_;
-    std::vector<token> tokens_;
+    std::size_t layer_;
     head_options options_;
     head_layout layout_;
-    numbers fixed_norm_, row_squares_, row_norms_, values_;
+    numbers fixed_norm_, row_squares_, row_norms_;
 };
 
 }  // namespace augur::train

@@ -1,10 +1,13 @@
 #pragma once
-// The matrix that an exit head starts from, and the products that training needs of it.
+// The matrix that a head starts from, the products that training needs of it, and what heads on one have in common.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -95,6 +98,54 @@ class dense_base {
     std::shared_ptr<const std::vector<Scalar>> kept_;
     std::span<const Scalar> weights_;
     std::size_t classes_, width_;
+};
+
+/// What heads on a base have in common: the tokens of its rows, and the numbers that are learned beside it.
+template <HeadBase Base>
+class head_on_base {
+ public:
+    using scalar = typename Base::scalar;
+    using base_type = Base;
+    using numbers = vector<scalar>;
+    using samples = columns<scalar>;
+
+    std::size_t vocabulary_size() const { return vocabulary_; }
+    const std::string& vocabulary_fingerprint() const { return fingerprint_; }
+    std::size_t hidden_size() const { return base_.width(); }
+    std::size_t classes() const { return base_.classes(); }
+    /// The token of each class; empty where the classes are the vocabulary.
+    std::span<const token> tokens() const { return tokens_; }
+    const Base& base() const { return base_; }
+    const numbers& values() const { return values_; }
+
+ protected:
+    /// Throws where the base's rows are not those of the tokens.
+    head_on_base(const char* who, Base base, const auto& place)
+        : base_(std::move(base)),
+          vocabulary_(place.vocabulary_size),
+          fingerprint_(place.vocabulary_fingerprint),
+          tokens_(place.tokens.begin(), place.tokens.end()) {
+        check_classes(who, tokens_, vocabulary_, base_.classes());
+    }
+
+    /// One state as the batch that a row is made of.
+    static samples column_of(std::span<const float> state) {
+        return Eigen::Map<const vector<float>>(state.data(), detail::index(state.size())).template cast<scalar>();
+    }
+    /// The first column of the classes' logits, for the whole vocabulary; -infinity for a token without a class.
+    void write_row(const samples& logits, std::span<float> out) const {
+        if (!tokens_.empty()) std::fill(out.begin(), out.end(), -std::numeric_limits<float>::infinity());
+        for (std::size_t i = 0; i < classes(); ++i) {
+            const std::size_t at = tokens_.empty() ? i : static_cast<std::size_t>(tokens_[i]);
+            out[at] = static_cast<float>(logits(detail::index(i), 0));
+        }
+    }
+
+    Base base_;
+    std::size_t vocabulary_;
+    std::string fingerprint_;
+    std::vector<token> tokens_;
+    numbers values_;
 };
 
 }  // namespace augur::train

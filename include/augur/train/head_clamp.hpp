@@ -5,7 +5,6 @@
 #include <cmath>
 #include <concepts>
 
-#include "augur/train/head_numbers.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "augur/train/matrix.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -47,15 +48,6 @@ struct head_options {
     std::uint64_t seed = 0;  ///< of `down` at first; `up` starts at 0, so that the head starts as the model's
 
     friend bool operator==(const head_options&, const head_options&) = default;
-};
-
-/// Numbers that belong together.
-struct head_block {
-    std::string_view name;
-    std::size_t offset = 0, rows = 0, columns = 0;
-    bool decays = false;  ///< weight decay is for matrices
-
-    std::size_t size() const { return rows * columns; }
 };
 
 /// All that is learned is one array of numbers, in these blocks. Blocks that are not there are empty.

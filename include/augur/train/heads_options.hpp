@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "augur/train/head_options.hpp"
+#include "augur/train/matrix.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {

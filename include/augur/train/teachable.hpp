@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/types/token.hpp"
 

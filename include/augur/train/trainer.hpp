@@ -39,7 +39,7 @@ struct trainer_options {
 /// Keeps what rounds showed, and updates the head that drafts: an exit_head& of draft::self_speculation, draft_heads&
 /// of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher. The head
 /// changes in show(), committed() and publish() only, which are called between rounds: inside a round weights are
-/// constant, so that whatever law the scheme promises, it keeps (tests/train/lossless.cpp).
+/// constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp).
 /// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
 /// other but the trainer's own may use it.
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays

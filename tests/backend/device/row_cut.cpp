@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,17 +24,24 @@ namespace {
 
 /// Rows cut and weighed by kernels.
 struct cut_on_device {
-    std::vector<row_scan> scans;
+    std::vector<row_scan> scans, whole;
     std::vector<row_cut> cuts;
-    std::vector<double> sums;
+    std::vector<double> sums, totals;
+    std::vector<std::uint32_t> arrivals;
 
     cut_on_device(emulated_system on, const device::rows_view& of, const settings& chosen)
-        : scans(of.count * of.chunks()), cuts(of.count), sums(scans.size()) {
-        const device::scan_rows scan{of, scans.data()};
+        : scans(of.count * of.chunks()),
+          whole(of.count),
+          cuts(of.count),
+          sums(scans.size()),
+          totals(of.count),
+          arrivals(of.count) {
+        const device::scan_rows scan{of, scans.data(), nullptr, whole.data(), arrivals.data()};
         on.launch(scan.blocks(), scan);
         const device::cut_rows cut{of, scans.data(), cut_settings(chosen, of.vocabulary_size), cuts.data()};
         on.launch(cut.blocks(), cut);
-        const device::weigh_rows weigh{of, scans.data(), chosen.temperature.value, sums.data(), cuts.data()};
+        const device::weigh_rows weigh{
+            of, whole.data(), chosen.temperature.value, sums.data(), totals.data(), arrivals.data(), cuts.data()};
         on.launch(weigh.blocks(), weigh);
     }
 };

@@ -2,7 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "augur/transform/pipeline.hpp"
@@ -30,9 +32,12 @@ BOOST_AUTO_TEST_CASE(without_a_cut_they_are_the_pipelines) {
             const augur::transform::pipeline transform({.temperature = {temperature}}, vocabulary);
             for (const bool backwards : {false, true}) {
                 std::vector<row_scan> scans(count * chunks);
-                std::vector<double> sums(count * chunks);
-                const device::scan_rows scan{of, scans.data()};
-                const device::weigh_rows weigh{of, scans.data(), temperature, sums.data()};
+                std::vector<row_scan> whole(count);
+                std::vector<double> sums(count * chunks), totals(count);
+                std::vector<std::uint32_t> arrivals(count);
+                const device::scan_rows scan{of, scans.data(), nullptr, whole.data(), arrivals.data()};
+                const device::weigh_rows weigh{
+                    of, whole.data(), temperature, sums.data(), totals.data(), arrivals.data(), nullptr};
                 emulated_system{backwards}.launch(scan.blocks(), scan);
                 emulated_system{backwards}.launch(weigh.blocks(), weigh);
                 for (std::size_t i = 0; i < count; ++i) {
@@ -42,6 +47,9 @@ BOOST_AUTO_TEST_CASE(without_a_cut_they_are_the_pipelines) {
                     for (std::size_t t = 0; t < vocabulary; ++t)
                         BOOST_TEST(static_cast<double>(made[t]) == expected[t]);
                     for (std::size_t c = 0; c < chunks; ++c) BOOST_TEST(sums[i * chunks + c] == expected.sums()[c]);
+                    BOOST_TEST(whole[i].largest == largest);
+                    BOOST_TEST(totals[i] == expected.total());
+                    BOOST_TEST(arrivals[i] == 0u);
                 }
             }
         }
@@ -74,12 +82,15 @@ BOOST_AUTO_TEST_CASE(sums_are_of_what_stays) {
     const std::vector<float> logits{0, 0, 0, 0, 0, 0};
     const std::vector<row_cut> cuts{{.last_weight = 1, .last_index = 0}, {.floor = 1}};
     const device::rows_view of{logits.data(), 2, 3};
-    std::vector<row_scan> scans(2);
-    std::vector<double> sums(2);
-    emulated_system{}.launch(2, device::scan_rows{of, scans.data()});
-    emulated_system{}.launch(2, device::weigh_rows{of, scans.data(), 1, sums.data(), cuts.data()});
+    const std::vector<row_scan> whole(2, augur::detail::scan_row(std::span(logits).first(3)));
+    std::vector<double> sums(2), totals(2);
+    std::vector<std::uint32_t> arrivals(2);
+    emulated_system{}.launch(
+        2, device::weigh_rows{of, whole.data(), 1, sums.data(), totals.data(), arrivals.data(), cuts.data()});
     BOOST_TEST(sums[0] == 1);
     BOOST_TEST(sums[1] == 0);
+    BOOST_TEST(totals[0] == 1);
+    BOOST_TEST(totals[1] == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,8 +54,8 @@ struct normed {
         const auto x = uploaded(state), w = uploaded(weight);
         const buffer<Element> out(on, rows * stride);
         const buffer<float> floats(on, state.size());
-        on.launch(rows, device::rms_norm<Element>{x.data(), w.data(), weight.size(), epsilon, out.data(), stride,
-                                                  floats.data()});
+        on.launch(rows, device::rms_norm<Element>{
+                            {x.data(), w.data(), weight.size(), out.data(), stride}, epsilon, floats.data()});
         rounded = out.on_host();
         unrounded = floats.on_host();
     }
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(norms_need_not_be_written_as_floats, Element, elem
     const auto state = normal_numbers(40, 6), weight = normal_numbers(20, 7);
     const auto x = uploaded(state), w = uploaded(weight);
     const buffer<Element> out(forwards, 40);
-    forwards.launch(2, device::rms_norm<Element>{x.data(), w.data(), 20, 1e-5f, out.data(), 20});
+    forwards.launch(2, device::rms_norm<Element>{{x.data(), w.data(), 20, out.data(), 20}, 1e-5f});
     BOOST_TEST(bits_of(out.on_host()) == bits_of(normed<Element>(forwards, state, weight, 1e-5f).rounded),
                boost::test_tools::per_element());
 }

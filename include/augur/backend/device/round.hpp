@@ -88,10 +88,9 @@ class round_judge {
                                 " drafted tokens");
         }
         const rows_view of = edits_.edited({rows, proposed.size + 1, vocabulary_size_}, proposed.tokens, position);
-        weighed_.prepare(of);
-        on_.launch(1, accept_chain<Criterion, Chain>{criterion_, proposed, of, weighed_.scans(), weighed_.sums(),
-                                                     weighed_.temperature(), seed_, position, round, decided_.data(),
-                                                     weighed_.cuts()});
+        const accept_chain<Criterion, Chain> accept{criterion_, proposed, weighed_.prepare(of), seed_,
+                                                    position,   round,    decided_.data()};
+        on_.launch(accept.blocks(), accept);
     }
 
     /// Where kernels and the host find the outcome of the last judgement, once it is done.

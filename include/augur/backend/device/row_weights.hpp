@@ -42,16 +42,18 @@ struct row_weights {
     }
 };
 
-/// Kernel: the sums of the weights of each chunk, for temperatures above 0. A block per row and tile, after scan_rows
-/// and, where something is cut, cut_rows.
+/// Kernel: the sums of the weights of each chunk, for temperatures above 0, and of each row. A block per row and tile,
+/// after scan_rows and, where something is cut, cut_rows; the last of a row adds up its chunks, in their order.
 struct weigh_rows {
     static constexpr unsigned threads = 256;
 
     rows_view of;
-    const augur::detail::row_scan* scans;
+    const augur::detail::row_scan* whole;  ///< of each row
     float temperature;
-    double* sums;                   ///< rows x chunks
-    const row_cut* cuts = nullptr;  ///< of each row, or null
+    double* sums;             ///< rows x chunks
+    double* totals;           ///< of each row
+    std::uint32_t* arrivals;  ///< of each row: 0, and left so
+    const row_cut* cuts;      ///< of each row, or null
 
     std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return chunk_tile::shared_bytes; }
@@ -60,12 +62,18 @@ struct weigh_rows {
     AUGUR_KERNEL void operator()(const Team& team) const {
         const std::size_t tiles = chunk_tile::tiles_in(of.vocabulary_size);
         const std::size_t row = team.block() / tiles, first = row * of.chunks();
-        const augur::detail::row_scan seen = whole_scan(team, scans + first, of.chunks());
         const row_cut* const cut = cuts == nullptr ? nullptr : cuts + row;
-        visit_chunks<double>(team, row_weights(of.row(row), seen.largest, temperature, cut), of.vocabulary_size,
+        visit_chunks<double>(team, row_weights(of.row(row), whole[row].largest, temperature, cut), of.vocabulary_size,
                              team.block() % tiles, [&](std::size_t chunk, const double* values, std::size_t size) {
                                  sums[first + chunk] = augur::detail::sum_of_chunk(values, 0, size);
                              });
+        if (!is_last_block(team, arrivals + row, tiles, team.template shared<std::uint32_t>())) return;
+        team.each([&](unsigned thread) {
+            if (thread != 0) return;
+            double total = 0;
+            for (std::size_t chunk = 0; chunk < of.chunks(); ++chunk) total += load_near(sums + first + chunk);
+            totals[row] = total;
+        });
     }
 };
 

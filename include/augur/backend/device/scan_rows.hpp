@@ -2,6 +2,7 @@
 // Rows of logits looked at by many blocks at once: what host code says of each chunk, and then of each row.
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -89,7 +90,7 @@ AUGUR_KERNEL augur::detail::row_scan whole_scan(const Team& team, const augur::d
     auto* const slots = team.template shared<augur::detail::row_scan>();
     team.each([&](unsigned thread) {
         augur::detail::row_scan mine;
-        for (std::size_t i = thread; i < chunks; i += team.threads()) mine = join_extents{}(mine, scans[i]);
+        for (std::size_t i = thread; i < chunks; i += team.threads()) mine = join_extents{}(mine, load_near(scans + i));
         slots[thread] = mine;
     });
     return combined(team, slots, join_extents{});
@@ -115,13 +116,16 @@ struct chunk_moments {
     }
 };
 
-/// Kernel: scans, and moments of the softmax, of every chunk of every row. A block per row and tile.
+/// Kernel: scans, and moments of the softmax, of every chunk of every row. A block per row and tile; the last of a row
+/// joins its scans.
 struct scan_rows {
     static constexpr unsigned threads = 256;
 
     rows_view of;
     augur::detail::row_scan* scans = nullptr;     ///< rows x chunks; `first` counts from the row's begin
     measure::softmax_moments* moments = nullptr;  ///< rows x chunks, or null: then they are not made
+    augur::detail::row_scan* whole = nullptr;     ///< of each row, or null: then they are not joined
+    std::uint32_t* arrivals = nullptr;            ///< with `whole`, of each row: 0, and left so
 
     std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return chunk_tile::shared_bytes; }
@@ -138,9 +142,19 @@ struct scan_rows {
                                 to[chunk].first += chunk * augur::detail::chunk_size;
                             });
         if (moments != nullptr) add_moments(team, {logits, to}, tile, moments + row * of.chunks());
+        if (whole != nullptr) join(team, row, tiles);
     }
 
  private:
+    template <class Team>
+    AUGUR_KERNEL void join(const Team& team, std::size_t row, std::size_t tiles) const {
+        if (!is_last_block(team, arrivals + row, tiles, team.template shared<std::uint32_t>())) return;
+        const augur::detail::row_scan seen = whole_scan(team, scans + row * of.chunks(), of.chunks());
+        team.each([&](unsigned thread) {
+            if (thread == 0) whole[row] = seen;
+        });
+    }
+
     template <class Team>
     AUGUR_KERNEL void add_moments(const Team& team, const chunk_weights& weights, std::size_t tile,
                                   measure::softmax_moments* to) const {

@@ -184,13 +184,15 @@ T emulated_team::combined(T* slots, const Join& join) const {
     return slots[0];
 }
 
-/// 4 or 16 bytes that another block may have written in this launch: never from the processor's own cache.
+/// 4, 8 or 16 bytes that another block may have written in this launch: never from the processor's own cache.
 template <class T>
 AUGUR_KERNEL T load_near(const T* from) {
-    static_assert(sizeof(T) == 16 || sizeof(T) == 4);
+    static_assert(sizeof(T) == 16 || sizeof(T) == 8 || sizeof(T) == 4);
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) == 16) {
         return std::bit_cast<T>(__ldcg(reinterpret_cast<const uint4*>(from)));
+    } else if constexpr (sizeof(T) == 8) {
+        return std::bit_cast<T>(__ldcg(reinterpret_cast<const uint2*>(from)));
     } else {
         return std::bit_cast<T>(__ldcg(reinterpret_cast<const unsigned*>(from)));
     }
@@ -219,6 +221,19 @@ AUGUR_KERNEL inline bool arrives_last(std::uint32_t* arrivals, std::uint32_t tot
     const bool last = ++*arrivals == total;
 #endif
     if (last) *arrivals = 0;
+    return last;
+}
+
+/// Once for each of `total` blocks, with all that it has done: whether this one is the last, who sees what the others
+/// have written. `slot` is of shared memory, and free again.
+template <class Team>
+AUGUR_KERNEL bool is_last_block(const Team& team, std::uint32_t* arrivals, std::size_t total, std::uint32_t* slot) {
+    team.each([](unsigned) { writes_are_out(); });
+    team.each([&](unsigned thread) {
+        if (thread == 0) *slot = arrives_last(arrivals, static_cast<std::uint32_t>(total));
+    });
+    const bool last = *slot != 0;
+    team.each([](unsigned) {});
     return last;
 }
 

@@ -2,14 +2,19 @@
 // Rows as criteria and drawings need them: scanned, cut and weighed, by the launches that the settings ask for.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "augur/backend/device/row_cut.hpp"
 #include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/backend/device/team.hpp"
+#include "augur/backend/device/walking_block.hpp"
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/row_scan.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::backend::device {
 
@@ -23,9 +28,56 @@ inline void check_kernel_settings(const transform::settings& chosen, std::size_t
     }
 }
 
-/// What is said of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: 16 bytes
-/// per row and chunk, above temperature 0 eight more, and 12 per row where something is cut. Cost: a launch, two above
-/// temperature 0, one more for cuts.
+/// What became of a row.
+struct row_outcome {
+    token drawn = no_token;      ///< in place of the drafted token; no_token where that is accepted
+    std::uint32_t possible = 0;  ///< 0 where nothing can be drawn from the row
+};
+
+/// What is known of rows in a system's memory, for kernels with a block per row and tile, and room for what these find.
+struct weighed_view {
+    rows_view of;
+    float temperature = 1;
+    const augur::detail::row_scan* whole = nullptr;  ///< of each row
+    const double* sums = nullptr;                    ///< of each chunk of each row; null at temperature 0
+    const double* totals = nullptr;                  ///< of each row; null at temperature 0
+    const row_cut* cuts = nullptr;                   ///< of each row; null where nothing is cut
+    double* found_sums = nullptr;                    ///< as many as `sums`
+    part_of_pass* found_parts = nullptr;             ///< of each tile of each row
+    std::uint32_t* arrivals = nullptr;               ///< of each row: 0, and left so
+    row_outcome* outcomes = nullptr;                 ///< of each row
+    std::uint32_t* finished = nullptr;               ///< how many rows are judged: 0, and left so
+
+    AUGUR_HOST_DEVICE std::size_t tiles() const { return chunk_tile::tiles_in(of.vocabulary_size); }
+    AUGUR_HOST_DEVICE std::size_t blocks() const { return of.count * tiles(); }
+    AUGUR_HOST_DEVICE std::size_t row_of(std::size_t block) const { return block / tiles(); }
+    /// walking_block's.
+    std::size_t shared_bytes() const { return chunk_tile::shared_bytes + 2 * of.chunks() * sizeof(double); }
+
+    /// Whether something can be drawn.
+    AUGUR_HOST_DEVICE bool possible(std::size_t row) const {
+        return whole[row].possible() && (!(temperature > 0) || totals[row] > 0);
+    }
+    AUGUR_HOST_DEVICE row_weights weights(std::size_t row) const {
+        return {of.row(row), whole[row].largest, temperature, cuts == nullptr ? nullptr : cuts + row};
+    }
+    template <class Team>
+    AUGUR_KERNEL walking_block<Team> block(const Team& team) const {
+        const std::size_t row = row_of(team.block());
+        return {team,
+                of.vocabulary_size,
+                {team.block() % tiles(), found_sums + row * of.chunks(), found_parts + row * tiles(), arrivals + row}};
+    }
+    template <class Team>
+    AUGUR_KERNEL chain_row<Team> target(const walking_block<Team>& block, std::size_t row) const {
+        if (!(temperature > 0)) return {block, static_cast<token>(whole[row].first)};
+        return {block, weights(row), sums + row * of.chunks(), totals[row]};
+    }
+};
+
+/// What is said of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: per row
+/// and chunk 24 bytes, above temperature 0 eight more; per row and tile 16; per row 28, above temperature 0 eight more,
+/// and 12 where something is cut. Cost: a launch, two above temperature 0, one more for cuts.
 template <System S>
 class weighed_rows {
  public:
@@ -34,38 +86,62 @@ class weighed_rows {
         check_kernel_settings(chosen, vocabulary_size);
         const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
         scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
-        if (cut_.temperature > 0) sums_ = buffer<double, S>(on, chunks);
+        whole_ = buffer<augur::detail::row_scan, S>(on, most_rows);
+        found_sums_ = buffer<double, S>(on, chunks);
+        found_parts_ = buffer<part_of_pass, S>(on, most_rows * chunk_tile::tiles_in(vocabulary_size));
+        outcomes_ = buffer<row_outcome, S>(on, most_rows);
+        arrivals_ = buffer<std::uint32_t, S>(on, most_rows + 1);
+        on.clear(arrivals_.data(), arrivals_.memory_bytes());
+        if (cut_.temperature > 0) {
+            sums_ = buffer<double, S>(on, chunks);
+            totals_ = buffer<double, S>(on, most_rows);
+        }
         if (cut_.active()) cuts_ = buffer<row_cut, S>(on, most_rows);
     }
 
     /// Launches. What it says is of these rows until the next ones.
-    void prepare(const rows_view& of) const {
-        const scan_rows scan{of, scans_.data()};
+    weighed_view prepare(const rows_view& of) const {
+        const scan_rows scan{of, scans_.data(), nullptr, whole_.data(), arrivals()};
         on_.launch(scan.blocks(), scan);
         if (cut_.active()) {
             const cut_rows cut{of, scans_.data(), cut_, cuts_.data()};
             on_.launch(cut.blocks(), cut);
         }
         if (cut_.temperature > 0) {
-            const weigh_rows weigh{of, scans_.data(), cut_.temperature, sums_.data(), cuts_.data()};
+            const weigh_rows weigh{of,         whole_.data(), cut_.temperature, sums_.data(), totals_.data(),
+                                   arrivals(), cuts_.data()};
             on_.launch(weigh.blocks(), weigh);
         }
+        return {of,
+                cut_.temperature,
+                whole_.data(),
+                sums_.data(),
+                totals_.data(),
+                cuts_.data(),
+                found_sums_.data(),
+                found_parts_.data(),
+                arrivals(),
+                outcomes_.data(),
+                arrivals_.data()};
     }
 
-    float temperature() const { return cut_.temperature; }
-    /// Of each chunk of each row.
-    const augur::detail::row_scan* scans() const { return scans_.data(); }
-    /// The same; null at temperature 0.
-    const double* sums() const { return sums_.data(); }
-    /// Of each row; null where nothing is cut.
-    const row_cut* cuts() const { return cuts_.data(); }
-    std::size_t memory_bytes() const { return scans_.memory_bytes() + sums_.memory_bytes() + cuts_.memory_bytes(); }
+    std::size_t memory_bytes() const {
+        return scans_.memory_bytes() + whole_.memory_bytes() + found_sums_.memory_bytes() +
+               found_parts_.memory_bytes() + outcomes_.memory_bytes() + arrivals_.memory_bytes() +
+               sums_.memory_bytes() + totals_.memory_bytes() + cuts_.memory_bytes();
+    }
 
  private:
+    /// Of rows; the first counts judged rows.
+    std::uint32_t* arrivals() const { return arrivals_.data() + 1; }
+
     S on_;
     cut_settings cut_;
-    buffer<augur::detail::row_scan, S> scans_;
-    buffer<double, S> sums_;
+    buffer<augur::detail::row_scan, S> scans_, whole_;
+    buffer<double, S> found_sums_, sums_, totals_;
+    buffer<part_of_pass, S> found_parts_;
+    buffer<row_outcome, S> outcomes_;
+    buffer<std::uint32_t, S> arrivals_;
     buffer<row_cut, S> cuts_;
 };
 

@@ -203,13 +203,10 @@ class speculation_loop {
         const rows_view made{target_.logits(), rows, vocabulary_size()};
         if (target_signals_) target_signals_->scan(made.logits, rows);
         const rows_view of = edits_.edited(made, text_.data(), s, false);
-        weighed_.prepare(of);
         const auto proposed = drafter_.chain(text_.data());
-        using chain_type = std::remove_cv_t<decltype(proposed)>;
-        const accept_chain<Criterion, chain_type> judge{
-            criterion_, proposed, of, weighed_.scans(), weighed_.sums(), weighed_.temperature(),
-            0,          0,        0,  decided_.data(),  weighed_.cuts()};
-        on_.launch(1, judge_round<state_type, Criterion, chain_type>{judge, s});
+        const judge_round<state_type, Criterion, std::remove_cv_t<decltype(proposed)>> judge{
+            {criterion_, proposed, weighed_.prepare(of), 0, 0, 0, decided_.data()}, s};
+        on_.launch(judge.blocks(), judge);
     }
 
     system_type on_;

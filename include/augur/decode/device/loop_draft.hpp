@@ -31,64 +31,58 @@ struct kept_rows {
     double* totals = nullptr;
 };
 
-/// Kernel: the weights of a draft's row, kept for its token. A block per tile, after scan_rows.
+/// Kernel: the weights of a draft's row, kept for its token. A block per tile, after weigh_rows, at temperature 0 after
+/// scan_rows.
 template <class State>
 struct keep_row {
     static constexpr unsigned threads = 256;
 
     const State* state;
-    rows_view of;  ///< one row
-    const augur::detail::row_scan* scans;
-    const row_cut* cut;  ///< or null
-    float temperature;
+    weighed_view row;  ///< one
     kept_rows kept;
 
-    std::size_t blocks() const { return chunk_tile::tiles_in(of.vocabulary_size); }
-    static constexpr std::size_t shared_bytes() { return threads * sizeof(augur::detail::row_scan); }
+    std::size_t blocks() const { return row.blocks(); }
+    static constexpr std::size_t shared_bytes() { return 0; }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const augur::detail::row_scan seen = whole_scan(team, scans, of.chunks());
-        const row_weights weights(of.row(0), seen.largest, temperature > 0 ? temperature : 1, cut);
-        float* const to = kept.weights + state->drafted * of.vocabulary_size;
-        const std::size_t begin = team.block() * chunk_tile::elements;
-        const std::size_t end =
-            of.vocabulary_size - begin < chunk_tile::elements ? of.vocabulary_size : begin + chunk_tile::elements;
+        const bool sampled = row.temperature > 0;
+        const row_weights weights = sampled ? row.weights(0) : row_weights{};
+        const std::size_t size = row.of.vocabulary_size, begin = team.block() * chunk_tile::elements;
+        const std::size_t end = size - begin < chunk_tile::elements ? size : begin + chunk_tile::elements;
+        float* const to = kept.weights + state->drafted * size;
         team.each([&](unsigned thread) {
             for (std::size_t i = begin + thread; i < end; i += threads) {
-                to[i] = temperature > 0 ? weights[i] : (i == seen.first ? 1.0f : 0.0f);
+                to[i] = sampled ? weights[i] : (i == row.whole[0].first ? 1.0f : 0.0f);
             }
         });
     }
 };
 
-/// Kernel: what draft_model does with a row. One block, after scan_rows, join_scans_of_rows where the policy looks at
-/// rows, and weigh_rows above temperature 0.
+/// Kernel: what draft_model does with a row. A block per tile, of which the last draws (walking_block), after
+/// weighed_rows' launches, and row_scanner's where the policy looks at rows.
 template <class State, class Drawing>
 struct draft_token {
     static constexpr unsigned threads = 256;
 
     State* state;
     Drawing drawing;
-    rows_view of;  ///< one row
-    const augur::detail::row_scan* scans;
+    weighed_view row;            ///< one
     const scanned_row* scanned;  ///< not looked at where the policy does not look at rows
-    const double* sums;          ///< not looked at where the temperature is 0
-    const row_cut* cut;          ///< or null
-    float temperature;
     token* text;
     kept_rows kept;
 
-    /// walking_block's.
-    std::size_t shared_bytes() const { return chunk_tile::shared_bytes + (2 * of.chunks() + 1) * sizeof(double); }
+    std::size_t blocks() const { return row.blocks(); }
+    std::size_t shared_bytes() const { return row.shared_bytes(); }
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
         State s = *state;
-        team.each([](unsigned) {});  // until all have read it
+        const walking_block<Team> block = row.block(team);
         s.held = s.length + s.drafted;
-        const token picked = wanted(s) ? pick(team, s) : no_token;
+        const token picked = wanted(s) ? pick(block, s) : no_token;
+        if (!block.decides()) return;  // else all others have read the state
         const std::size_t number = s.drafted, place = s.length + s.drafted;
         if (picked != no_token) ++s.drafted;
         s.aim();
@@ -97,7 +91,7 @@ struct draft_token {
             if (thread != 0) return;
             if (picked != no_token) {
                 text[place] = picked;
-                if (kept.totals != nullptr) kept.totals[number] = total_of_row();
+                if (kept.totals != nullptr) kept.totals[number] = row.temperature > 0 ? row.totals[0] : 1;
             }
             *state = s;
         });
@@ -114,23 +108,11 @@ struct draft_token {
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Team>
-    AUGUR_KERNEL token pick(const Team& team, const State& s) const {
-        const augur::detail::row_scan seen = whole_scan(team, scans, of.chunks());
-        if (!seen.possible()) return no_token;
-        const walking_block<Team> block(team, of.vocabulary_size);
-        const row_weights weights(of.row(0), seen.largest, temperature, cut);
-        const chain_row<Team> row = temperature > 0 ? chain_row<Team>(block, weights, sums, total_of_row())
-                                                    : chain_row<Team>(block, static_cast<token>(seen.first));
+    AUGUR_KERNEL token pick(const walking_block<Team>& block, const State& s) const {
+        if (!row.possible(0)) return no_token;
+        const chain_row<Team> drawn_from = row.target(block, 0);
         chain_draws<Team> draws(block, s.seed, s.length + s.drafted, s.next.round);
-        return drawing.pick(row, draws);
-    }
-
-    /// In the order of the chunks.
-    AUGUR_KERNEL double total_of_row() const {
-        if (!(temperature > 0)) return 1;
-        double total = 0;
-        for (std::size_t chunk = 0; chunk < of.chunks(); ++chunk) total += sums[chunk];
-        return total;
+        return drawing.pick(drawn_from, draws);
     }
 };
 
@@ -157,16 +139,14 @@ class rows_to_tokens {
         const rows_view made{logits, 1, vocabulary_};
         const scanned_row* const seen = seen_ ? seen_->scan(logits, 1) : nullptr;
         const rows_view of = in.edits.edited(made, in.text, in.state, true);
-        in.weighed.prepare(of);
-        const float temperature = in.weighed.temperature();
+        const weighed_view row = in.weighed.prepare(of);
         const kept_rows kept{weights_.data(), totals_.data()};
         if constexpr (claims_rows) {
-            const keep_row<state_type> keep{in.state, of, in.weighed.scans(), in.weighed.cuts(), temperature, kept};
+            const keep_row<state_type> keep{in.state, row, kept};
             in.on.launch(keep.blocks(), keep);
         }
-        in.on.launch(
-            1, draft_token<state_type, Drawing>{in.state, Drawing{}, of, in.weighed.scans(), seen, in.weighed.sums(),
-                                                in.weighed.cuts(), temperature, in.text, kept});
+        const draft_token<state_type, Drawing> pick{in.state, Drawing{}, row, seen, in.text, kept};
+        in.on.launch(pick.blocks(), pick);
     }
 
     auto chain(const token* text) const {

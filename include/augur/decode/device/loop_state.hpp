@@ -211,7 +211,7 @@ struct commit_round {
     }
 };
 
-/// Kernel: accept_chain on what the state says was drafted. `of` may hold more rows than that.
+/// Kernel: accept_chain on what the state says was drafted. There may be more rows than that.
 template <class State, class Criterion, class Chain>
 struct judge_round {
     static constexpr unsigned threads = 256;
@@ -219,6 +219,7 @@ struct judge_round {
     accept_chain<Criterion, Chain> judge;  ///< without what the state says
     const State* state;
 
+    std::size_t blocks() const { return judge.blocks(); }
     std::size_t shared_bytes() const { return judge.shared_bytes(); }
 
     AUGUR_WHERE_ARGUMENTS_CAN

@@ -144,8 +144,7 @@ class forward_pass {
         on_.launch(rows_, find_turns{places_.data(), weights_.frequencies(), config_.rotary_size / 2, turns_.data()});
         const auto norm_of = [&](std::size_t i) { return weights_.layers()[i].attention_norm.data(); };
         if (first < last) {
-            on_.launch(rows_, prepare_rows<Element>{state, norm_of(first), config_.width, normed_.data(),
-                                                    kernels::tile_layout::padded(config_.width), squares_.data()});
+            on_.launch(rows_, prepare_rows<Element>{read_by_next(norm_of(first), state), squares_.data()});
         }
         for (std::size_t i = first; i < last; ++i) run_layer(i, state, i + 1 < last ? norm_of(i + 1) : nullptr);
     }
@@ -225,8 +224,11 @@ class forward_pass {
 
     /// To the inputs of the next product, and to `unrounded` unless it is null.
     void normalise(const float* weight, const float* state, std::size_t rows, float* unrounded) {
-        on_.launch(rows, rms_norm<Element>{state, weight, config_.width, config_.norm_epsilon, normed_.data(),
-                                           kernels::tile_layout::padded(config_.width), unrounded});
+        on_.launch(rows, rms_norm<Element>{read_by_next(weight, state), config_.norm_epsilon, unrounded});
+    }
+    /// Rows times the weights of a norm, where the next product reads them.
+    norm_rows<Element> read_by_next(const float* weight, const float* state) {
+        return {state, weight, config_.width, normed_.data(), kernels::tile_layout::padded(config_.width)};
     }
 
     /// What a system keeps of launches; nothing where it records none.

@@ -79,18 +79,24 @@ struct find_turns {
     }
 };
 
+/// Rows and the weights of a norm: what is read, and where its Elements go.
+template <class Element>
+struct norm_rows {
+    const float* state;   ///< rows x width
+    const float* weight;  ///< width
+    std::size_t width;
+    Element* out;
+    std::size_t stride;  ///< Elements from one row of `out` to the next
+};
+
 /// out[row][i] = state * weight / sqrt(mean of the state's squares + epsilon). A block for each row; squares are added
 /// by thread, then pair by pair.
 template <class Element>
 struct rms_norm {
     static constexpr unsigned threads = 256;
 
-    const float* state;   ///< rows x width
-    const float* weight;  ///< width
-    std::size_t width;
+    norm_rows<Element> rows;
     float epsilon;
-    Element* out;
-    std::size_t stride;          ///< Elements from one row of `out` to the next
     float* unrounded = nullptr;  ///< rows x width: the same as floats; may be null
 
     static constexpr std::size_t shared_bytes() { return threads * sizeof(float); }
@@ -98,19 +104,19 @@ struct rms_norm {
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
         float* const sums = team.template shared<float>();
-        const float* const x = state + team.block() * width;
+        const float* const x = rows.state + team.block() * rows.width;
         team.each([&](unsigned thread) {
             float sum = 0;
-            for (std::size_t i = thread; i < width; i += threads) sum += x[i] * x[i];
+            for (std::size_t i = thread; i < rows.width; i += threads) sum += x[i] * x[i];
             sums[thread] = sum;
         });
         kernels::combine_shared(team, sums, threads, [](float a, float b) { return a + b; });
         team.each([&](unsigned thread) {
-            const float scale = 1.0f / std::sqrt(sums[0] / static_cast<float>(width) + epsilon);
-            for (std::size_t i = thread; i < width; i += threads) {
-                const float normed = x[i] * scale * weight[i];
-                out[team.block() * stride + i] = Element::of(normed);
-                if (unrounded != nullptr) unrounded[team.block() * width + i] = normed;
+            const float scale = 1.0f / std::sqrt(sums[0] / static_cast<float>(rows.width) + epsilon);
+            for (std::size_t i = thread; i < rows.width; i += threads) {
+                const float normed = x[i] * scale * rows.weight[i];
+                rows.out[team.block() * rows.stride + i] = Element::of(normed);
+                if (unrounded != nullptr) unrounded[team.block() * rows.width + i] = normed;
             }
         });
     }
@@ -122,25 +128,21 @@ template <class Element>
 struct prepare_rows {
     static constexpr unsigned threads = 256;
 
-    const float* state;   ///< rows x width
-    const float* weight;  ///< width
-    std::size_t width;
-    Element* out;
-    std::size_t stride;  ///< Elements from one row of `out` to the next
-    float* squares;      ///< rows x panels
+    norm_rows<Element> rows;
+    float* squares;  ///< rows x panels
 
     static constexpr std::size_t shared_bytes() { return 0; }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const float* const x = state + team.block() * width;
-        const std::size_t panels = (width + kernels::tile_layout::rows - 1) / kernels::tile_layout::rows;
+        const float* const x = rows.state + team.block() * rows.width;
+        const std::size_t panels = (rows.width + kernels::tile_layout::rows - 1) / kernels::tile_layout::rows;
         team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < width; i += threads) {
-                out[team.block() * stride + i] = Element::of(x[i] * weight[i]);
+            for (std::size_t i = thread; i < rows.width; i += threads) {
+                rows.out[team.block() * rows.stride + i] = Element::of(x[i] * rows.weight[i]);
             }
             for (std::size_t i = thread; i < panels; i += threads) {
-                squares[team.block() * panels + i] = kernels::squares_of_panel(x, i, width);
+                squares[team.block() * panels + i] = kernels::squares_of_panel(x, i, rows.width);
             }
         });
     }

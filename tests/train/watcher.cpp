@@ -1,9 +1,7 @@
-// A head that changes after every round keeps the law that its scheme promises, exactly.
+#include "augur/train/watcher.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
-#include <limits>
-#include <map>
 #include <vector>
 
 #include "augur/accept/block.hpp"
@@ -11,20 +9,18 @@
 #include "augur/accept/exact.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/cascade/speculator.hpp"
-#include "augur/decode/session.hpp"
-#include "augur/decode/step.hpp"
 #include "augur/draft/self_speculation.hpp"
 #include "augur/policy/fixed_length.hpp"
-#include "augur/testing/enumerate.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/exit_head.hpp"
-#include "augur/train/trainer.hpp"
-#include "augur/train/watcher.hpp"
+#include "train/while_learning.hpp"
 
-BOOST_AUTO_TEST_SUITE(train_lossless)
+// A head that changes after every round keeps the law that its scheme promises, exactly.
+BOOST_AUTO_TEST_SUITE(train_watcher)
 using namespace augur;
 using namespace augur::train;
+using testing::few_tokens;
+using testing::wild_steps;
 
 constexpr std::size_t vocabulary = 3;
 const std::vector<token> prompt{2, 0, 1};
@@ -36,90 +32,52 @@ head_type new_head() {
             {.layer = 2, .vocabulary_size = vocabulary},
             {.rank = 2}};
 }
-/// Updates after every round, by steps that are far too large.
-trainer_options wild() {
-    trainer_options chosen;
-    chosen.replay = {.capacity = 8, .top = 2};
-    chosen.batch = 2;
-    chosen.least = chosen.every = 1;
-    chosen.share = std::numeric_limits<double>::infinity();
-    chosen.steps = {.rate = 0.5, .warm_up = 0, .clip = 0};
-    chosen.clock = [] { return 0.0; };
-    return chosen;
-}
-
-struct watched {
-    testing::law law;
-    std::size_t rounds = 0, changed = 0;
-};
-
 /// The law of texts while a head, made anew for each path, learns from the path's own rounds.
 template <class Criterion>
-watched law_while_learning(const testing::split_mock& target, Criterion criterion, const decode::options& chosen) {
-    watched found;
-    found.law = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
-        head_type head = new_head();
-        trainer online(head, wild());
-        const auto scheme =
-            speculate(draft::self_speculation<head_type&, typename detail::drawing_for<Criterion>::type>(head), target,
-                      policy::fixed_length{2}, criterion);
-        decode::session<std::remove_const_t<decltype(scheme)>, testing::enumerating_chooser> s(
-            scheme, prompt, chosen.sampling, chosen.stop, chooser);
-        watcher learns(online, s.drafter_state);
-        while (s.finished == finish_reason::running) {
-            const auto before = head.values();
-            decode::step(scheme, s, {.timed = false}, learns);
-            ++found.rounds;
-            found.changed += head.values() != before ? 1 : 0;
-        }
-        const auto text = s.committed.generated();
-        return std::vector<token>(text.begin(), text.end());
-    });
-    return found;
-}
-
-decode::options some_tokens(transform::settings sampling = {}) {
-    decode::options chosen;
-    chosen.stop.max_tokens = 4;
-    chosen.sampling = std::move(sampling);
-    chosen.timed = false;
-    return chosen;
+testing::seen_while_learning learned_law(const testing::split_mock& target, Criterion criterion,
+                                         const decode::options& chosen) {
+    return testing::law_while_learning(
+        prompt, chosen, new_head,
+        [&](head_type& head) {
+            return speculate(draft::self_speculation<head_type&, typename detail::drawing_for<Criterion>::type>(head),
+                             target, policy::fixed_length{2}, criterion);
+        },
+        [](auto& online, const head_type&, const auto& state) { return watcher(online, state); });
 }
 
 template <class Criterion>
 void keeps_the_distribution(const Criterion& criterion, const decode::options& chosen) {
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
-    const watched found = law_while_learning(target, criterion, chosen);
+    const auto found = learned_law(target, criterion, chosen);
     BOOST_TEST(found.changed > found.rounds / 2);  // rounds without a draft teach nothing
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.law) <
+    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
                1e-12);
-    BOOST_TEST(found.law.total() == 1, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept) {
-    keeps_the_distribution(accept::rejection_sampling{}, some_tokens());
-    keeps_the_distribution(accept::rejection_sampling{}, some_tokens({.temperature = {0.7F}, .top_k = {2}}));
-    keeps_the_distribution(accept::block{}, some_tokens());
+    keeps_the_distribution(accept::rejection_sampling{}, few_tokens());
+    keeps_the_distribution(accept::rejection_sampling{}, few_tokens({.temperature = {0.7F}, .top_k = {2}}));
+    keeps_the_distribution(accept::block{}, few_tokens());
 }
 
 BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept) {
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
-    const auto chosen = some_tokens();
-    const watched coupled = law_while_learning(target, accept::coupled{}, chosen);
+    const auto chosen = few_tokens();
+    const auto coupled = learned_law(target, accept::coupled{}, chosen);
     BOOST_TEST(coupled.changed > coupled.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.law) < 1e-12);
-    auto greedy = some_tokens({.temperature = {0}});
-    greedy.stop.max_tokens = 40;
-    const watched exact = law_while_learning(target, accept::exact{}, greedy);
-    BOOST_TEST(exact.law.probability.size() == 1U);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.law) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.texts) < 1e-12);
+    const auto greedy = few_tokens({.temperature = {0}}, 40);
+    const auto exact = learned_law(target, accept::exact{}, greedy);
+    BOOST_TEST(exact.texts.probability.size() == 1U);
+    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.texts) < 1e-12);
     BOOST_TEST(exact.changed > exact.rounds / 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_head_that_remembers_other_paths_is_found_out) {
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     head_type head = new_head();
-    trainer online(head, wild());
+    trainer online(head, wild_steps());
     const auto scheme = speculate(draft::self_speculation<head_type&, draft::sampled>(head), target,
                                   policy::fixed_length{2}, accept::rejection_sampling{});
     const auto decode = [&](const testing::enumerating_chooser& chooser) {
@@ -140,7 +98,7 @@ struct every_other_round {
 BOOST_AUTO_TEST_CASE(a_round_that_the_head_did_not_draft_in_teaches_nothing) {
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     head_type head = new_head();
-    auto chosen = wild();
+    auto chosen = wild_steps();
     chosen.replay.capacity = 64;
     trainer online(head, chosen);
     const auto scheme = speculate(draft::self_speculation<head_type&, draft::argmax>(head), target, every_other_round{},
@@ -164,7 +122,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     // The same rounds again and again: what was rejected at first is accepted in the end.
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     head_type head = new_head();
-    auto chosen = wild();
+    auto chosen = wild_steps();
     chosen.steps.rate = 0.05;
     chosen.replay.capacity = 64;
     chosen.batch = 16;

@@ -1,0 +1,98 @@
+#include "augur/train/lesson.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(train_lesson)
+using namespace augur;
+using namespace augur::train;
+const auto close = boost::test_tools::tolerance(1e-6);
+constexpr std::size_t none = lesson<double>::none;
+
+const std::vector<float> logs{std::log(0.5F), std::log(0.3F), std::log(0.15F), std::log(0.05F)};
+const std::vector<float> two_logs{std::log(0.5F), std::log(0.3F)};
+const std::vector<token> two{3, 1};
+
+lesson<double> taught(const teacher_row& row, const class_index& index, double temperature = 1) {
+    lesson<double> made;
+    made.classes = {7, 7, 7};  // of the row before
+    made.probabilities = {7};
+    teach(row, index, temperature, made);
+    return made;
+}
+double mass(const lesson<double>& of) {
+    return std::accumulate(of.probabilities.begin(), of.probabilities.end(), of.tail);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_have_the_classes_that_list_them) {
+    const std::vector<token> listed{4, 0};
+    const class_index some(listed, 5), all({}, 5);
+    BOOST_TEST(!some.all());
+    BOOST_TEST(some(4) == 0U);
+    BOOST_TEST(some(0) == 1U);
+    BOOST_TEST(some(2) == none);
+    BOOST_TEST(all.all());
+    BOOST_TEST(all(2) == 2U);
+    for (const token outside : {no_token, 5}) {
+        BOOST_TEST(some(outside) == none);
+        BOOST_TEST(all(outside) == none);
+    }
+    const std::vector<token> wrong{5};
+    BOOST_CHECK_THROW(class_index(wrong, 5), std::out_of_range);
+}
+
+BOOST_AUTO_TEST_CASE(the_most_probable_token_is_the_first_listed_or_the_largest) {
+    BOOST_TEST((teacher_row{two, two_logs, 0.2F}.top()) == 3);
+    const std::vector<float> second{-2, -1, -3};
+    BOOST_TEST((teacher_row{{}, second, 0}.top()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_whole_row_over_all_classes_is_listed_in_order) {
+    const auto made = taught({{}, logs, 0}, class_index({}, 4));
+    BOOST_TEST(made.whole);
+    BOOST_TEST(made.classes.empty());
+    BOOST_TEST_REQUIRE(made.probabilities.size() == 4U);
+    BOOST_TEST(made.probabilities[2] == 0.15, close);
+    BOOST_TEST(made.tail == 0);
+    BOOST_TEST(made.top == 0U);
+    BOOST_TEST(made.drafted == none);
+}
+
+BOOST_AUTO_TEST_CASE(of_listed_tokens_the_others_are_one_outcome) {
+    const auto made = taught({two, two_logs, 0.2F}, class_index({}, 4));
+    BOOST_TEST(!made.whole);
+    BOOST_TEST(made.classes == std::vector<std::size_t>({3, 1}), boost::test_tools::per_element());
+    BOOST_TEST(made.probabilities[1] == 0.3, close);
+    BOOST_TEST(made.tail == 0.2, close);
+    BOOST_TEST(made.top == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_without_a_class_keeps_its_share_and_teaches_nothing) {
+    const std::vector<token> listed{1, 2};
+    const auto pruned = taught({two, two_logs, 0.2F}, class_index(listed, 4));
+    BOOST_TEST(pruned.classes == std::vector<std::size_t>({0}), boost::test_tools::per_element());
+    BOOST_TEST(pruned.probabilities[0] == 0.3, close);
+    BOOST_TEST(pruned.tail == 0.2, close);
+    BOOST_TEST(mass(pruned) == 0.5, close);
+    BOOST_TEST(pruned.top == none);
+    const auto of_whole = taught({{}, logs, 0}, class_index(listed, 4));
+    BOOST_TEST(!of_whole.whole);
+    BOOST_TEST(of_whole.classes == std::vector<std::size_t>({0, 1}), boost::test_tools::per_element());
+    BOOST_TEST(of_whole.probabilities[1] == 0.15, close);
+}
+
+BOOST_AUTO_TEST_CASE(a_temperature_is_taken_of_every_outcome_and_the_tail_is_one) {
+    const auto made = taught({two, two_logs, 0.2F}, class_index({}, 4), 2);
+    const double total = std::sqrt(0.5) + std::sqrt(0.3) + std::sqrt(0.2);
+    BOOST_TEST(made.probabilities[0] == std::sqrt(0.5) / total, close);
+    BOOST_TEST(made.tail == std::sqrt(0.2) / total, close);
+    BOOST_TEST(mass(made) == 1, close);
+    const auto sharp = taught({{}, logs, 0}, class_index({}, 4), 0.5);
+    BOOST_TEST(sharp.probabilities[0] == 0.25 / (0.25 + 0.09 + 0.0225 + 0.0025), close);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

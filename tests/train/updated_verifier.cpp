@@ -1,0 +1,87 @@
+#include "augur/train/updated_verifier.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "augur/testing/refined_models.hpp"
+#include "augur/train/exit_head.hpp"
+#include "train/refuses.hpp"
+
+BOOST_AUTO_TEST_SUITE(train_updated_verifier)
+using namespace augur;
+using namespace augur::train;
+
+constexpr std::size_t size = 3;
+using own_head = exit_head<dense_base<float>>;
+using updated = updated_verifier<testing::hidden_state_mock, own_head>;
+static_assert(HiddenStateModel<updated> && !TreeModel<updated> && !SplitModel<updated>);
+static_assert(updated::bitwise_rows == testing::hidden_state_mock::bitwise_rows);
+
+struct within_numerics : testing::hidden_state_mock {
+    static constexpr bool bitwise_rows = false;
+};
+static_assert(!updated_verifier<within_numerics, own_head>::bitwise_rows);
+
+/// The mock's own: its states are its rows.
+own_head new_head() {
+    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, size, size),
+            {.layer = 4, .vocabulary_size = size},
+            {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 2}};
+}
+const std::vector<token> text{2, 0, 1, 1};
+
+BOOST_AUTO_TEST_CASE(it_starts_as_the_model_itself) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5));
+    const own_head head = new_head();
+    const updated target(model, head);
+    BOOST_TEST(target.vocabulary_size() == size);
+    BOOST_TEST(target.hidden_size() == model.hidden_size());
+    BOOST_TEST(target.context_length() == model.context_length());
+    auto own = model.make_sequence();
+    auto sequence = target.make_sequence();
+    const auto rows = target.extend(sequence, text), expected = model.extend(own, text);
+    BOOST_TEST_REQUIRE(rows.size() == text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) BOOST_TEST(rows[i] == expected[i], boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(its_rows_are_the_heads_of_the_models_states) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5));
+    own_head head = new_head();
+    const updated target(model, head);
+    head.assign(vector<float>::LinSpaced(head.values().size(), -1, 2));
+    auto sequence = target.make_sequence();
+    auto own = model.make_sequence();
+    const auto rows = target.extend(sequence, text), unlearned = model.extend(own, text);
+    const auto states = target.hidden(sequence);
+    std::vector<float> expected(size);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        BOOST_TEST(states[i] == model.hidden(own)[i], boost::test_tools::per_element());
+        head.row(states[i], expected);
+        BOOST_TEST(rows[i] == logit_row(expected), boost::test_tools::per_element());
+        BOOST_TEST(rows[i][0] != unlearned[i][0]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_truncated_is_forgotten) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5));
+    const own_head head = new_head();
+    const updated target(model, head);
+    auto sequence = target.make_sequence();
+    target.extend(sequence, text);
+    target.truncate(sequence, 2);
+    BOOST_TEST(target.length(sequence) == 2U);
+    const std::vector<token> others{2}, whole{2, 0, 2};
+    auto fresh = target.make_sequence();
+    const auto after = target.extend(sequence, others), expected = target.extend(fresh, whole);
+    BOOST_TEST(after[0] == expected[2], boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_head_of_other_sizes_is_refused_with_both) {
+    const own_head head = new_head();
+    const testing::hidden_state_mock other(testing::hashed_model(size + 1, 5));
+    BOOST_TEST(testing::refuses(
+        [&] { updated_verifier(other, head); },
+        "updated_verifier: the head makes 3 logits of 3 numbers, but the model has 4 tokens and states of 4"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,72 @@
+#pragma once
+// The law of texts while what drafts them learns.
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "augur/decode/generate.hpp"
+#include "augur/decode/session.hpp"
+#include "augur/decode/step.hpp"
+#include "augur/testing/enumerate.hpp"
+#include "augur/testing/law_of.hpp"
+#include "augur/train/trainer.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::testing {
+
+/// Updates after every round, by steps that are far too large.
+inline train::trainer_options wild_steps() {
+    train::trainer_options chosen;
+    chosen.replay = {.capacity = 8, .top = 2};
+    chosen.batch = 2;
+    chosen.least = chosen.every = 1;
+    chosen.share = std::numeric_limits<double>::infinity();
+    chosen.steps = {.rate = 0.5, .warm_up = 0, .clip = 0};
+    chosen.clock = [] { return 0.0; };
+    return chosen;
+}
+
+inline decode::options few_tokens(transform::settings sampling = {}, std::size_t tokens = 4) {
+    decode::options chosen;
+    chosen.stop.max_tokens = tokens;
+    chosen.sampling = std::move(sampling);
+    chosen.timed = false;
+    return chosen;
+}
+
+struct seen_while_learning {
+    law texts;
+    std::size_t rounds = 0, changed = 0;
+};
+
+/// Heads by `make_head()`, made anew for each path, learn from the path's own rounds: `make_scheme(head)` drafts with
+/// them, `make_watcher(trainer, head, drafter_state)` shows the rounds. Counts rounds, and those that changed a number.
+template <class MakeHead, class MakeScheme, class MakeWatcher>
+seen_while_learning law_while_learning(std::span<const token> prompt, const decode::options& chosen,
+                                       const MakeHead& make_head, const MakeScheme& make_scheme,
+                                       const MakeWatcher& make_watcher) {
+    seen_while_learning found;
+    found.texts = enumerate([&](const enumerating_chooser& chooser) {
+        auto head = make_head();
+        train::trainer online(head, wild_steps());
+        const auto scheme = make_scheme(head);
+        decode::session<std::remove_const_t<decltype(scheme)>, enumerating_chooser> s(scheme, prompt, chosen.sampling,
+                                                                                      chosen.stop, chooser);
+        auto learns = make_watcher(online, std::as_const(head), s.drafter_state);
+        while (s.finished == finish_reason::running) {
+            const auto before = head.values();
+            decode::step(scheme, s, {.timed = false}, learns);
+            ++found.rounds;
+            found.changed += head.values() != before ? 1 : 0;
+        }
+        const auto text = s.committed.generated();
+        return std::vector<token>(text.begin(), text.end());
+    });
+    return found;
+}
+
+}  // namespace augur::testing
