@@ -27,14 +27,10 @@ using device::emulated_system;
 using rounds::sampled;
 using trees::check_trees;
 
-namespace {
+BOOST_AUTO_TEST_SUITE(backend_accept_tree)
 
 /// Forwards and backwards.
 const std::vector<emulated_system> emulated{{false}, {true}};
-
-}  // namespace
-
-BOOST_AUTO_TEST_SUITE(backend_accept_tree)
 
 static_assert(device::DeviceCriterion<accept::typical> && !device::KernelCriterion<accept::typical>);
 static_assert(!device::DeviceCriterion<accept::traversal>);  // it judges from the leaves
