@@ -140,8 +140,8 @@ inline std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
 }
 
 /// Bias, penalties and mask of up to `most_rows` rows at a time, with the system's memory for it, taken at
-/// construction: biases, a copy of the rows, for penalties eight bytes per token of the vocabulary, and row_masks'. Settings
-/// without them take none, and rows stay as they are.
+/// construction: biases, a copy of the rows, for penalties eight bytes per token of the vocabulary, and row_masks'.
+/// Settings without them take none, and rows stay as they are.
 template <System S>
 class row_edits {
  public:
