@@ -1,5 +1,5 @@
-// An engine of one's own on a GPU, by Thrust: its kernels, its memory, and every scheme of augur over it. Then the same rows
-// judged where they are, by a rule of one's own.
+// An engine of one's own on a GPU, by Thrust: its kernels, its memory, and every scheme of augur over it. Then the same
+// rows judged where they are, by a rule of one's own.
 //
 //   nvcc -std=c++20 -arch=native --expt-relaxed-constexpr --fmad=false -I include examples/gpu/own_engine.cu
 
