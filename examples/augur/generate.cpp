@@ -167,7 +167,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "the adapter's; the family's exit near three quarters of them; else three quarters");
     add_text(
         command, "--adapter", [&s](const std::string& path) { s.adapter = path; },
-        "kangaroo, dvi, medusa, hydra: what `augur learn` wrote; dvi goes on learning while it serves, and writes "
+        "kangaroo, dvi, medusa, hydra, eagle: what `augur learn` wrote; dvi goes on learning while it serves, and "
+        "writes "
         "nothing",
         "FILE");
     command.add_flag("--untrained", s.untrained, "kangaroo: with the model's own norm and output instead of an exit");

@@ -364,10 +364,13 @@ void add_learn(CLI::App& program) {
     command->add_option("--replay", chosen->replay, "The positions to learn from, kept the same way")
         ->type_name("FILE");
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
-    add_choice<std::string>(*command, "--scheme", chosen->learning.scheme,
-                            {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"ngram", "ngram"}},
-                            "What drafts and learns: dvi (the model's first layers), medusa, hydra or ngram");
-    command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these")->type_name("FILE");
+    add_choice<std::string>(
+        *command, "--scheme", chosen->learning.scheme,
+        {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"eagle", "eagle"}, {"ngram", "ngram"}},
+        "What drafts and learns: dvi (the model's first layers), medusa, hydra, eagle (its "
+        "output) or ngram");
+    command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these; eagle: the layer")
+        ->type_name("FILE");
     add_number(*command, "--head-count", chosen->learning.head_count, "medusa, hydra without --heads: so many", "N",
                "4", most::length);
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",

@@ -5,6 +5,7 @@
 #include <augur/draft/ngram_memory.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "run_scheme.hpp"
@@ -35,35 +36,29 @@ class trained_drafter : public learned_drafter {
     mutable Learned learned_;
 };
 
-class exit_drafter final : public trained_drafter<learned_exit> {
+/// Its rounds are shown to the trainer by a `Watcher`.
+template <class Learned, class Watcher>
+class shown_drafter final : public trained_drafter<Learned> {
  public:
-    using trained_drafter::trained_drafter;
+    using trained_drafter<Learned>::trained_drafter;
 
-    std::size_t exit_layer() const override { return learned_.identity().layer; }
-
+    std::size_t exit_layer() const override {
+        return std::is_same_v<Learned, learned_exit> ? this->learned_.identity().layer : 0;
+    }
     run_result decode(const engine& target, const run_request& request,
                       const policy::confidence_stop_options& stop) override {
-        learning_watcher learns(learned_.online());
+        Watcher learns(this->learned_);
+        const auto& drafter = this->learned_.drafts();
         return run_lossless(request, [&](auto criterion) {
             const policy::confidence_stop until(stop);
-            return run_scheme(speculate(learned_.head(), target, until, criterion), request, learns);
+            return run_scheme(speculate(drafter, target, until, criterion), request, learns);
         });
     }
 };
 
-class heads_drafter final : public trained_drafter<learned_heads> {
- public:
-    using trained_drafter::trained_drafter;
-
-    run_result decode(const engine& target, const run_request& request,
-                      const policy::confidence_stop_options& stop) override {
-        heads_learning_watcher learns(learned_);
-        return run_lossless(request, [&](auto criterion) {
-            const policy::confidence_stop until(stop);
-            return run_scheme(speculate(learned_.heads(), target, until, criterion), request, learns);
-        });
-    }
-};
+using exit_drafter = shown_drafter<learned_exit, learning_watcher<learned_exit>>;
+using heads_drafter = shown_drafter<learned_heads, heads_learning_watcher>;
+using eagle_drafter = shown_drafter<learned_eagle, learning_watcher<learned_eagle>>;
 
 /// Learns by counting, and keeps nothing between runs.
 class ngram_drafter final : public learned_drafter {
@@ -103,9 +98,9 @@ class ngram_drafter final : public learned_drafter {
 std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, const learning_options& chosen,
                                               const llama::load_options& options) {
     const bool has_heads = chosen.scheme == "medusa" || chosen.scheme == "hydra";
-    if (!chosen.heads.empty() && !has_heads) {
+    if (!chosen.heads.empty() && !has_heads && chosen.scheme != "eagle") {
         detail::fail("--heads is ", chosen.heads, ", but the scheme is ", io::quote(chosen.scheme),
-                     "; medusa and hydra start from heads");
+                     "; medusa, hydra and eagle start from a file");
     }
     if (chosen.exit_layer != 0 && chosen.scheme != "dvi") {
         detail::fail("--exit-layer is ", chosen.exit_layer, ", but the scheme is ", io::quote(chosen.scheme),
@@ -113,8 +108,9 @@ std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, c
     }
     if (chosen.scheme == "dvi") return std::make_unique<exit_drafter>(target, chosen);
     if (has_heads) return std::make_unique<heads_drafter>(target, chosen, options);
+    if (chosen.scheme == "eagle") return std::make_unique<eagle_drafter>(target, chosen, options);
     if (chosen.scheme == "ngram") return std::make_unique<ngram_drafter>(target);
-    detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are dvi, medusa, hydra, ngram");
+    detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are dvi, medusa, hydra, eagle, ngram");
 }
 
 }  // namespace augur::program

@@ -34,8 +34,8 @@ class learned_drafter {
                               const policy::confidence_stop_options& stop) = 0;
 };
 
-/// Of the scheme dvi, medusa, hydra or ngram, for this model, which must outlive it. Throws for another, and as
-/// learned_exit and learned_heads do.
+/// Of the scheme dvi, medusa, hydra, eagle or ngram, for this model, which must outlive it. Throws for another, and as
+/// learned_exit, learned_heads and learned_eagle do.
 std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, const learning_options& chosen,
                                               const llama::load_options& options);
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <augur/draft/exit_head.hpp>
+#include <augur/io/fingerprint.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -17,11 +19,47 @@ train::state_identity identity_of(const llama::host_model& target, std::size_t l
     return {target.fingerprint(), layer, target.hidden_size(), target.vocabulary_size()};
 }
 
-learned_exit::head_type new_head(const llama::host_model& target, train::head_options chosen, std::size_t layer) {
+std::size_t exit_layer_of(const llama::host_model& target, const learning_options& chosen) {
+    return chosen.exit_layer != 0 ? chosen.exit_layer : llama::default_split(target.layer_count());
+}
+learned_exit::head_type new_exit(const llama::host_model& target, const learning_options& chosen) {
     const llama::weights& own = target.parameters();
-    chosen.epsilon = static_cast<double>(target.configuration().norm_epsilon);
-    return {train::packed_base(own.output(), target.threads()),
-            {layer, target.vocabulary_size(), own.final_norm, own.head_tokens},
+    train::head_options of = chosen.head;
+    of.epsilon = static_cast<double>(target.configuration().norm_epsilon);
+    learned_exit::head_type made(
+        train::packed_base(own.output(), target.threads()),
+        {exit_layer_of(target, chosen), target.vocabulary_size(), own.final_norm, own.head_tokens}, of);
+    draft::check_exit(made, target);
+    return made;
+}
+
+/// All.
+std::vector<std::size_t> rows_of(const backend::host::packed_matrix& of) {
+    std::vector<std::size_t> rows(of.rows());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    return rows;
+}
+
+/// An adapter is of the file, which says of which model that is.
+train::state_identity identity_of(const llama::eagle_model& layer, const std::string& path) {
+    return {io::fingerprint(std::filesystem::path(path)), layer.configuration().layers, layer.hidden_size(),
+            layer.vocabulary_size()};
+}
+llama::eagle_model load_eagle(const llama::host_model& target, const learning_options& chosen,
+                              const llama::load_options& options) {
+    if (chosen.heads.empty()) detail::fail("scheme 'eagle' learns from a layer that there is; name it by --heads");
+    return llama::eagle_model::load(chosen.heads, target, options);
+}
+/// The layer has normed its states, and its matrix takes no bias.
+learned_eagle::head_type new_output(const llama::eagle_model& layer, train::head_options chosen) {
+    if (chosen.norm == train::norm_kind::layer || chosen.bias) {
+        detail::fail("scheme 'eagle' learns ", chosen.bias ? "no bias" : "after the layer's own norm",
+                     ", but the options ask for ", chosen.bias ? "--bias" : "--norm layer");
+    }
+    chosen.norm = train::norm_kind::none;
+    const llama::weights& own = layer.parameters();
+    return {train::packed_base(own.output(), layer.threads()),
+            {layer.configuration().layers, layer.vocabulary_size(), {}, own.head_tokens},
             chosen};
 }
 
@@ -52,8 +90,8 @@ void read_into(train::vector<float>& values, const train::heads_layout& layout, 
 }
 
 /// Over these tokens, or where none are named the target's own.
-learned_heads::heads_type new_heads(const llama::host_model& target, const train::heads_options& chosen,
-                                    std::span<const token> tokens) {
+learned_heads::head_type new_heads(const llama::host_model& target, const train::heads_options& chosen,
+                                   std::span<const token> tokens) {
     const llama::weights& own = target.parameters();
     const train::packed_base whole(own.output(), target.threads());
     const auto embed = [from = own.embedding](token id, std::span<float> out) {
@@ -67,8 +105,8 @@ learned_heads::heads_type new_heads(const llama::host_model& target, const train
     return {whole.selected(tokens), {target.vocabulary_size(), tokens}, chosen, embed};
 }
 
-learned_heads::heads_type heads_of(const llama::host_model& target, const learning_options& chosen,
-                                   const llama::load_options& options) {
+learned_heads::head_type heads_of(const llama::host_model& target, const learning_options& chosen,
+                                  const llama::load_options& options) {
     const bool see_tokens = chosen.scheme == "hydra";
     if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, {});
     const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
@@ -83,16 +121,36 @@ learned_heads::heads_type heads_of(const llama::host_model& target, const learni
 
 learned_heads::learned_heads(const llama::host_model& target, const learning_options& chosen,
                              const llama::load_options& options)
-    : identity_(identity_of(target, target.layer_count())), heads_(heads_of(target, chosen, options)) {
-    trainer_.emplace(heads_, chosen.trainer);
-}
+    : learned(identity_of(target, target.layer_count()), heads_of(target, chosen, options), chosen.trainer) {}
 
-void learned_heads::restore(const std::string& adapter) {
-    trainer_->restore(train::checkpoint_file::load<float, train::heads_options>(adapter, identity_));
-}
+learned_eagle::learned_eagle(const llama::host_model& target, const learning_options& chosen,
+                             const llama::load_options& options)
+    : loaded_eagle{load_eagle(target, chosen, options)},
+      learned(identity_of(layer, chosen.heads), new_output(layer, chosen.head), chosen.trainer) {}
 
-void learned_heads::save(const std::string& adapter) {
-    train::checkpoint_file::save(trainer_->state(), adapter, identity_);
+llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::string& path,
+                                    const llama::eagle_model& layer, const llama::load_options& options) {
+    const auto kept = train::checkpoint_file::load<float>(adapter, identity_of(layer, path));
+    auto head = new_output(layer, kept.options);
+    kept.check(head, adapter);
+    head.assign(kept.values);
+    // Without norm and bias the head is linear: its matrix is what it makes of unit vectors.
+    const std::size_t width = head.hidden_size();
+    const train::matrix<float> whole =
+        head.forward(train::columns<float>::Identity(detail::index(width), detail::index(width))).logits;
+    const llama::weights& own = layer.parameters();
+    llama::weights learned{.embedding = own.embedding,
+                           .embedding_is_lent = own.embedding_is_lent,
+                           .head = {backend::host::storage::f32, head.classes(), width},
+                           .head_tokens = own.head_tokens,
+                           .layers = own.layers,
+                           .final_norm = own.final_norm,
+                           .fusion = {own.fusion.weight.selected(rows_of(own.fusion.weight)), own.fusion.embedding_norm,
+                                      own.fusion.hidden_norm}};
+    for (std::size_t row = 0; row < head.classes(); ++row) {
+        learned.head.set_row(row, std::as_bytes(std::span(whole.data() + row * width, width)));
+    }
+    return {layer.configuration(), std::move(learned), options};
 }
 
 llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,
@@ -121,28 +179,12 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
     }
     const llama::weights& own = target.parameters();
     std::vector<std::size_t> rows(kept.tokens.begin(), kept.tokens.end());
-    if (rows.empty() || !own.head_tokens.empty()) {
-        rows.resize(own.output().rows());
-        std::iota(rows.begin(), rows.end(), std::size_t{0});
-    }
+    if (rows.empty() || !own.head_tokens.empty()) rows = rows_of(own.output());
     return {std::move(heads), target, kept.tokens, own.output().selected(rows), options};
 }
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
-    : identity_(
-          identity_of(target, chosen.exit_layer != 0 ? chosen.exit_layer : llama::default_split(target.layer_count()))),
-      head_(new_head(target, chosen.head, identity_.layer)) {
-    draft::check_exit(head_, target);
-    trainer_.emplace(head_, chosen.trainer);
-}
-
-void learned_exit::restore(const std::string& adapter) {
-    trainer_->restore(train::checkpoint_file::load<float>(adapter, identity_));
-}
-
-void learned_exit::save(const std::string& adapter) {
-    train::checkpoint_file::save(trainer_->state(), adapter, identity_);
-}
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit(target, chosen), chosen.trainer) {}
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;

@@ -1,18 +1,22 @@
 #pragma once
-// Whoever learns from what it drafts: an exit of the model (DVI), draft heads, n-grams.
+// Whoever learns from what it drafts: an exit of the model (DVI), draft heads, an EAGLE layer's output.
 
-#include <augur/draft/self_speculation.hpp>
+#include <augur/draft/exit_rows.hpp>
 #include <augur/llama/draft_heads.hpp>
+#include <augur/llama/eagle_model.hpp>
 #include <augur/llama/host_model.hpp>
+#include <augur/train/checkpoint.hpp>
 #include <augur/train/draft_heads.hpp>
 #include <augur/train/exit_head.hpp>
 #include <augur/train/heads_watcher.hpp>
 #include <augur/train/packed_base.hpp>
+#include <augur/train/state_file.hpp>
+#include <augur/train/taught_layer.hpp>
 #include <augur/train/trainer.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace augur::program {
 
@@ -20,80 +24,95 @@ struct learning_options {
     std::size_t exit_layer = 0;  ///< layers that draft; 0: the adapter's, or without one three quarters
     train::head_options head{};
     train::trainer_options trainer{};
-    std::string scheme = "dvi";  ///< or medusa, hydra, ngram
-    std::string heads{};         ///< a file of medusa or hydra to start from
+    std::string scheme = "dvi";  ///< or medusa, hydra, eagle, ngram
+    std::string heads{};         ///< a file of medusa, hydra or eagle to start from
     std::size_t head_count = 4;  ///< without one
 };
 
-/// A head on the model's states after some layers, which starts as the model's own, and its trainer. The model must
-/// outlive it.
-class learned_exit {
+/// Weights that learn, and their trainer.
+template <train::Teachable Head>
+class learned {
  public:
-    using head_type = train::exit_head<train::packed_base>;
-    using trainer_type = train::trainer<head_type>;
+    using head_type = Head;
+    using trainer_type = train::trainer<Head>;
 
-    /// A new one, with the model's own epsilon. Throws where the layer is none of the model's that leaves others.
-    learned_exit(const llama::host_model& target, const learning_options& chosen);
-
-    /// Goes on from an adapter, whose head has to be of these options. Throws, with both values, where it is of
-    /// another model, layer or kind, or damaged.
-    void restore(const std::string& adapter);
-
+    /// Goes on from an adapter, which has to be of these options. Throws, with both values, where it is of another
+    /// model, layer or kind, or damaged.
+    void restore(const std::string& adapter) {
+        trainer_.restore(train::checkpoint_file::load<float, typename Head::options_type>(adapter, identity_));
+    }
     /// Written beside and renamed when it is whole.
-    void save(const std::string& adapter);
+    void save(const std::string& adapter) { train::checkpoint_file::save(trainer_.state(), adapter, identity_); }
 
-    const head_type& head() const { return head_; }
-    trainer_type& online() { return *trainer_; }
+    const Head& head() const { return head_; }
+    const Head& drafts() const { return head_; }
+    trainer_type& online() { return trainer_; }
     const train::state_identity& identity() const { return identity_; }
+
+ protected:
+    learned(train::state_identity identity, Head head, const train::trainer_options& chosen)
+        : identity_(std::move(identity)), head_(std::move(head)), trainer_(head_, chosen) {}
 
  private:
     train::state_identity identity_;
-    head_type head_;
-    std::optional<trainer_type> trainer_;
+    Head head_;
+    trainer_type trainer_;
+};
+
+/// A head on the model's states after some layers, which starts as the model's own. The model must outlive it.
+class learned_exit : public learned<train::exit_head<train::packed_base>> {
+ public:
+    /// With the model's own epsilon. Throws where the layer is none of the model's that leaves others.
+    learned_exit(const llama::host_model& target, const learning_options& chosen);
 };
 
 /// Settings of the head that an adapter holds, on its layer.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
-/// Medusa's or Hydra's heads for a model, and their trainer. The model must outlive them.
-class learned_heads {
+/// Medusa's or Hydra's heads for a model, which must outlive them.
+class learned_heads : public learned<train::draft_heads<train::packed_base>> {
  public:
-    using heads_type = train::draft_heads<train::packed_base>;
-    using trainer_type = train::trainer<heads_type>;
-
     /// As they are in a file; or new ones, that say what the model's own head says. Throws where they are no such
     /// heads, or a head has several blocks or an output of its own, which are not taught.
     learned_heads(const llama::host_model& target, const learning_options& chosen,
                   const llama::load_options& options = {});
-
-    /// As those of learned_exit.
-    void restore(const std::string& adapter);
-    void save(const std::string& adapter);
-
-    const heads_type& heads() const { return heads_; }
-    trainer_type& online() { return *trainer_; }
-    const train::state_identity& identity() const { return identity_; }
-
- private:
-    train::state_identity identity_;
-    heads_type heads_;
-    std::optional<trainer_type> trainer_;
 };
+
+struct loaded_eagle {
+    llama::eagle_model layer;
+};
+
+/// An EAGLE layer's file, with an output head that learns and starts as the file's. The model must outlive it.
+class learned_eagle : private loaded_eagle, public learned<train::exit_head<train::packed_base>> {
+ public:
+    /// Throws where no file is named or it is of another model, and for a head of options that a layer's has not.
+    learned_eagle(const llama::host_model& target, const learning_options& chosen,
+                  const llama::load_options& options = {});
+
+    /// Refers to this.
+    train::taught_layer<llama::eagle_model, head_type> drafts() const { return {layer, head()}; }
+};
+
+/// The layer of `path` with what an adapter says in place of its output head. Throws where the adapter is of another
+/// layer or kind.
+llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::string& path,
+                                    const llama::eagle_model& layer, const llama::load_options& options);
 
 /// Heads as an adapter has them, to draft with. Throws where it is of another model, or is not of `kind`.
 llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,
                                     const llama::host_model& target, const llama::load_options& options);
 
-/// Shows a trainer the rounds of the session that it is attached to.
+/// Shows a trainer the rounds of the session that it is attached to, of what drafts from states of its own.
+template <class Learned>
 class learning_watcher {
  public:
-    explicit learning_watcher(learned_exit::trainer_type& online) : online_(&online) {}
+    explicit learning_watcher(Learned& taught) : online_(&taught.online()) {}
 
     void attach(const auto& session) { states_ = &session.drafter_state.exit_states; }
     void watch(const auto& view) { online_->show(view, states_->of(view.length_before)); }
 
  private:
-    learned_exit::trainer_type* online_;
+    typename Learned::trainer_type* online_;
     const draft::exit_rows* states_ = nullptr;
 };
 
@@ -103,7 +122,7 @@ class heads_learning_watcher {
     explicit heads_learning_watcher(learned_heads& taught) : taught_(&taught) {}
 
     void attach(const auto& session) {
-        shows_.emplace(taught_->online(), taught_->heads().head_count(), session.drafter_state);
+        shows_.emplace(taught_->online(), taught_->head().head_count(), session.drafter_state);
     }
     void watch(const auto& view) { shows_->watch(view); }
 

@@ -31,7 +31,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
             load_learned_heads(target, load_options_of(of_drafters));
             return;
         }
-    } else if (scheme_.scheme == "dvi" || !scheme_.adapter.empty()) {
+    } else if (scheme_.scheme == "dvi" || (scheme_.scheme == "kangaroo" && !scheme_.adapter.empty())) {
         load_learned(target);
         return;
     }
@@ -45,6 +45,11 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
+    }
+    if (scheme_.scheme == "eagle" && !scheme_.adapter.empty()) {
+        drafters_.eagle.emplace(
+            eagle_of_adapter(scheme_.adapter, files_.at("eagle"), *drafters_.eagle, load_options_of(of_drafters)));
+        paths_.push_back(scheme_.adapter);
     }
 }
 

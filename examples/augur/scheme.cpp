@@ -138,9 +138,9 @@ scheme_options resolve_exits(scheme_options chosen) {
     if (chosen.untrained) {
         detail::fail("--untrained is for kangaroo, but the scheme is ", io::quote(chosen.scheme));
     }
-    if (!chosen.adapter.empty() && chosen.scheme != "medusa" && chosen.scheme != "hydra") {
+    if (!chosen.adapter.empty() && chosen.scheme != "medusa" && chosen.scheme != "hydra" && chosen.scheme != "eagle") {
         detail::fail("--adapter is ", chosen.adapter, ", but the scheme is ", io::quote(chosen.scheme),
-                     "; kangaroo, dvi, medusa and hydra draft with one");
+                     "; kangaroo, dvi, medusa, hydra and eagle draft with one");
     }
     return chosen;
 }
@@ -291,7 +291,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         if (drafters.learned) {
             const auto composed = speculate(drafters.learned->head(), target, stop_of(resolved), criterion);
             if (resolved.scheme == "kangaroo") return run_scheme(composed, request);
-            learning_watcher learns(drafters.learned->online());
+            learning_watcher learns(*drafters.learned);
             return run_scheme(composed, request, learns);
         }
         if (resolved.scheme == "kangaroo") {

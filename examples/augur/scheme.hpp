@@ -37,7 +37,7 @@ struct scheme_options {
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
     std::optional<std::size_t> exit_layer{};        ///< kangaroo: layers that draft; unset: near three quarters
-    std::string adapter{};                          ///< kangaroo, dvi, medusa, hydra: what `augur learn` wrote
+    std::string adapter{};                          ///< kangaroo, dvi, medusa, hydra, eagle: what learn wrote
     bool untrained = false;                         ///< kangaroo: with the model's own norm and output
     std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
     std::string bank_path{};                        ///< entmtp, and hydra and medusa with a tree of the bank

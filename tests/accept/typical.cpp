@@ -170,6 +170,13 @@ BOOST_AUTO_TEST_CASE(of_equally_long_paths_the_more_probable_wins_and_of_equal_o
     const typical rule;
     BOOST_TEST((judged(rule, made, {second, even, even, even, even}, {}).path == std::vector<std::size_t>{1, 3}));
     BOOST_TEST((judged(rule, made, {even, even, even, even, even}, {}).path == std::vector<std::size_t>{0, 2}));
+    // The first is that of the eldest children, however nodes are numbered.
+    proposal<point_mass> late;
+    late.push(0, after_prefix);
+    late.push(1, after_prefix);
+    late.push(2, 1);
+    late.push(2, 0);
+    BOOST_TEST((judged(rule, late, {even, even, even, even, even}, {}).path == std::vector<std::size_t>{0, 3}));
     // A longer path wins, however improbable.
     const std::vector<float> never{0, 9, -9};
     BOOST_TEST((judged(rule, made, {second, even, never, even, even}, {}).path == std::vector<std::size_t>{0, 2}));

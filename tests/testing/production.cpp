@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "sanitized.hpp"
 #include "testing/wrong_criteria.hpp"
 #include "up_to.hpp"
 
@@ -24,12 +25,7 @@ using testing::up_to;
 BOOST_AUTO_TEST_SUITE(testing_production)
 
 // The bound holds for any number of seeds; the optimized build takes a million.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define AUGUR_SLOW_BUILD
-#endif
-#endif
-#if defined(AUGUR_SLOW_BUILD) || !defined(__OPTIMIZE__)
+#if defined(AUGUR_SANITIZED) || !defined(__OPTIMIZE__)
 constexpr std::size_t seeds = 10'000;
 #else
 constexpr std::size_t seeds = 1'000'000;

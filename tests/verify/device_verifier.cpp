@@ -2,7 +2,9 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/typical.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/model/any_model.hpp>
@@ -18,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "accept/bush.hpp"
 #include "backend/device/rows_on_device.hpp"
 
 using namespace augur;
@@ -41,7 +44,7 @@ run run_of(const Target& target, const Drafter& drafter, const Policy& policy, c
     decode::options each = chosen;
     each.timed = false;
     const std::vector<token> prompt = {1, 2, 1, 2};
-    const auto made = decode::generate(scheme, prompt, each);
+    const auto made = decode::generate<any_guarantee>(scheme, prompt, each);
     return {made.tokens,
             made.log_probabilities,
             {made.counts.stages.back().drafted, made.counts.stages.back().accepted},
@@ -87,6 +90,60 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_rows_on_the_host_and_no_row_comes_there
         check(draft::draft_model<const testing::function_model&, draft::shared_noise>(model), policy, accept::coupled{},
               options_with(0.7f, seed));
     }
+}
+
+/// What is claimed of drawn tokens goes where the target's rows are.
+BOOST_AUTO_TEST_CASE(claims_of_distributions_bring_no_row) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const policy::fixed_length policy{seed % 5};
+        const auto model = testing::hashed_model(7, 3 + seed, 2);
+        const draft::draft_model<const testing::function_model&, draft::sampled> drawn(model);
+        for (const float temperature : {0.7f, 1.0f, 0.0f}) {
+            decode::options chosen = options_with(temperature, seed);
+            if (seed % 2 == 1) chosen.sampling.top_k.k = 4;
+            check(drawn, policy, accept::rejection_sampling{}, chosen);
+            check(drawn, policy, accept::fuzzy<measure::kl>{0.3}, chosen);
+            check(drawn, policy, accept::typical{}, chosen);
+        }
+    }
+}
+
+/// Trees, and the chains and lone tokens that room leaves of them; those whose nodes are certain, and drawn ones.
+BOOST_AUTO_TEST_CASE(trees_bring_no_row) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const policy::fixed_length policy{seed % 5};
+        const auto model = testing::hashed_model(7, 3 + seed, 2);
+        const testing::bush<draft::argmax> certain{model};
+        const testing::bush<draft::shared_noise> shared{model};
+        const testing::bush<draft::sampled> drawn{model};
+        decode::options chosen = options_with(0.8f, seed);
+        if (seed % 2 == 1) {
+            chosen.sampling.penalties = {.repetition = 1.3f, .presence = 0.2f, .frequency = 0.1f};
+            chosen.sampling.top_p.p = 0.9f;
+        }
+        check(certain, policy, accept::exact{}, options_with(0, seed));
+        check(shared, policy, accept::coupled{}, chosen);
+        check(drawn, policy, accept::rejection_sampling{}, chosen);
+        check(certain, policy, accept::rejection_sampling{}, chosen);
+        check(certain, policy, accept::typical{{.epsilon = 0.2, .delta = 0.6}}, chosen);
+        check(drawn, policy, accept::fuzzy<measure::total_variation>{0.3}, chosen);
+    }
+}
+
+/// An engine without trees has its chains judged there, and its trees on the host.
+BOOST_AUTO_TEST_CASE(trees_of_a_model_without_them_bring_rows) {
+    const auto small = testing::hashed_model(7, 5, 2);
+    const testing::function_model plain = testing::hashed_model(7, 5, 3);
+    const rows_on_device::chain_model there(plain);
+    const auto run_on = [&](const auto& target) {
+        return run_of(target, testing::bush<draft::sampled>{small}, policy::fixed_length{3},
+                      accept::rejection_sampling{}, options_with(1, 4));
+    };
+    const run expected = run_on(plain);
+    BOOST_TEST((run_on(there) == expected));
+    BOOST_TEST(there.brought() > 0u);
+    const model::erased_model<model::engine_traits::none, accept::rejection_sampling> erased(there);
+    BOOST_TEST((run_on(erased) == expected));
 }
 
 /// Penalties count the text, the prompt's part too, and what is drafted.
@@ -153,11 +210,12 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_drawn_from_is_named) {
     BOOST_TEST((got == run_on(faulty)));
 }
 
-/// A claim of a distribution lies on the host; so do the choices of a chooser of the user's own.
+/// Choices of a chooser of the user's own are the host's; so are criteria of two claims at once.
 BOOST_AUTO_TEST_CASE(where_it_cannot_serve_there_is_no_device_verifier) {
     using there = rows_on_device::model;
     using drawn = draft::draft_model<testing::function_model, draft::sampled>;
     using certain = draft::draft_model<testing::function_model, draft::argmax>;
+    using with_row = draft::draft_model<testing::function_model, draft::argmax_with_row>;
     using philox = random::philox_chooser;
     const auto scheme = []<class Drafter, class Target>() {
         return static_cast<speculator<Drafter, const Target&, policy::fixed_length, accept::rejection_sampling>*>(
@@ -168,7 +226,8 @@ BOOST_AUTO_TEST_CASE(where_it_cannot_serve_there_is_no_device_verifier) {
     };
     struct other_chooser : philox {};
     BOOST_TEST(served(scheme.template operator()<certain, there>(), static_cast<philox*>(nullptr)));
-    BOOST_TEST(!served(scheme.template operator()<drawn, there>(), static_cast<philox*>(nullptr)));
+    BOOST_TEST(served(scheme.template operator()<drawn, there>(), static_cast<philox*>(nullptr)));
+    BOOST_TEST(!served(scheme.template operator()<with_row, there>(), static_cast<philox*>(nullptr)));
     BOOST_TEST(!served(scheme.template operator()<certain, there>(), static_cast<other_chooser*>(nullptr)));
     BOOST_TEST(!served(scheme.template operator()<certain, testing::function_model>(), static_cast<philox*>(nullptr)));
 }

@@ -135,8 +135,10 @@ template <class Claim, class Row>
 AUGUR_HOST_DEVICE residual_weights<Claim, Row> residual(const Row& target, const drafted_token<Claim>& drafted) {
     return residual_weights<Claim, Row>(target, drafted, or_target{});
 }
+AUGUR_WHERE_ARGUMENTS_CAN
 template <class Claim, class Row>
-residual_weights<Claim, Row> residual(const residual_weights<Claim, Row>& left, const drafted_token<Claim>& drafted) {
+AUGUR_HOST_DEVICE residual_weights<Claim, Row> residual(const residual_weights<Claim, Row>& left,
+                                                        const drafted_token<Claim>& drafted) {
     return residual_weights<Claim, Row>(left, drafted, or_target{});
 }
 

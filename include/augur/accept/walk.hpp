@@ -105,13 +105,13 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
     if (targets.rows.empty()) targets.rows.emplace_back();
     auto& target = targets.rows.front();
     for (std::size_t row = 0; watcher.wants(row);) {
+        const std::size_t child =
+            parents::next_child(parents, proposed.size(), static_cast<std::int32_t>(row) - 1, row);
+        out.at_leaf = !parents.empty() && child == proposed.size();
         transform.apply(rows[row], before, target);
         if (target.empty()) return;
         position_draws draws(chooser, before.size(), round, row - out.accepted);  // parents::aside of the row's node
-        const std::size_t child =
-            parents::next_child(parents, proposed.size(), static_cast<std::int32_t>(row) - 1, row);
         if (child == proposed.size()) {
-            out.at_leaf = !parents.empty();
             out.next = criterion.draw(target, draws);
             return watcher.took(row, target, out.next);
         }

@@ -119,13 +119,17 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     const double verified = chosen.timed ? context.verifying_seconds() : 0;
     record.seconds = {.draft = watch.lap() - verified, .verify = verified};
-    if constexpr (!branches<typename Scheme::drafter_type>) require_chain(record.proposed);
-    if constexpr (verify::has_device_verifier<Scheme, C> && !branches<typename Scheme::drafter_type> &&
-                  !drafts_in_target<typename Scheme::drafter_type>) {
-        if (s.device_verifier) {
+    if constexpr (!branches<typename Scheme::drafter_type>) {
+        require_chain(record.proposed);
+    } else {
+        // A tree can have more nodes than there is room for, though none of its paths is too long.
+        record.proposed.shorten(s.target.model().context_length() - s.committed.size());
+    }
+    if constexpr (verify::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
+        if (s.device_verifier && (!branches<typename Scheme::drafter_type> || s.device_verifier.takes_trees())) {
             co_await flow::alone{[&] {
-                record.decided =
-                    verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round);
+                verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
+                                         record.decided);
             }};
             record.seconds.verify = watch.lap();  // acceptance included
             finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch,
@@ -150,8 +154,6 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
             judge(record.proposed);
         }
     } else {
-        // A tree can have more nodes than there is room for, though none of its paths is too long.
-        record.proposed.shorten(s.target.model().context_length() - s.committed.size());
         if (record.proposed.is_chain()) {
             rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
         } else {

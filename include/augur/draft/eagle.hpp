@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
+#include "augur/draft/exit_rows.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/fused_sequence.hpp"
@@ -34,7 +34,7 @@ class eagle {
     using claim_type = typename Drawing::claim_type;
     struct state_type : model::fused_sequence<model_type> {
         using model::fused_sequence<model_type>::fused_sequence;
-        std::vector<float> own{};  ///< a state that the source made
+        exit_rows exit_states{};  ///< that the source's rows of the last round were made of
         distribution row{};
     };
     static constexpr bool shows_rows = true;
@@ -61,7 +61,9 @@ class eagle {
         speculative_suffix speculative(context.prefix());
         std::optional<typename state_type::rows_type> rows;
         co_await flow::alone{[&] { rows.emplace(state.root(context.prefix())); }};
+        state.exit_states.begin(context.prefix().size());
         while (true) {
+            const std::span<const float> own = state.exit_states.push(state.last_state());
             const logit_row row = (*rows)[rows->size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
             const token picked = draw_next(drawing_, row, context, proposed, state.row);
@@ -69,9 +71,8 @@ class eagle {
             if (!context.wants_more(proposed.size())) break;
             if (root + proposed.size() > model().context_length()) break;
             speculative.push(picked);
-            state.own.assign(state.last_state().begin(), state.last_state().end());
             const std::size_t before = proposed.size() - 1;
-            co_await flow::alone{[&] { rows.emplace(state.extend(before, std::span(&picked, 1), state.own)); }};
+            co_await flow::alone{[&] { rows.emplace(state.extend(before, std::span(&picked, 1), own)); }};
         }
     }
 

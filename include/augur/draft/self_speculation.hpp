@@ -13,33 +13,13 @@
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
+#include "augur/draft/exit_rows.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/drawing.hpp"
 #include "augur/types/scores.hpp"
 
 namespace augur::draft {
-
-/// The states that a round's rows were guessed from.
-class exit_rows {
- public:
-    /// Of the round that drafts after so many tokens; what was kept of another is dropped.
-    void begin(std::size_t length_before) {
-        numbers_.clear();
-        length_before_ = length_before;
-    }
-    void push(logit_row state) { numbers_.insert(numbers_.end(), state.begin(), state.end()); }
-
-    /// One state for each drafted token, in order, and perhaps one of a row that ended the draft; none where the
-    /// drafter was not asked in the round that began after so many tokens.
-    std::span<const float> of(std::size_t length_before) const {
-        return length_before == length_before_ ? std::span<const float>(numbers_) : std::span<const float>();
-    }
-
- private:
-    std::vector<float> numbers_;
-    std::size_t length_before_ = 0;
-};
 
 /// Drafts a chain in the target's own sequence: the first layers run over the last committed token and over each token
 /// that is drafted, and the exit head `Source` (by value, or `Head&` by reference) guesses what follows; verification

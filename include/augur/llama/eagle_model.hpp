@@ -47,6 +47,8 @@ class eagle_model {
     }
 
     const config& configuration() const { return model_.configuration(); }
+    const weights& parameters() const { return model_.parameters(); }
+    std::size_t threads() const { return model_.threads(); }
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
     const std::string& vocabulary_fingerprint() const { return model_.vocabulary_fingerprint(); }
     std::size_t context_length() const { return model_.context_length(); }
@@ -68,6 +70,11 @@ class eagle_model {
                        std::span<const std::int32_t> parents, std::size_t last) const {
         check(tokens, states);
         return model_.append({.sequence = &s, .tokens = tokens, .parents = parents, .rows = last}, states.data());
+    }
+    /// Appends them and makes no rows: hidden(s) shows the state of each.
+    void extend_states(sequence& s, std::span<const token> tokens, std::span<const float> states) const {
+        check(tokens, states);
+        model_.append({.sequence = &s, .tokens = tokens, .rows = 0, .states = true}, states.data());
     }
     scores hidden(const sequence& s) const { return model_.hidden(s); }
 

@@ -59,15 +59,19 @@ class erased_model {
     static constexpr bool runs_layers = includes(T, engine_traits::layers);
     static constexpr bool shows_states = includes(T, engine_traits::hidden_states) || runs_layers;
 
+ public:
+    class sequence_type;
+
+ private:
     struct sequence_base {
         virtual ~sequence_base() = default;
         virtual std::size_t memory_bytes() const = 0;
     };
     struct device_verifier_base {
         virtual ~device_verifier_base() = default;
-        virtual void prepare(const prefix& before, std::size_t drafted) = 0;
-        virtual verdict judge(sequence_base& s, std::span<const token> missing, const prefix& speculative,
-                              std::size_t drafted, std::size_t round) = 0;
+        virtual bool takes_trees() const = 0;
+        virtual void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
+                           const judged_proposal& proposed, std::size_t round, verdict& out) = 0;
         virtual scores rows(const sequence_base& s) = 0;
         virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
     };
@@ -97,10 +101,10 @@ class erased_model {
     class device_verifier_type {
      public:
         explicit operator bool() const { return held_ != nullptr; }
-        void prepare(const prefix& before, std::size_t drafted) { held_->prepare(before, drafted); }
-        verdict judge(sequence_type& s, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
-                      std::size_t round) {
-            return held_->judge(*s.held_, missing, speculative, drafted, round);
+        bool takes_trees() const { return held_->takes_trees(); }
+        void judge(const pass<sequence_type>& asked, const prefix& before, const judged_proposal& proposed,
+                   std::size_t round, verdict& out) {
+            held_->judge(*asked.sequence->held_, asked, before, proposed, round, out);
         }
         scores rows(const sequence_type& s) { return held_->rows(*s.held_); }
         double entropy_nats(const sequence_type& s, std::size_t row) { return held_->entropy_nats(*s.held_, row); }
@@ -195,10 +199,10 @@ class erased_model {
         const M* owner;
 
         own_device_verifier(R made, const M& of) : own(std::move(made)), owner(&of) {}
-        void prepare(const prefix& before, std::size_t drafted) override { own.prepare(before, drafted); }
-        verdict judge(sequence_base& s, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
-                      std::size_t round) override {
-            return own.judge(own_of(s, *owner), missing, speculative, drafted, round);
+        bool takes_trees() const override { return (!shows_states || PrefillsStates<M>)&&own.takes_trees(); }
+        void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
+                   const judged_proposal& proposed, std::size_t round, verdict& out) override {
+            own.judge(asked_of(own_of(s, *owner), asked), before, proposed, round, out);
         }
         scores rows(const sequence_base& s) override { return own.rows(own_of(s, *owner)); }
         double entropy_nats(const sequence_base& s, std::size_t row) override {

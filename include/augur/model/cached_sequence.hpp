@@ -99,13 +99,18 @@ class cached_sequence {
         }
     }
 
-    /// The same as score by `extend(sequence, missing)`, which appends what is missing; returns what that returns.
-    template <class Extend>
-    auto score_by(std::span<const token> tokens, std::size_t rows, const Extend& extend) {
-        const auto missing = rewind_for(tokens, rows);
-        auto made = extend(sequence_, missing);
-        hold(missing);
-        return made;
+    /// What ask() asks for of `tokens` and the drafted ones after them, or ask_tree() where these have parents: by
+    /// `run(pass)`.
+    template <class Run>
+    void run_by(std::span<const token> tokens, std::span<const token> drafted, std::span<const std::int32_t> parents,
+                const Run& run) {
+        pass<sequence_t<M>> asked = tree_pass(tokens, drafted, parents, drafted.size() + 1);
+        if (parents.empty()) {
+            asked.parents = {};
+            asked.states = false;
+        }
+        run(std::as_const(asked));
+        if (parents.empty()) hold(tree_tokens_);
     }
 
     /// Makes the cache hold exactly `tokens`, without asking for rows.

@@ -32,6 +32,12 @@ struct hosted_sequence {
     std::vector<const float*> places;
 };
 
+/// The same pass of another sequence.
+template <class Own, class S>
+pass<Own> asked_of(Own& sequence, const pass<S>& asked) {
+    return {&sequence, asked.tokens, asked.parents, asked.rows, asked.from_layer, asked.to_layer, asked.states};
+}
+
 /// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are
 /// of; only where they lie, with the first.
 template <Model M, class S, class Hosted>
@@ -40,8 +46,7 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
     hosted_sequence<M>& first = *hosted(*asked[0].sequence);
     first.asked.clear();
     for (const pass<S>& each : asked) {
-        first.asked.push_back({&hosted(*each.sequence)->sequence, each.tokens, each.parents, each.rows, each.from_layer,
-                               each.to_layer, each.states});
+        first.asked.push_back(asked_of(hosted(*each.sequence)->sequence, each));
     }
     first.made.resize(asked.size());
     run<M>(model, first.asked, first.made);

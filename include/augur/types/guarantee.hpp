@@ -8,6 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "augur/detail/host_device.hpp"
+
 namespace augur::guarantee {
 
 namespace detail {
@@ -57,7 +59,9 @@ struct minimum_probability {
     double epsilon = 0;
     double delta = 0;
 
-    double bound(double entropy_nats) const { return std::min(epsilon, delta * std::exp(-entropy_nats)); }
+    AUGUR_HOST_DEVICE double bound(double entropy_nats) const {
+        return std::min(epsilon, delta * std::exp(-entropy_nats));
+    }
 };
 /// Nothing is promised.
 struct none {

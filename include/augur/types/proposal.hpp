@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"
@@ -180,8 +181,9 @@ concept Branches = ChainProposal<P> && requires(const P& proposed) {
 };
 
 /// The parents of a proposal's nodes; none where they are a chain.
+AUGUR_WHERE_ARGUMENTS_CAN
 template <ChainProposal P>
-std::span<const std::int32_t> parents_of(const P& proposed) {
+AUGUR_HOST_DEVICE std::span<const std::int32_t> parents_of(const P& proposed) {
     if constexpr (Branches<P>) {
         return proposed.parents();
     } else {

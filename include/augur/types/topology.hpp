@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/host_device.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur {
@@ -28,13 +29,13 @@ inline void check(std::size_t node, std::int32_t parent) {
                  " after the prefix");
 }
 
-inline std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
+AUGUR_HOST_DEVICE inline std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
     return all.empty() ? static_cast<std::int32_t>(node) - 1 : all[node];
 }
 
 /// Nodes on the path to this one and with it: 1 where it follows the prefix, 0 for after_prefix. O(depth), or O(1) in a
 /// chain.
-inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
+AUGUR_HOST_DEVICE inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
     if (all.empty()) return static_cast<std::size_t>(node + 1);
     std::size_t depth = 0;
     for (; node != after_prefix; node = all[static_cast<std::size_t>(node)]) ++depth;
@@ -43,12 +44,12 @@ inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node
 
 /// Of the nodes up to `parent`, how many are not on the path to it: 0 in a chain, and different for two parents of one
 /// depth. With the position it names the place where the children of `parent` are drawn.
-inline std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
+AUGUR_HOST_DEVICE inline std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
     return static_cast<std::size_t>(parent + 1) - depth_of(all, parent);
 }
 
 /// The first node from `from` on that has this parent, of so many nodes; `nodes` where there is none.
-inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes, std::int32_t parent,
+AUGUR_HOST_DEVICE inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes, std::int32_t parent,
                               std::size_t from) {
     if (all.empty()) return static_cast<std::size_t>(parent + 1) >= from ? static_cast<std::size_t>(parent + 1) : nodes;
     while (from < nodes && all[from] != parent) ++from;

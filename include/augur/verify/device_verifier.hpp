@@ -3,13 +3,13 @@
 
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
+#include "augur/model/pass.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/prefix.hpp"
@@ -22,16 +22,16 @@ namespace augur::verify {
 /// Where rows come to the host: most models.
 struct no_device_verifier {};
 
-/// Who judges the rounds of a scheme with this chooser; claims of distributions lie on the host, so that rows must come
-/// there.
+/// Who judges the rounds of a scheme with this chooser.
 template <class Scheme, class C>
 struct device_verifier_for {
     using type = no_device_verifier;
 };
 template <class Scheme, class C>
-requires(std::same_as<C, random::philox_chooser>&& std::same_as<typename Scheme::drafter_type::claim_type, point_mass>&&
-             VerifiesOnDevice<typename Scheme::target_type,
-                              typename Scheme::criterion_type>) struct device_verifier_for<Scheme, C> {
+requires(std::same_as<C, random::philox_chooser>&&
+             std::constructible_from<judged_proposal, const proposal<typename Scheme::drafter_type::claim_type>&>&&
+                 VerifiesOnDevice<typename Scheme::target_type,
+                                  typename Scheme::criterion_type>) struct device_verifier_for<Scheme, C> {
     using type = decltype(std::declval<const typename Scheme::target_type&>().make_device_verifier(
         std::declval<const typename Scheme::criterion_type&>(), std::declval<const transform::settings&>(),
         std::declval<const C&>()));
@@ -42,18 +42,14 @@ using device_verifier_t = typename device_verifier_for<Scheme, C>::type;
 template <class Scheme, class C>
 inline constexpr bool has_device_verifier = !std::same_as<device_verifier_t<Scheme, C>, no_device_verifier>;
 
-/// verify::chain and accept::walk at once. Afterwards the sequence holds the drafted tokens too, until the commit
-/// rewinds it.
+/// verify::chain, or cached_sequence::ask_tree, and accept::walk at once. Afterwards the sequence holds the drafted
+/// tokens of a chain too, until the commit rewinds it; a tree waits until a path of it is kept.
 template <Model M, DeviceVerifier<M> R>
-verdict verify_on_device(R& device_verifier, model::cached_sequence<M>& target, prefix& before,
-                         const ChainProposal auto& proposed, std::size_t round) {
-    device_verifier.prepare(before, proposed.size());
-    speculative_suffix speculative(before);
-    for (token t : proposed.tokens()) speculative.push(t);
-    const auto judge = [&](sequence_t<M>& sequence, std::span<const token> missing) {
-        return device_verifier.judge(sequence, missing, before, proposed.size(), round);
-    };
-    return target.score_by(before.tokens(), proposed.size() + 1, judge);
+void verify_on_device(R& device_verifier, model::cached_sequence<M>& target, const prefix& before,
+                      const judged_proposal& proposed, std::size_t round, verdict& out) {
+    target.run_by(before.tokens(), proposed.tokens(), proposed.parents(), [&](const pass<sequence_t<M>>& asked) {
+        device_verifier.judge(asked, before, proposed, round, out);
+    });
 }
 
 /// The rows of the last judgement. To look at one brings them all.

@@ -228,14 +228,18 @@ BOOST_AUTO_TEST_CASE(longer_drafts_than_there_is_room_for_are_refused) {
 BOOST_AUTO_TEST_CASE(memory_is_taken_once) {
     const device::round_judge<accept::coupled, emulated_system> sampling({}, 300, 3, {}, 1);
     const std::size_t chunks = 6 * (sizeof(augur::detail::row_scan) + sizeof(double));
-    const std::size_t rows =
-        3 * (sizeof(augur::detail::row_scan) + sizeof(device::part_of_pass) + sizeof(device::row_outcome));
-    const std::size_t greedily = chunks + rows + 4 * sizeof(std::uint32_t) + sizeof(device::chain_verdict);
+    const std::size_t rows = 3 * (sizeof(augur::detail::row_scan) + sizeof(device::part_of_pass) +
+                                  sizeof(device::row_outcome) + sizeof(device::tree_outcome));
+    const std::size_t greedily =
+        chunks + rows + 4 * sizeof(std::uint32_t) + sizeof(device::chain_verdict) + sizeof(device::tree_verdict);
     BOOST_TEST(sampling.memory_bytes() == greedily + (6 + 3) * sizeof(double));
     const device::round_judge<accept::exact, emulated_system> greedy({}, 300, 3, {.temperature = {0}, .top_k = {5}}, 1);
     BOOST_TEST(greedy.memory_bytes() == greedily);
     const device::round_judge<accept::coupled, emulated_system> cutting({}, 300, 3, {.top_k = {5}}, 1);
-    BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
+    const std::size_t ranked = sizeof(device::last_ranked) + device::most_digits * sizeof(std::uint64_t);
+    BOOST_TEST(cutting.memory_bytes() == sampling.memory_bytes() + 3 * (sizeof(device::row_cut) + ranked));
+    const device::round_judge<accept::coupled, emulated_system> floored({}, 300, 3, {.min_p = {0.1f}}, 1);
+    BOOST_TEST(floored.memory_bytes() == sampling.memory_bytes() + 3 * sizeof(device::row_cut));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,9 +40,9 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
             auto sequence = there.make_sequence();
             std::vector<token> text(before.tokens().begin(), before.tokens().end());
             text.insert(text.end(), proposed.tokens().begin(), proposed.tokens().end());
-            const augur::prefix speculative(text);
-            device_verifier.prepare(before, drafted);
-            const auto got = device_verifier.judge(sequence, text, speculative, drafted, round);
+            augur::verdict got;
+            const rows_on_device::model::pass_type asked{.sequence = &sequence, .tokens = text, .rows = drafted + 1};
+            device_verifier.judge(asked, before, proposed, round, got);
             const augur::scores rows = device_verifier.rows(sequence);
             BOOST_TEST(rows.size() == drafted + 1);
             augur::random::philox_chooser same = by;

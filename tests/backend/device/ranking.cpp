@@ -21,32 +21,52 @@ struct held_key {
     std::uint64_t holds;
 };
 
-/// Ranks what lies in memory, thread by thread.
-struct rank_all {
+/// One digit of what lies in memory, which the blocks share.
+struct rank_digit {
     static constexpr unsigned threads = 256;
+    static constexpr std::size_t of_block = 700;
 
     const held_key* keys;
     std::size_t count;
     std::uint64_t percent;  ///< of all, that is needed
+    unsigned open, bits;
+    std::uint64_t* counts;
+    std::uint32_t* arrivals;
     last_ranked* found;
 
+    std::size_t blocks() const { return (count + of_block - 1) / of_block; }
     static constexpr std::size_t shared_bytes() { return device::ranking_shared_bytes; }
 
     template <class Team>
     void operator()(const Team& team) const {
-        const device::ranking<Team> ranked(team);
-        const last_ranked last = ranked.last_of(
-            [&](unsigned thread, std::uint32_t least, const auto& take) {
-                for (std::size_t i = thread; i < count; i += threads) {
-                    if (keys[i].key >= least) take(keys[i].key, keys[i].holds);
-                }
-            },
-            [&](std::uint64_t total) { return (total * percent + 99) / 100; });
+        const device::ranking<Team> ranked(team, open, bits, counts);
+        const last_ranked so_far = *found;
+        ranked.add(so_far.key, [&](unsigned thread, const auto& take) {
+            const std::size_t begin = team.block() * of_block, end = std::min(count, begin + of_block);
+            for (std::size_t i = begin + thread; i < end; i += threads) take(keys[i].key, keys[i].holds);
+        });
+        if (!device::is_last_block(team, arrivals, blocks(), team.template shared<std::uint32_t>())) return;
+        const last_ranked now = ranked.next(
+            so_far.key, [&](std::uint64_t total) { return open == 32 ? (total * percent + 99) / 100 : so_far.needed; });
         team.each([&](unsigned thread) {
-            if (thread == 0) *found = last;
+            if (thread == 0) *found = now;
         });
     }
 };
+
+last_ranked ranked_by_blocks(emulated_system on, const std::vector<held_key>& keys, std::uint64_t percent) {
+    std::vector<std::uint64_t> counts(device::most_digits);
+    std::uint32_t arrivals = 0;
+    last_ranked found;
+    unsigned open = 32;
+    for (const unsigned bits : {11u, 11u, 10u}) {
+        const rank_digit digit{keys.data(), keys.size(), percent, open, bits, counts.data(), &arrivals, &found};
+        on.launch(digit.blocks(), digit);
+        open -= bits;
+    }
+    BOOST_TEST(counts == std::vector<std::uint64_t>(device::most_digits), boost::test_tools::per_element());
+    return found;
+}
 
 last_ranked ranked(std::vector<held_key> keys, std::uint64_t percent) {
     std::sort(keys.begin(), keys.end(), [](const held_key& a, const held_key& b) { return a.key > b.key; });
@@ -89,8 +109,7 @@ BOOST_AUTO_TEST_CASE(the_last_is_that_of_a_sort) {
             const std::uint64_t percent = 1 + random() % 100;
             const last_ranked expected = ranked(keys, percent);
             for (const bool backwards : {false, true}) {
-                last_ranked found;
-                emulated_system{backwards}.launch(1, rank_all{keys.data(), keys.size(), percent, &found});
+                const last_ranked found = ranked_by_blocks({backwards}, keys, percent);
                 BOOST_TEST(found.key == expected.key);
                 BOOST_TEST(found.needed == expected.needed);
                 BOOST_TEST(found.held == expected.held);
@@ -101,8 +120,7 @@ BOOST_AUTO_TEST_CASE(the_last_is_that_of_a_sort) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_held_has_the_key_0) {
     const std::vector<held_key> keys{{7, 2}, {9, 3}};
-    last_ranked found;
-    emulated_system{}.launch(1, rank_all{keys.data(), keys.size(), 200, &found});
+    const last_ranked found = ranked_by_blocks({}, keys, 200);
     BOOST_TEST(found.key == 0u);
     BOOST_TEST(found.needed == 5u);
     BOOST_TEST(found.held == 0u);

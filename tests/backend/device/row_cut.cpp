@@ -38,8 +38,9 @@ struct cut_on_device {
           arrivals(of.count) {
         const device::scan_rows scan{of, scans.data(), nullptr, whole.data(), arrivals.data()};
         on.launch(scan.blocks(), scan);
-        const device::cut_rows cut{of, scans.data(), cut_settings(chosen, of.vocabulary_size), cuts.data()};
-        on.launch(cut.blocks(), cut);
+        const device::row_cutter<emulated_system> cutter(on, cut_settings(chosen, of.vocabulary_size), of.count);
+        const row_cut* const made = cutter.cut(on, of, scans.data(), whole.data(), arrivals.data());
+        if (made != nullptr) std::copy_n(made, cuts.size(), cuts.begin());
         const device::weigh_rows weigh{
             of, whole.data(), chosen.temperature.value, sums.data(), totals.data(), arrivals.data(), cuts.data()};
         on.launch(weigh.blocks(), weigh);

@@ -19,6 +19,7 @@
 #include "augur/llama/device/products.hpp"
 #include "differences.hpp"
 #include "llama/small_llama.hpp"
+#include "sanitized.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
@@ -119,7 +120,7 @@ void check_laws(bool even, double tolerance, const wide_settings& chosen) {
 
 /// A sum that is rounded to another Element is off by one part in 2048, or in 256.
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_within_numerics) {
-    check_laws<binary16>(true, 0.01, {.from = 1, .most_rows = 64});
+    if (!augur::testing::sanitized) check_laws<binary16>(true, 0.01, {.from = 1, .most_rows = 64});
     check_laws<binary16>(false, 0.01, {.from = 3, .most_rows = 64, .keeps_rows = true});
     check_laws<bfloat16, device_format::q4_0>(true, 0.08, {.from = 2, .most_rows = 64});
 }

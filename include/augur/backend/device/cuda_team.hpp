@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
 #include <type_traits>
 
 #include "augur/backend/device/element.hpp"
@@ -125,6 +126,17 @@ class cuda_team {
         const T whole = slots[0];
         __syncthreads();
         return whole;
+    }
+
+    template <class T>
+    __device__ T prefix_sums(T* slots) const {
+        using scan = cub::BlockScan<T, most_threads>;
+        __shared__ typename scan::TempStorage room;
+        T before{}, sum{};
+        scan(room).ExclusiveSum(slots[threadIdx.x], before, sum);
+        slots[threadIdx.x] = before;
+        __syncthreads();
+        return sum;
     }
 };
 

@@ -13,7 +13,10 @@
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/backend/device/uploaded_claims.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/device_verifier.hpp"
+#include "augur/model/pass.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/prefix.hpp"
@@ -33,10 +36,17 @@ concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence
     { model.rows(sequence) } -> LogitRows;
 };
 
+/// `run_there(pass)`: any pass, in the place of extend_there, so that trees are judged there, too.
+template <class M>
+concept RunsThere = KeepsRows<M> && TreeModel<M> && requires(const M& model, const pass<sequence_t<M>>& asked) {
+    model.run_there(asked);
+};
+
 /// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
-/// far; a longer one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
-/// bytes per drafted token go there, sixteen come back, and the host waits once. entropy_nats waits once more.
-template <class M, KernelCriterion Criterion>
+/// far; a larger one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
+/// bytes per drafted token go there, of a tree eight, and what is claimed of tokens that were drawn, four per token of
+/// the vocabulary; sixteen come back, and the host waits once. entropy_nats waits once more.
+template <class M, DeviceCriterion Criterion>
 class device_verifier {
  public:
     device_verifier(const M& model, const Criterion& criterion, const transform::settings& chosen,
@@ -45,20 +55,22 @@ class device_verifier {
 
     /// A mask is a function of the host's.
     explicit operator bool() const { return !chosen_.mask; }
-
-    void prepare(const prefix& before, std::size_t drafted) {
-        require(drafted + 1);
-        judge_->on_commit(before);
-    }
+    bool takes_trees() const { return RunsThere<M>; }
 
     template <class Sequence>
-    verdict judge(Sequence& sequence, std::span<const token> missing, const prefix& speculative, std::size_t drafted,
-                  std::size_t round) {
-        model_->extend_there(sequence, missing, drafted + 1);
-        send(model_->system(), drafted_.data(), speculative.tokens().last(drafted));
-        judge_->judge(model_->logits(sequence), certain_chain{drafted_.data(), drafted}, speculative.size() - drafted,
-                      round);
-        return judge_->result();
+    void judge(const pass<Sequence>& asked, const prefix& before, const judged_proposal& proposed, std::size_t round,
+               verdict& out) {
+        require(proposed.size() + 1);
+        judge_->on_commit(before);
+        const auto& on = model_->system();
+        send(on, drafted_.data(), proposed.tokens());
+        if (proposed.is_certain()) {
+            run(asked);
+            return decide(certain_chain{drafted_.data(), proposed.size()}, asked, before, proposed, round, out);
+        }
+        claims_.upload(on, proposed, model_->vocabulary_size(), rows_);
+        run(asked);
+        decide(claims_.of(drafted_.data(), proposed.size()), asked, before, proposed, round, out);
     }
 
     template <class Sequence>
@@ -78,11 +90,39 @@ class device_verifier {
  private:
     using system_type = std::remove_cvref_t<decltype(std::declval<const M&>().system())>;
 
+    template <class Sequence>
+    void run(const pass<Sequence>& asked) {
+        if constexpr (RunsThere<M>) {
+            model_->run_there(asked);
+        } else {
+            model_->extend_there(*asked.sequence, asked.tokens, asked.rows);
+        }
+    }
+
+    /// A criterion of whole trees judges chains as trees.
+    template <class Nodes, class Sequence>
+    void decide(const Nodes& nodes, const pass<Sequence>& asked, const prefix& before, const judged_proposal& proposed,
+                std::size_t round, verdict& out) {
+        const float* const rows = model_->logits(*asked.sequence);
+        const std::size_t position = before.size();
+        if constexpr (KernelCriterion<Criterion>) {
+            if (proposed.is_chain()) {
+                judge_->judge(rows, nodes, position, round);
+                return judge_->result(out);
+            }
+        }
+        send(model_->system(), parents_.data(), proposed.parents());
+        const std::int32_t* const parents = proposed.is_chain() ? nullptr : parents_.data();
+        judge_->judge(rows, drafted_tree<Nodes>{nodes, parents, model_->vocabulary_size()}, position, round);
+        judge_->result(proposed.parents(), proposed.size(), out);
+    }
+
     void require(std::size_t rows) {
         if (rows <= rows_) return;
         const std::size_t enough = std::max(2 * rows_, rows);
         judge_.emplace(model_->system(), model_->vocabulary_size(), enough, chosen_, seed_, criterion_);
         drafted_ = buffer<token, system_type>(model_->system(), enough);
+        parents_ = buffer<std::int32_t, system_type>(model_->system(), enough);
         rows_ = enough;
     }
 
@@ -94,6 +134,8 @@ class device_verifier {
     std::optional<round_judge<Criterion, system_type>> judge_;
     std::optional<row_scanner<system_type>> scanner_;
     buffer<token, system_type> drafted_;
+    buffer<std::int32_t, system_type> parents_;
+    uploaded_claims<system_type> claims_;
 };
 
 }  // namespace augur::backend::device

@@ -1,5 +1,5 @@
 #pragma once
-// Who is the last of the largest that hold so much? Found digit by digit, from counts, without sorting.
+// Who is the last of the largest that hold so much? Found digit by digit, by many blocks, from counts, without sorting.
 
 #include <bit>
 #include <cstddef>
@@ -27,79 +27,106 @@ struct last_ranked {
     std::uint64_t held = 0;
 };
 
-/// Of the block's memory that a ranking takes: what each thread counts, and sums of that.
-inline constexpr std::size_t ranking_shared_bytes = (16 * most_threads + most_threads + 16) * sizeof(std::uint64_t);
+/// Bits of a digit that keys are ranked by, at most, and how many digits there are of so many.
+inline constexpr unsigned most_digit_bits = 11, most_digits = 1u << most_digit_bits;
+/// Of a block's memory that a ranking takes: what digits hold, and sums of that.
+inline constexpr std::size_t ranking_shared_bytes =
+    (most_digits + most_threads) * sizeof(std::uint64_t) + sizeof(last_ranked);
 
-/// Ranks keys by a whole block: of those in falling order, the first at which what they hold together reaches what is
-/// needed. Integers are counted, each thread for itself, so that no order matters. Cost: eight looks at the keys, each
-/// only at those that share the digits found so far or, if that is cheaper, at more.
+/// Adds to a number of the block's memory, whatever other threads add.
+AUGUR_KERNEL inline void add_in_block(std::uint64_t* to, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    auto* const words = reinterpret_cast<unsigned*>(to);  // of 32 bits, which hardware adds to shared memory
+    const auto low = static_cast<unsigned>(value);
+    const unsigned before = atomicAdd(words, low);
+    const unsigned high = static_cast<unsigned>(value >> 32) + (before + low < before ? 1 : 0);
+    if (high != 0) atomicAdd(words + 1, high);
+#else
+    *to += value;
+#endif
+}
+
+/// Adds to a number of the system's memory, whatever other blocks add.
+AUGUR_KERNEL inline void add_in_system(std::uint64_t* to, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+#else
+    *to += value;
+#endif
+}
+
+/// One digit of a ranking of keys: of those in falling order, the first at which what they hold together reaches what
+/// is needed. Many blocks add what the next digits of their keys hold; the last of them has the digit. Integers are
+/// added, so that no order matters. A ranking is such a launch for each digit, from the highest on.
 template <class Team>
 class ranking {
  public:
-    /// With ranking_shared_bytes of the block's shared memory, from its beginning on. The block has most_threads
-    /// threads.
-    explicit AUGUR_KERNEL ranking(const Team& team)
-        : team_(team),
-          counts_(team.template shared<std::uint64_t>()),
-          sums_(counts_ + digits * most_threads),
-          totals_(sums_ + most_threads) {}
+    /// Of the keys the lowest `open` bits are not known yet, and the highest `bits` of these are looked for. With
+    /// ranking_shared_bytes of the block's shared memory, from its beginning on. `counts` are most_digits in the
+    /// system's memory: 0, and left so. The block has most_threads threads.
+    AUGUR_KERNEL ranking(const Team& team, unsigned open, unsigned bits, std::uint64_t* counts)
+        : team_(team), open_(open), shift_(open - bits), digits_(1u << bits), counts_(counts) {}
 
-    /// `each(thread, least, take)` calls take(key, how much it holds) for those keys of the thread's that are not below
-    /// `least`; for others it may. All threads' together are all keys. `needed(total)` says how much, 1 or more, of
-    /// what all hold together. Where they do not hold it, the last key is 0.
-    template <class Each, class Needed>
-    AUGUR_KERNEL last_ranked last_of(const Each& each, const Needed& needed) const {
-        last_ranked last;
-        for (unsigned above = 32; above > 0; above -= digit_bits) {
-            count(each, last.key, above);
-            if (above == 32) last.needed = needed(total());
-            unsigned digit = digits - 1;
-            for (; digit > 0 && totals_[digit] < last.needed; --digit) last.needed -= totals_[digit];
-            last.held = totals_[digit];
-            last.key |= digit << (above - digit_bits);
-        }
-        return last;
-    }
-
- private:
-    static constexpr unsigned digit_bits = 4, digits = 1u << digit_bits;
-    static constexpr unsigned parts = most_threads / digits;  // of what the threads counted, for adding it up
-
-    /// Of the keys that agree with `known` but for the lowest `open` bits, how much each next digit holds.
+    /// `each(thread, take)` calls take(key, how much it holds) for those keys of the thread's that agree with `known`
+    /// in what is known; for others it may. All threads' of all blocks together are all keys.
     template <class Each>
-    AUGUR_KERNEL void count(const Each& each, std::uint32_t known, unsigned open) const {
-        const auto agrees = [=](std::uint32_t key) { return open == 32 || (key ^ known) >> open == 0; };
+    AUGUR_KERNEL void add(std::uint32_t known, const Each& each) const {
+        std::uint64_t* const here = held();
         team_.each([&](unsigned thread) {
-            for (unsigned digit = 0; digit < digits; ++digit) counts_[digit * most_threads + thread] = 0;
-            each(thread, known, [&](std::uint32_t key, std::uint64_t holds) {
-                if (!agrees(key)) return;
-                counts_[(key >> (open - digit_bits)) % digits * most_threads + thread] += holds;
+            for (unsigned digit = thread; digit < digits_; digit += most_threads) here[digit] = 0;
+        });
+        team_.each([&](unsigned thread) {
+            each(thread, [&](std::uint32_t key, std::uint64_t holds) {
+                const bool agrees = open_ == 32 || (key ^ known) >> open_ == 0;
+                if (agrees && holds > 0) add_in_block(here + (key >> shift_) % digits_, holds);
             });
         });
         team_.each([&](unsigned thread) {
-            std::uint64_t sum = 0;
-            for (unsigned i = thread % parts; i < most_threads; i += parts) {
-                sum += counts_[thread / parts * most_threads + i];
+            for (unsigned digit = thread; digit < digits_; digit += most_threads) {
+                if (here[digit] > 0) add_in_system(counts_ + digit, here[digit]);
             }
-            sums_[thread] = sum;
-        });
-        team_.each([&](unsigned thread) {
-            if (thread >= digits) return;
-            totals_[thread] = 0;
-            for (unsigned i = 0; i < parts; ++i) totals_[thread] += sums_[thread * parts + i];
         });
     }
 
-    AUGUR_KERNEL std::uint64_t total() const {
-        std::uint64_t total = 0;
-        for (unsigned digit = 0; digit < digits; ++digit) total += totals_[digit];
-        return total;
+    /// For the last block: the next digit. `needed(total)` says how much, 1 or more, is needed of what all hold
+    /// together that agree. Where they do not hold it, the digit is 0.
+    template <class Needed>
+    AUGUR_KERNEL last_ranked next(std::uint32_t known, const Needed& needed) const {
+        std::uint64_t *const here = held(), *const before = here + most_digits;
+        auto* const found = reinterpret_cast<last_ranked*>(before + most_threads);
+        const unsigned each = digits_ / most_threads;
+        team_.each([&](unsigned thread) {
+            std::uint64_t sum = 0;
+            for (unsigned i = 0; i < each; ++i) {
+                const unsigned digit = digits_ - 1 - (thread * each + i);
+                here[digit] = load_near(counts_ + digit);
+                counts_[digit] = 0;
+                sum += here[digit];
+            }
+            before[thread] = sum;
+        });
+        const std::uint64_t wanted = needed(team_.prefix_sums(before));
+        team_.each([&](unsigned thread) {
+            if (before[thread] >= wanted) return;
+            std::uint64_t left = wanted - before[thread];
+            for (unsigned i = 0; i < each; ++i) {
+                const unsigned digit = digits_ - 1 - (thread * each + i);
+                if (here[digit] >= left || digit == 0) {
+                    *found = {known | digit << shift_, left, here[digit]};
+                    return;
+                }
+                left -= here[digit];
+            }
+        });
+        return *found;
     }
+
+ private:
+    AUGUR_KERNEL std::uint64_t* held() const { return team_.template shared<std::uint64_t>(); }
 
     const Team& team_;
-    std::uint64_t* counts_;  // digits x threads
-    std::uint64_t* sums_;    // digits x parts
-    std::uint64_t* totals_;  // digits
+    unsigned open_, shift_, digits_;
+    std::uint64_t* counts_;
 };
 
 }  // namespace augur::backend::device

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "augur/accept/concept.hpp"
 #include "augur/backend/device/accept_chain.hpp"
+#include "augur/backend/device/accept_tree.hpp"
 #include "augur/backend/device/row_edits.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
@@ -17,6 +19,7 @@
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 #include "augur/types/verdict.hpp"
 
 namespace augur::backend::device {
@@ -38,8 +41,10 @@ struct drawn_chain {
     std::size_t size = 0;
     const float* weights = nullptr;  ///< size x vocabulary
     const double* totals = nullptr;
+    const token* points = nullptr;  ///< where a row is certain of a token, that token, else no_token; null: none is
 
     AUGUR_HOST_DEVICE drafted_token<claimed_row> at(std::size_t i, std::size_t vocabulary_size) const {
+        if (points != nullptr && points[i] != no_token) return {tokens[i], {.point = points[i]}};
         return {tokens[i], {.weights = weights + i * vocabulary_size, .total = totals[i]}};
     }
 };
@@ -50,13 +55,18 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
     JudgesEach<C, point_mass> && JudgesEach<C, distribution> && std::is_trivially_copyable_v<C>;
 
+/// What judges rounds on a device: token by token, or whole trees by where the accepted path ends.
+template <class C>
+concept DeviceCriterion = KernelCriterion<C> ||
+    (EndsPath<C>&& AcceptanceCriterionFor<C, point_mass>&& std::is_trivially_copyable_v<C>);
+
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is
 /// taken at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias
 /// and penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
 /// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the
 /// criterion's own check refuses.
-template <KernelCriterion Criterion, System S>
+template <DeviceCriterion Criterion, System S>
 class round_judge {
  public:
     /// `most_rows` is one more than the longest draft.
@@ -69,7 +79,9 @@ class round_judge {
           criterion_(criterion),
           weighed_(on, chosen, vocabulary_size, most_rows),
           edits_(on, chosen, vocabulary_size, most_rows),
-          decided_(on, 1) {
+          outcomes_(on, most_rows),
+          decided_(on, 1),
+          decided_tree_(on, 1) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
         accept::check(criterion, chosen);
     }
@@ -83,38 +95,81 @@ class round_judge {
     /// memory until it is done.
     template <class Chain>
     void judge(const float* rows, const Chain& proposed, std::size_t position, std::size_t round) const {
-        if (proposed.size >= most_rows_) {
-            augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", proposed.size,
-                                " drafted tokens");
-        }
-        const rows_view of = edits_.edited({rows, proposed.size + 1, vocabulary_size_}, proposed.tokens, position);
-        const accept_chain<Criterion, Chain> accept{criterion_, proposed, weighed_.prepare(of), seed_,
-                                                    position,   round,    decided_.data()};
+        const accept_chain<Criterion, Chain> accept{
+            criterion_, proposed, prepared(rows, proposed, position), seed_, position, round, decided_.data()};
         on_.launch(accept.blocks(), accept);
     }
+    /// The same of a tree: the row after the prefix, then that after each node.
+    template <class Nodes>
+    void judge(const float* rows, const drafted_tree<Nodes>& proposed, std::size_t position, std::size_t round) const {
+        const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
+        const accept_tree<Criterion, drafted_tree<Nodes>> walk{
+            criterion_, proposed, view, seed_, position, round, outcomes_.data(), decided_tree_.data()};
+        on_.launch(walk.blocks(), walk);
+    }
 
-    /// Where kernels and the host find the outcome of the last judgement, once it is done.
+    /// Where kernels and the host find the outcome of the last judgement of a chain, once it is done; of a tree.
     const chain_verdict* decided() const { return decided_.data(); }
+    const tree_verdict* decided_tree() const { return decided_tree_.data(); }
 
-    /// The outcome of the last judgement: sixteen bytes that the host shares. Waits until it is done.
-    verdict result() const {
+    /// The outcome of the last judgement of a chain: sixteen bytes that the host shares. Waits until it is done.
+    /// Into storage that was another's.
+    void result(verdict& out) const {
         on_.wait();
         const chain_verdict made = *decided_.data();
-        return {.drafted = made.drafted, .accepted = made.accepted, .next = made.next};
+        out.drafted = made.drafted;
+        out.accepted = made.accepted;
+        out.next = made.next;
+        out.path.clear();
+        out.at_leaf = false;
+    }
+    verdict result() const {
+        verdict out;
+        result(out);
+        return out;
+    }
+    /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many; into storage
+    /// that was another's.
+    void result(std::span<const std::int32_t> parents, std::size_t drafted, verdict& out) const {
+        on_.wait();
+        const tree_verdict made = *decided_tree_.data();
+        out.drafted = drafted;
+        out.accepted = made.accepted;
+        out.next = made.next;
+        out.path.resize(parents.empty() ? 0 : made.accepted);
+        std::int32_t node = made.last;
+        for (std::size_t i = out.path.size(); i > 0; node = parents[static_cast<std::size_t>(node)]) {
+            out.path[--i] = static_cast<std::size_t>(node);
+        }
+        out.at_leaf = !parents.empty() && parents::next_child(parents, drafted, made.last, 0) == drafted;
     }
 
     std::size_t memory_bytes() const {
-        return weighed_.memory_bytes() + edits_.memory_bytes() + decided_.memory_bytes();
+        return weighed_.memory_bytes() + edits_.memory_bytes() + outcomes_.memory_bytes() + decided_.memory_bytes() +
+               decided_tree_.memory_bytes();
     }
 
  private:
+    /// Edited, scanned, cut and weighed.
+    weighed_view prepared(const float* rows, const auto& nodes, std::size_t position,
+                          const std::int32_t* parents = nullptr) const {
+        if (nodes.size >= most_rows_) {
+            augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", nodes.size,
+                                " drafted tokens");
+        }
+        return weighed_.prepare(
+            edits_.edited({rows, nodes.size + 1, vocabulary_size_}, nodes.tokens, position, parents));
+    }
+
     S on_;
     std::size_t vocabulary_size_, most_rows_;
     std::uint64_t seed_;
     Criterion criterion_;
     weighed_rows<S> weighed_;
     row_edits<S> edits_;
+    buffer<tree_outcome, S> outcomes_;
     shared_buffer<chain_verdict, S> decided_;
+    shared_buffer<tree_verdict, S> decided_tree_;
 };
 
 }  // namespace augur::backend::device

@@ -1,5 +1,5 @@
 #pragma once
-// Top-k, top-p and min-p of rows in a system's memory: each row's cut found by one block, without sorting.
+// Top-k, top-p and min-p of rows in a system's memory: each row's cut found by many blocks, without sorting.
 
 #include <cmath>
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include "augur/backend/device/ranking.hpp"
 #include "augur/backend/device/row_weights.hpp"
 #include "augur/backend/device/scan_rows.hpp"
+#include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/mass.hpp"
@@ -37,104 +38,193 @@ struct cut_settings {
     }
 };
 
-/// Kernel: what stays of each row, as transform::pipeline has it, for temperatures above 0. A block per row, after
-/// scan_rows. Cost: for top-k, passes over the few chunks that may hold the k largest; for top-p one over the row,
-/// seven over what is left of it digit by digit, and at ties with the last token eight more over the chunks that may
-/// hold its equals.
+/// What a row's tokens are ranked by: logits for top-k, of which each counts as one; weights for top-p, by their mass;
+/// and those of the last weight by their indices, lower ones first.
+enum class cut_by : std::uint32_t { logit, weight, index };
+
+/// Kernel: one digit more of the last token that stays, for each row. A block per row and tile. The last digit of
+/// weights makes a cut, and tells whether equals of the last weight are cut, too; then those of indices do.
 struct cut_rows {
     static constexpr unsigned threads = most_threads;
+    static constexpr unsigned index_bits = 2 * most_digit_bits;  ///< enough for augur::detail::most_counted
 
     rows_view of;
-    const augur::detail::row_scan* scans;
+    const augur::detail::row_scan* scans;  ///< of each chunk of each row
+    const augur::detail::row_scan* whole;  ///< of each row
     cut_settings chosen;
-    row_cut* cuts;  ///< of each row; where nothing can be drawn, nothing is cut
+    cut_by by;
+    unsigned open, bits;      ///< see ranking
+    last_ranked* found;       ///< of each row, so far
+    std::uint64_t* counts;    ///< most_digits of each row: 0, and left so
+    std::uint32_t* arrivals;  ///< of each row: 0, and left so
+    row_cut* cuts;            ///< of each row; where nothing can be drawn, nothing is cut
 
-    std::size_t blocks() const { return of.count; }
+    std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return ranking_shared_bytes; }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t row = team.block();
-        const augur::detail::row_scan* const heads = scans + row * of.chunks();
-        const augur::detail::row_scan seen = whole_scan(team, heads, of.chunks());
-        row_weights weights(of.row(row), seen.largest, chosen.temperature);
-        if (seen.possible()) {
-            const ranking<Team> ranked(team);
-            if (chosen.top_k > 0) weights.cut.floor = weights.by.sharpened(kth_largest(ranked, weights.logits, heads));
-            if (chosen.top_p < 1) cut_to_nucleus(ranked, weights, heads);
-            const float floor = weights.by.top + chosen.log_min_p;
-            if (weights.cut.floor < floor) weights.cut.floor = floor;
-        }
+        const std::size_t tiles = chunk_tile::tiles_in(of.vocabulary_size);
+        const std::size_t row = team.block() / tiles, tile = team.block() % tiles;
+        if (by == cut_by::index && found[row].needed == 0) return;  // all equals stay
+        const last_ranked so_far = open == (by == cut_by::index ? index_bits : 32) ? fresh(row) : found[row];
+        row_weights weights(of.row(row), whole[row].largest, chosen.temperature);
+        if (chosen.top_k > 0 && by != cut_by::logit) weights.cut.floor = cuts[row].floor;
+        const float last_weight = by == cut_by::index ? cuts[row].last_weight : 0;
+        const ranking<Team> ranked(team, open, bits, counts + row * most_digits);
+        ranked.add(so_far.key, [&](unsigned thread, const auto& take) {
+            if (whole[row].possible()) take_tile(row, tile, thread, so_far.key, weights, last_weight, take);
+        });
+        if (!is_last_block(team, arrivals + row, tiles, team.template shared<std::uint32_t>())) return;
+        const last_ranked now =
+            ranked.next(so_far.key, [&](std::uint64_t total) { return needed(so_far.needed, total); });
         team.each([&](unsigned thread) {
-            if (thread == 0) cuts[row] = weights.cut;
+            if (thread == 0) note(row, now, weights);
         });
     }
 
  private:
-    /// body(index) for each index of a thread in chunks that are wanted(chunk): each warp takes chunks of its own, so
-    /// that the others need not be asked about.
-    template <class Wanted, class Body>
-    AUGUR_KERNEL void each_index(unsigned thread, const Wanted& wanted, const Body& body) const {
-        for (std::size_t chunk = thread / warp_size; chunk < of.chunks(); chunk += threads / warp_size) {
-            if (!wanted(chunk)) continue;
+    /// Before the first digit.
+    AUGUR_KERNEL last_ranked fresh(std::size_t row) const {
+        return {0, by == cut_by::index ? found[row].needed : 0, 0};
+    }
+    AUGUR_KERNEL std::uint64_t needed(std::uint64_t before, std::uint64_t total) const {
+        if (before > 0) return before;
+        if (total == 0) return 1;  // of a row from which nothing can be drawn
+        return by == cut_by::logit ? chosen.top_k : augur::detail::units_in_share(chosen.top_p, total);
+    }
+
+    /// What a thread has of the tile, chunk by chunk: those that cannot agree with `known` are not looked at.
+    template <class Take>
+    AUGUR_KERNEL void take_tile(std::size_t row, std::size_t tile, unsigned thread, std::uint32_t known,
+                                const row_weights& weights, float last_weight, const Take& take) const {
+        for (std::size_t i = thread / warp_size; i < chunk_tile::chunks; i += threads / warp_size) {
+            const std::size_t chunk = tile * chunk_tile::chunks + i;
+            if (chunk >= of.chunks()) return;
+            const float head = scans[row * of.chunks() + chunk].largest;
+            if (!may_hold(head, by == cut_by::index ? key_of(last_weight) : known, weights)) continue;
             const std::size_t begin = chunk * augur::detail::chunk_size;
             const std::size_t end = augur::detail::end_of_chunk(begin, of.vocabulary_size);
-            for (std::size_t i = begin + thread % warp_size; i < end; i += warp_size) body(i);
+            for (std::size_t at = begin + thread % warp_size; at < end; at += warp_size) {
+                take_one(at, weights, last_weight, take);
+            }
         }
     }
+    /// Whether a chunk with this largest logit may hold a key so large. The exponential keeps the order of logits up to
+    /// its rounding only.
+    AUGUR_KERNEL bool may_hold(float head, std::uint32_t least, const row_weights& weights) const {
+        if (by == cut_by::logit) return key_of(head) >= least;
+        return weights.by.sharpened(head) >= weights.cut.floor && key_of(weights.by.weight(head) * 1.00001f) >= least;
+    }
+    template <class Take>
+    AUGUR_KERNEL void take_one(std::size_t at, const row_weights& weights, float last_weight, const Take& take) const {
+        if (by == cut_by::logit) return take(key_of(weights.logits[at]), 1);
+        const float weight = weights[at];
+        if (by == cut_by::weight) return take(key_of(weight), augur::detail::mass_of(weight));
+        if (weight == last_weight) take((1u << index_bits) - 1 - static_cast<std::uint32_t>(at), 1);
+    }
 
-    /// The k-th largest of the chunks' largest is exceeded by no more than belongs to k chunks.
+    /// The last block's only thread: what is known now.
+    AUGUR_KERNEL void note(std::size_t row, last_ranked now, const row_weights& weights) const {
+        found[row] = now;
+        if (open > bits) return;
+        row_cut made = weights.cut;
+        bool more = false;
+        if (by == cut_by::logit) {
+            made.floor = weights.by.sharpened(value_of(now.key));
+            more = chosen.top_p < 1;
+        } else if (by == cut_by::weight) {
+            made.last_weight = value_of(now.key);
+            made.last_index = ~std::uint32_t{0};
+            const std::uint64_t one = augur::detail::mass_of(made.last_weight), equals = (now.needed + one - 1) / one;
+            more = equals * one < now.held;
+            found[row].needed = more ? equals : 0;
+        } else {
+            made.last_weight = cuts[row].last_weight;
+            made.last_index = (1u << index_bits) - 1 - now.key;
+        }
+        const float floor = weights.by.top + chosen.log_min_p;
+        if (!more && made.floor < floor) made.floor = floor;
+        cuts[row] = whole[row].possible() ? made : row_cut{};
+    }
+};
+
+/// Kernel: min-p where it is all that cuts. A thread per row.
+struct cut_rows_below {
+    static constexpr unsigned threads = most_threads;
+
+    std::size_t count;
+    const augur::detail::row_scan* whole;  ///< of each row
+    cut_settings chosen;
+    row_cut* cuts;
+
+    std::size_t blocks() const { return (count + threads - 1) / threads; }
+    static constexpr std::size_t shared_bytes() { return 0; }
+
     template <class Team>
-    AUGUR_KERNEL float kth_largest(const ranking<Team>& ranked, const float* logits,
-                                   const augur::detail::row_scan* heads) const {
-        const auto needed = [this](std::uint64_t) { return chosen.top_k; };
-        const auto each_head = [&](unsigned thread, std::uint32_t, const auto& take) {
-            for (std::size_t chunk = thread; chunk < of.chunks(); chunk += threads) {
-                take(key_of(heads[chunk].largest), 1);
+    AUGUR_KERNEL void operator()(const Team& team) const {
+        team.each([&](unsigned thread) {
+            const std::size_t row = team.block() * threads + thread;
+            if (row >= count) return;
+            cuts[row] = {};
+            if (!whole[row].possible()) return;
+            const row_weights weights(nullptr, whole[row].largest, chosen.temperature);
+            cuts[row].floor = weights.by.top + chosen.log_min_p;
+        });
+    }
+};
+
+/// What stays of up to `most_rows` rows, as transform::pipeline has it, for temperatures above 0, and the system's
+/// memory for it: 36 bytes per row, and 16 KB where tokens are ranked. Cost: three launches for top-k, five for top-p,
+/// one where there is min-p alone; by many blocks a look at the row for each, but at chunks that may still hold the
+/// last token after the first, and none for the last two of top-p where all its equals stay.
+template <System S>
+class row_cutter {
+ public:
+    row_cutter() = default;
+    row_cutter(const S& on, const cut_settings& chosen, std::size_t most_rows) : chosen_(chosen) {
+        if (!chosen.active()) return;
+        cuts_ = buffer<row_cut, S>(on, most_rows);
+        if (!ranks()) return;
+        found_ = buffer<last_ranked, S>(on, most_rows);
+        counts_ = buffer<std::uint64_t, S>(on, most_rows * most_digits);
+        on.clear(counts_.data(), counts_.memory_bytes());
+    }
+
+    /// Launches, after scan_rows. Returns where the rows' cuts will be; null where nothing is cut.
+    const row_cut* cut(const S& on, const rows_view& of, const augur::detail::row_scan* scans,
+                       const augur::detail::row_scan* whole, std::uint32_t* arrivals) const {
+        if (!chosen_.active()) return nullptr;
+        if (!ranks()) {
+            const cut_rows_below cut{of.count, whole, chosen_, cuts_.data()};
+            on.launch(cut.blocks(), cut);
+            return cuts_.data();
+        }
+        const auto digits = [&](cut_by by, unsigned open) {
+            for (unsigned bits = 0; open > 0; open -= bits) {
+                bits = open < most_digit_bits ? open : most_digit_bits;
+                const cut_rows cut{of,   scans,         whole,          chosen_,  by,          open,
+                                   bits, found_.data(), counts_.data(), arrivals, cuts_.data()};
+                on.launch(cut.blocks(), cut);
             }
         };
-        const std::uint32_t bound = ranked.last_of(each_head, needed).key;  // 0 where there are fewer than k
-        const auto each_logit = [&](unsigned thread, std::uint32_t least, const auto& take) {
-            const std::uint32_t from = least < bound ? bound : least;
-            each_index(
-                thread, [&](std::size_t chunk) { return key_of(heads[chunk].largest) >= from; },
-                [&](std::size_t i) { take(key_of(logits[i]), 1); });
-        };
-        return value_of(ranked.last_of(each_logit, needed).key);
+        if (chosen_.top_k > 0) digits(cut_by::logit, 32);
+        if (chosen_.top_p < 1) {
+            digits(cut_by::weight, 32);
+            digits(cut_by::index, cut_rows::index_bits);
+        }
+        return cuts_.data();
     }
 
-    /// Of what is not below the floor. The exponential keeps the order of logits up to its rounding only.
-    template <class Team>
-    AUGUR_KERNEL void cut_to_nucleus(const ranking<Team>& ranked, row_weights& weights,
-                                     const augur::detail::row_scan* heads) const {
-        const auto may_hold = [&](std::size_t chunk, std::uint32_t least) {
-            const float head = heads[chunk].largest;
-            return weights.by.sharpened(head) >= weights.cut.floor &&
-                   key_of(weights.by.weight(head) * 1.00001f) >= least;
-        };
-        const auto each_weight = [&](unsigned thread, std::uint32_t least, const auto& take) {
-            each_index(
-                thread, [&](std::size_t chunk) { return may_hold(chunk, least); },
-                [&](std::size_t i) { take(key_of(weights[i]), augur::detail::mass_of(weights[i])); });
-        };
-        const last_ranked last = ranked.last_of(
-            each_weight, [this](std::uint64_t total) { return augur::detail::units_in_share(chosen.top_p, total); });
-        const float weight = value_of(last.key);
-        const std::uint64_t one = augur::detail::mass_of(weight), equals = (last.needed + one - 1) / one;
-        std::uint32_t index = ~std::uint32_t{0};
-        if (equals * one < last.held) {
-            const auto each_equal = [&](unsigned thread, std::uint32_t, const auto& take) {
-                each_index(
-                    thread, [&](std::size_t chunk) { return may_hold(chunk, last.key); },
-                    [&](std::size_t i) {
-                        if (weights[i] == weight) take(~static_cast<std::uint32_t>(i), 1);
-                    });
-            };
-            index = ~ranked.last_of(each_equal, [=](std::uint64_t) { return equals; }).key;
-        }
-        weights.cut.last_weight = weight;
-        weights.cut.last_index = index;
-    }
+    std::size_t memory_bytes() const { return cuts_.memory_bytes() + found_.memory_bytes() + counts_.memory_bytes(); }
+
+ private:
+    bool ranks() const { return chosen_.top_k > 0 || chosen_.top_p < 1; }
+
+    cut_settings chosen_;
+    buffer<row_cut, S> cuts_;
+    buffer<last_ranked, S> found_;
+    buffer<std::uint64_t, S> counts_;
 };
 
 }  // namespace augur::backend::device

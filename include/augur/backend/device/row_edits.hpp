@@ -55,7 +55,7 @@ struct note_occurrences {
 };
 
 /// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them,
-/// too. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
+/// too; in a tree the row after a node counts those on the path to it. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
 /// tokens before it; each block reads all biases.
 struct edit_rows {
     static constexpr unsigned threads = 256;
@@ -67,7 +67,8 @@ struct edit_rows {
     transform::penalties penalties;
     const occurrences* before;  ///< by token, or null: no penalties
     const token* drafted;
-    std::size_t first = 0;  ///< of these, how many stand before the first row
+    std::size_t first = 0;                  ///< of these, how many stand before the first row
+    const std::int32_t* parents = nullptr;  ///< of the drafted tokens; null: they are a chain
 
     std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -101,7 +102,8 @@ struct edit_rows {
 
     AUGUR_KERNEL void penalise(std::size_t i, std::size_t after, float* to) const {
         occurrences count = before[i];
-        for (std::size_t j = 0; j < after; ++j) {
+        for (std::int32_t j = static_cast<std::int32_t>(after) - 1; j >= 0;
+             j = parents == nullptr ? j - 1 : parents[j]) {
             const std::uint32_t again = static_cast<std::size_t>(drafted[j]) == i;
             count.anywhere += again;
             count.generated += again;
@@ -154,16 +156,19 @@ class row_edits {
         }
     }
 
-    /// Launches the edits of rows at `position`, each after one more of the drafted tokens; returns where they will be:
-    /// in memory that the next edits overwrite. Refuses a position other than the followed prefix's end.
-    rows_view edited(const rows_view& of, const token* drafted, std::size_t position) const {
+    /// Launches the edits of rows at `position`, each after one more of the drafted tokens and, where these have
+    /// `parents`, the path to it; returns where they will be: in memory that the next edits overwrite. Refuses a
+    /// position other than the followed prefix's end.
+    rows_view edited(const rows_view& of, const token* drafted, std::size_t position,
+                     const std::int32_t* parents = nullptr) const {
         if (edited_.size() == 0) return of;
         if (penalties_.active() && position != followed_.size()) {
             augur::detail::fail("penalties count the tokens of a prefix, and the last that was followed has ",
                                 followed_.size(), ", but the round begins at position ", position,
                                 "; call on_commit(prefix) before each round");
         }
-        const edit_rows edit{of, edited_.data(), biases_.data(), biases_.size(), penalties_, counts_.data(), drafted};
+        const edit_rows edit{of, edited_.data(), biases_.data(), biases_.size(), penalties_, counts_.data(), drafted,
+                             0,  parents};
         on_.launch(edit.blocks(), edit);
         return {edited_.data(), of.count, of.vocabulary_size};
     }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(__CUDACC__)
 /// Marks functions that run inside kernels.
@@ -159,6 +160,15 @@ class emulated_team {
     /// See device::combined (scan_rows.hpp).
     template <class T, class Join>
     T combined(T* slots, const Join& join) const;
+
+    /// For a block of most_threads: the slot of each thread, in shared memory, becomes the sum of those before it.
+    /// Returns the sum of all.
+    template <class T>
+    T prefix_sums(T* slots) const {
+        T sum{};
+        for (unsigned i = 0; i < threads_; ++i) sum += std::exchange(slots[i], sum);
+        return sum;
+    }
 
  private:
     std::size_t block_;

@@ -219,9 +219,12 @@ struct join_arrivals {
 template <class Team>
 class chain_draws : random::philox_chooser {
  public:
+    /// `node` as in draw_key: 0 in a chain.
     AUGUR_KERNEL chain_draws(const walking_block<Team>& block, std::uint64_t seed, std::size_t position,
-                             std::size_t round)
-        : philox_chooser(seed), block_(block), position_(position), round_(round) {}
+                             std::size_t round, std::size_t node = 0)
+        : philox_chooser(seed), block_(block), position_(position), round_(round), node_(node) {}
+
+    AUGUR_KERNEL void at_sibling(std::size_t sibling) { sibling_ = sibling; }
 
     /// Of a row, or of a residual. Cost: a walk over the chunks' sums, then over one chunk.
     template <class W>
@@ -230,12 +233,12 @@ class chain_draws : random::philox_chooser {
             if (weights.is_point()) return static_cast<std::size_t>(weights.mode());
         }
         if (block_.left()) return 0;
-        const double threshold = uniform({position_, why, round_}) * weights.total();
+        const double threshold = uniform({position_, why, round_, node_, sibling_}) * weights.total();
         return augur::detail::find_in_chunks(weights, weights.size(), weights.sums(), threshold);
     }
 
     AUGUR_KERNEL bool flip(double probability, purpose why) const {
-        return philox_chooser::flip(probability, {position_, why, round_});
+        return philox_chooser::flip(probability, {position_, why, round_, node_, sibling_});
     }
 
     /// Cost: a pass, with one Philox call per four tokens.
@@ -263,6 +266,8 @@ class chain_draws : random::philox_chooser {
     const walking_block<Team>& block_;
     std::size_t position_;
     std::size_t round_;
+    std::size_t node_;
+    std::size_t sibling_ = 0;
     std::size_t winner_ = not_raced;
 };
 

@@ -76,14 +76,15 @@ struct weighed_view {
 };
 
 /// What is said of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: per row
-/// and chunk 24 bytes, above temperature 0 eight more; per row and tile 16; per row 28, above temperature 0 eight more,
-/// and 12 where something is cut. Cost: a launch, two above temperature 0, one more for cuts.
+/// and chunk 24 bytes, above temperature 0 eight more; per row and tile 16; per row 28, above temperature 0 eight more;
+/// and row_cutter's. Cost: a launch, two above temperature 0, and row_cutter's.
 template <System S>
 class weighed_rows {
  public:
     weighed_rows(const S& on, const transform::settings& chosen, std::size_t vocabulary_size, std::size_t most_rows)
-        : on_(on), cut_(chosen, vocabulary_size) {
+        : on_(on), temperature_(chosen.temperature.value) {
         check_kernel_settings(chosen, vocabulary_size);
+        cutter_ = row_cutter<S>(on, cut_settings(chosen, vocabulary_size), most_rows);
         const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
         scans_ = buffer<augur::detail::row_scan, S>(on, chunks);
         whole_ = buffer<augur::detail::row_scan, S>(on, most_rows);
@@ -92,32 +93,27 @@ class weighed_rows {
         outcomes_ = buffer<row_outcome, S>(on, most_rows);
         arrivals_ = buffer<std::uint32_t, S>(on, most_rows + 1);
         on.clear(arrivals_.data(), arrivals_.memory_bytes());
-        if (cut_.temperature > 0) {
+        if (temperature_ > 0) {
             sums_ = buffer<double, S>(on, chunks);
             totals_ = buffer<double, S>(on, most_rows);
         }
-        if (cut_.active()) cuts_ = buffer<row_cut, S>(on, most_rows);
     }
 
     /// Launches. What it says is of these rows until the next ones.
     weighed_view prepare(const rows_view& of) const {
         const scan_rows scan{of, scans_.data(), nullptr, whole_.data(), arrivals()};
         on_.launch(scan.blocks(), scan);
-        if (cut_.active()) {
-            const cut_rows cut{of, scans_.data(), cut_, cuts_.data()};
-            on_.launch(cut.blocks(), cut);
-        }
-        if (cut_.temperature > 0) {
-            const weigh_rows weigh{of,         whole_.data(), cut_.temperature, sums_.data(), totals_.data(),
-                                   arrivals(), cuts_.data()};
+        const row_cut* const cuts = cutter_.cut(on_, of, scans_.data(), whole_.data(), arrivals());
+        if (temperature_ > 0) {
+            const weigh_rows weigh{of, whole_.data(), temperature_, sums_.data(), totals_.data(), arrivals(), cuts};
             on_.launch(weigh.blocks(), weigh);
         }
         return {of,
-                cut_.temperature,
+                temperature_,
                 whole_.data(),
                 sums_.data(),
                 totals_.data(),
-                cuts_.data(),
+                cuts,
                 found_sums_.data(),
                 found_parts_.data(),
                 arrivals(),
@@ -128,7 +124,7 @@ class weighed_rows {
     std::size_t memory_bytes() const {
         return scans_.memory_bytes() + whole_.memory_bytes() + found_sums_.memory_bytes() +
                found_parts_.memory_bytes() + outcomes_.memory_bytes() + arrivals_.memory_bytes() +
-               sums_.memory_bytes() + totals_.memory_bytes() + cuts_.memory_bytes();
+               sums_.memory_bytes() + totals_.memory_bytes() + cutter_.memory_bytes();
     }
 
  private:
@@ -136,13 +132,13 @@ class weighed_rows {
     std::uint32_t* arrivals() const { return arrivals_.data() + 1; }
 
     S on_;
-    cut_settings cut_;
+    float temperature_;
+    row_cutter<S> cutter_;
     buffer<augur::detail::row_scan, S> scans_, whole_;
     buffer<double, S> found_sums_, sums_, totals_;
     buffer<part_of_pass, S> found_parts_;
     buffer<row_outcome, S> outcomes_;
     buffer<std::uint32_t, S> arrivals_;
-    buffer<row_cut, S> cuts_;
 };
 
 }  // namespace augur::backend::device

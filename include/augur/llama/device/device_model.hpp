@@ -107,15 +107,16 @@ class device_model {
     /// Appends the tokens, and leaves the rows of the last `last` on the device: logits(). Launches kernels and waits
     /// for none.
     void extend_there(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
-        const pass_type one{.sequence = &s, .tokens = tokens, .rows = last};
-        parts_->passes.run(std::span(&one, 1));
+        run_there({.sequence = &s, .tokens = tokens, .rows = last});
     }
+    /// Any pass, of which the rows stay there.
+    void run_there(const pass_type& asked) const { parts_->passes.run(std::span(&asked, 1)); }
     /// Rows x vocabulary, in the system's memory.
     const float* logits(const sequence_type& s) const { return s.logits_.data(); }
     /// The same brought to the host.
     scores rows(const sequence_type& s) const { return parts_->passes.here(s.logits_); }
     /// For decode::step: with it rows stay on the device (verify/device_verifier.hpp).
-    template <kernels::KernelCriterion Criterion>
+    template <kernels::DeviceCriterion Criterion>
     auto make_device_verifier(const Criterion& criterion, const transform::settings& chosen,
                               const random::philox_chooser& by) const {
         return kernels::device_verifier<device_model, Criterion>(*this, criterion, chosen, by);

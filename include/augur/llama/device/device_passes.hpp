@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/checks.hpp"
 #include "augur/llama/device/forward.hpp"
@@ -37,11 +38,12 @@ class device_passes {
     const auto& forward() const { return forward_; }
     std::size_t context_length() const { return context_; }
 
-    /// Launches kernels; waits for none, but after trees.
+    /// Launches kernels; waits for none.
     void run(std::span<const pass_type> asked) {
         model::check_passes(asked, config_.layers);
         for (const pass_type& each : asked) check(each);
         const std::lock_guard lock(busy_);
+        paths_used_ = 0;
         for (const pass_type& each : asked) reserve(each);
         for (std::size_t i = 0; i < asked.size(); ++i) {
             const auto same = [&](const pass_type& other) { return layers_of(other) == layers_of(asked[i]); };
@@ -49,8 +51,6 @@ class device_passes {
                 run_layers(asked, layers_of(asked[i]));
             }
         }
-        if (!paths_.empty()) on_.wait();  // before the paths go
-        paths_.clear();
         for (const pass_type& each : asked) commit(each);
     }
 
@@ -60,9 +60,7 @@ class device_passes {
         std::vector<std::int32_t> slots;
         for (const std::size_t node : path) slots.push_back(static_cast<std::int32_t>(s.length_ + node));
         const std::lock_guard lock(busy_);
-        const kernels::buffer<std::int32_t, S> uploaded(on_, std::span<const std::int32_t>(slots));
-        s.cache_.keep(s.length_, uploaded.data(), slots.size());
-        on_.wait();  // before the slots go
+        s.cache_.keep(s.length_, sent(kept_, slots), slots.size());
         s.length_ += path.size();
         s.tree_.clear();
     }
@@ -78,6 +76,18 @@ class device_passes {
     }
 
  private:
+    using slots_there = kernels::buffer<std::int32_t, S>;
+
+    /// Overwrites the memory, in the order of launches, and takes more where it is too small.
+    const std::int32_t* sent(slots_there& memory, std::span<const std::int32_t> slots) const {
+        if (memory.size() < slots.size()) {
+            on_.wait();  // for who reads what goes
+            memory = slots_there(on_, 2 * slots.size());
+        }
+        kernels::send(on_, memory.data(), slots);
+        return memory.data();
+    }
+
     /// Of positions that a pass computes: how many there are, have logits, and show their states.
     struct counts {
         std::size_t all, rows, shown;
@@ -214,11 +224,12 @@ class device_passes {
         if (asked.parents.empty() || added.count == 0) return;
         const auto base = static_cast<std::int32_t>(before);
         const tree_paths paths(asked.parents, base);
-        paths_.emplace_back(on_, paths.slots());
+        if (paths_used_ == paths_.size()) paths_.emplace_back();
+        const std::int32_t* const slots = sent(paths_[paths_used_++], paths.slots());
         for (std::size_t i = 0; i < added.count; ++i) {
             row_place& row = rows_[added.place + i];
             row.base = base;
-            row.path = paths_.back().data() + paths.begin(added.first + i);
+            row.path = slots + paths.begin(added.first + i);
             row.position = base + static_cast<std::int32_t>(paths.length(added.first + i)) - 1;
         }
     }
@@ -261,8 +272,10 @@ class device_passes {
     forward_pass<Element, S, F, Products> forward_;
     std::vector<row_place> rows_;
     std::vector<piece> pieces_;
-    std::size_t shown_ = 0, scored_ = 0;                   ///< of these rows
-    std::vector<kernels::buffer<std::int32_t, S>> paths_;  ///< of the trees that are under way
+    std::size_t shown_ = 0, scored_ = 0;  ///< of these rows
+    std::vector<slots_there> paths_;      ///< of the trees of a run
+    std::size_t paths_used_ = 0;          ///< by the run that is under way
+    slots_there kept_;
     float_rows<S> states_, hidden_, logits_;
 };
 

@@ -1,0 +1,105 @@
+#include "augur/backend/device/accept_tree.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "augur/accept/coupled.hpp"
+#include "augur/accept/exact.hpp"
+#include "augur/accept/fuzzy.hpp"
+#include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/rejection_then_fuzzy.hpp"
+#include "augur/accept/traversal.hpp"
+#include "augur/accept/typical.hpp"
+#include "augur/backend/device/round.hpp"
+#include "backend/device/random_rounds.hpp"
+#include "backend/device/random_trees.hpp"
+
+namespace device = augur::backend::device;
+namespace accept = augur::accept;
+using augur::token;
+using device::emulated_system;
+using rounds::sampled;
+using trees::check_trees;
+
+BOOST_AUTO_TEST_SUITE(backend_accept_tree)
+
+/// Forwards and backwards.
+const std::vector<emulated_system> emulated{{false}, {true}};
+
+static_assert(device::DeviceCriterion<accept::typical> && !device::KernelCriterion<accept::typical>);
+static_assert(!device::DeviceCriterion<accept::traversal>);  // it judges from the leaves
+
+BOOST_AUTO_TEST_CASE(exact) {
+    check_trees(emulated, accept::exact{}, {0});
+}
+
+/// Siblings with and without replacement, and fixed ones.
+BOOST_AUTO_TEST_CASE(rejection_sampling) {
+    check_trees(emulated, accept::rejection_sampling{}, sampled, 3);
+}
+
+BOOST_AUTO_TEST_CASE(coupled) {
+    check_trees(emulated, accept::coupled{}, sampled);
+}
+
+BOOST_AUTO_TEST_CASE(fuzzy) {
+    check_trees(emulated, accept::fuzzy<augur::measure::jensen_shannon>{0.1}, sampled);
+    check_trees(emulated, accept::rejection_then_fuzzy<augur::measure::kl>{0.2}, sampled);
+}
+
+BOOST_AUTO_TEST_CASE(typical) {
+    for (const auto next : {accept::typical_next::most_probable, accept::typical_next::drawn}) {
+        check_trees(emulated, accept::typical{{.next = next}}, sampled);
+        check_trees(emulated, accept::typical{{.epsilon = 0.4, .delta = 0.8, .next = next}}, sampled);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
+    check_trees(emulated, rounds::likely_enough{}, sampled);
+}
+
+/// Rows that are certain of different tokens: who reads the row of another node follows another path, or ends it with
+/// another token.
+BOOST_AUTO_TEST_CASE(no_node_is_judged_by_the_row_of_another) {
+    std::mt19937 random(3);
+    const augur::transform::settings greedy{.temperature = {0}};
+    for (std::size_t repeat = 0; repeat < 200; ++repeat) {
+        const std::size_t nodes = 2 + random() % (trees::most_nodes - 1), vocabulary = nodes + 2;
+        trees::one_tree played{.vocabulary = vocabulary,
+                               .seed = 1,
+                               .number = 0,
+                               .chosen = greedy,
+                               .before = augur::prefix(std::vector<token>{0}),
+                               .target = std::vector<float>((nodes + 1) * vocabulary),
+                               .certain = {},
+                               .drawn = {}};
+        for (std::size_t node = 0; node < nodes; ++node) {  // node i drafts token 1 + i
+            const std::int32_t parent = trees::random_parent(random, repeat % 4, node);
+            played.certain.push(static_cast<token>(1 + node), parent);
+            played.drawn.push(static_cast<token>(1 + node), augur::distribution::point(0, vocabulary), parent);
+        }
+        const std::size_t end = random() % nodes;  // the path that the target wants
+        std::vector<token> wanted(nodes + 1, static_cast<token>(nodes + 1));
+        for (auto node = static_cast<std::int32_t>(end); node != augur::after_prefix;) {
+            const std::int32_t parent = played.certain.parent(static_cast<std::size_t>(node));
+            wanted[static_cast<std::size_t>(parent + 1)] = static_cast<token>(1 + node);
+            node = parent;
+        }
+        wanted[end + 1] = 0;
+        for (std::size_t row = 0; row <= nodes; ++row) {
+            played.target[row * vocabulary + static_cast<std::size_t>(wanted[row])] = 9;
+        }
+        trees::outcomes seen;
+        trees::check_tree(emulated, accept::exact{}, played, played.certain, seen);
+        const trees::tree_on_device<emulated_system> there({}, played);
+        const device::round_judge<accept::exact, emulated_system> judge({}, vocabulary, nodes + 1, greedy, 1);
+        judge.judge(there.rows(), there.tree(played.certain), 1, 0);
+        BOOST_TEST(judge.decided_tree()->last == static_cast<std::int32_t>(end));
+        BOOST_TEST(judge.decided_tree()->next == 0);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,114 @@
+// Rounds over trees of the bundled Llama on a device: what crosses to the host is the verdict.
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/typical.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/decode/step.hpp>
+#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/model/any_model.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "augur/llama/device/device_model.hpp"
+#include "llama/small_llama.hpp"
+
+namespace device = augur::llama::device;
+namespace kernels = augur::backend::device;
+namespace accept = augur::accept;
+using augur::token;
+
+namespace {
+
+struct bytes {
+    std::size_t downloaded = 0;  ///< to the host
+    std::size_t shared = 0;      ///< that kernels and the host both see
+};
+
+/// Counts what the host can see. Copies count together.
+struct counting_system : kernels::emulated_system {
+    std::shared_ptr<bytes> counts = std::make_shared<bytes>();
+
+    void download(void* to, const void* from, std::size_t size) const {
+        counts->downloaded += size;
+        emulated_system::download(to, from, size);
+    }
+    void* allocate_shared(std::size_t size) const {
+        counts->shared += size;
+        return emulated_system::allocate_shared(size);
+    }
+};
+
+struct outcome {
+    std::vector<token> text;
+    std::size_t accepted = 0, branches = 0, rounds = 0;
+};
+
+/// The text, round by round; `seen(round)` after each, where 0 is the prompt's.
+outcome run(const auto& scheme, float temperature, const auto& seen) {
+    const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
+    augur::decode::session session(scheme, prompt, {.temperature = {temperature}}, {.max_tokens = 30},
+                                   augur::random::philox_chooser(7));
+    outcome made;
+    seen(0);
+    while (session.finished == augur::finish_reason::running) {
+        const auto& last = augur::decode::step(scheme, session, {.timed = false});
+        made.accepted += last.decided.accepted;
+        for (std::size_t i = 0; i < last.decided.path.size(); ++i) made.branches += last.decided.path[i] != i;
+        seen(++made.rounds);
+    }
+    made.text.assign(session.committed.tokens().begin(), session.committed.tokens().end());
+    return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(llama_device_tree_rounds)
+
+/// Verdicts on nodes that are certain or drawn; every other round's rows come to the host.
+BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
+    const auto host = augur::testing::small_llama(augur::io::tensor_type::bf16).load();
+    const counting_system on;
+    const device::device_model<kernels::bfloat16, counting_system> there(on, host);
+    const augur::model::any_model here(there);
+    const augur::policy::tree_static planned(
+        augur::topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}}));
+    std::size_t accepted = 0, branches = 0;
+    const auto check = [&](const auto& drafter, const auto& criterion, float temperature) {
+        *on.counts = {};
+        std::size_t prefilled = 0;
+        const outcome got =
+            run(augur::speculate(drafter, there, planned, criterion), temperature, [&](std::size_t round) {
+                if (round == 0) prefilled = on.counts->downloaded;
+                BOOST_TEST(on.counts->downloaded == prefilled);
+            });
+        BOOST_TEST(on.counts->shared > 0u);
+        BOOST_TEST(on.counts->shared % (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)) == 0u);
+        BOOST_TEST(on.counts->shared <= 4 * (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)));
+        *on.counts = {};
+        const outcome expected =
+            run(augur::speculate(drafter, here, planned, criterion), temperature, [](std::size_t) {});
+        BOOST_TEST(got.text == expected.text, boost::test_tools::per_element());
+        BOOST_TEST(got.accepted == expected.accepted);
+        BOOST_TEST(on.counts->downloaded >= expected.rounds * there.vocabulary_size() * sizeof(float));
+        accepted += got.accepted;
+        branches += got.branches;
+    };
+    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::argmax> certain(host);
+    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
+    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::sampled> drawn(host);
+    check(certain, accept::exact{}, 0);
+    check(shared, accept::coupled{}, 0.8f);
+    check(drawn, accept::rejection_sampling{}, 0.8f);
+    check(certain, accept::typical{}, 0.8f);
+    check(augur::draft::lookup_tree(1, 4), accept::rejection_sampling{}, 0.8f);
+    BOOST_TEST(accepted > 30u);
+    BOOST_TEST(branches > 3u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
