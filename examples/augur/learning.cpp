@@ -97,12 +97,15 @@ learned_heads::head_type new_heads(const llama::host_model& target, const train:
     const auto embed = [from = own.embedding](token id, std::span<float> out) {
         from->unpack_row(static_cast<std::size_t>(id), out);
     };
-    if (tokens.empty()) return {whole, {target.vocabulary_size(), own.head_tokens}, chosen, embed};
+    const auto place = [&](std::span<const token> of) {
+        return train::head_place{target.layer_count(), target.vocabulary_size(), {}, of};
+    };
+    if (tokens.empty()) return {whole, place(own.head_tokens), chosen, embed};
     if (!own.head_tokens.empty()) {
         detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
                      own.head_tokens.size(), "; one of both must have all");
     }
-    return {whole.selected(tokens), {target.vocabulary_size(), tokens}, chosen, embed};
+    return {whole.selected(tokens), place(tokens), chosen, embed};
 }
 
 learned_heads::head_type heads_of(const llama::host_model& target, const learning_options& chosen,
