@@ -27,6 +27,7 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/typical.hpp"
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/decode/device/generate.hpp"
@@ -77,8 +78,7 @@ struct judgement {
 
 template <class Criterion>
 judgement judge_round(const cuda_system& on, const settings& s, const char* name, const transform::settings& chosen,
-                      const backend::device::buffer<float, cuda_system>& logits,
-                      const backend::device::buffer<token, cuda_system>& drafted) {
+                      const backend::device::buffer<float, cuda_system>& logits, const auto& proposed) {
     const backend::device::round_judge<Criterion, cuda_system> judge(on, s.vocabulary, s.rows, chosen, s.seed);
     const device_watch watch;
     std::vector<double> device, host;
@@ -86,7 +86,7 @@ judgement judge_round(const cuda_system& on, const settings& s, const char* name
         double launching = 0;
         const double taken = watch.seconds(on, [&] {
             const detail::stopwatch since;
-            judge.judge(logits.data(), backend::device::certain_chain{drafted.data(), s.rows - 1}, 1, round);
+            judge.judge(logits.data(), proposed, 1, round);
             launching = since.seconds();
         });
         if (round == 0) continue;  // warms up
@@ -96,7 +96,8 @@ judgement judge_round(const cuda_system& on, const settings& s, const char* name
     return {name, median(device), median(host)};
 }
 
-/// Rows in which every drafted token is the favourite, so that all of them are judged.
+/// Rows in which every drafted token is the favourite, so that all of them are judged; and a tree of the same tokens, of
+/// which three follow each, so that most are judged by what others have left.
 std::vector<judgement> judge_rounds(const cuda_system& on, const settings& s) {
     std::mt19937 bits(static_cast<std::uint32_t>(s.seed));
     std::normal_distribution<float> normal;
@@ -109,15 +110,22 @@ std::vector<judgement> judge_rounds(const cuda_system& on, const settings& s) {
     }
     const backend::device::buffer<float, cuda_system> logits(on, std::span<const float>(rows));
     const backend::device::buffer<token, cuda_system> tokens(on, std::span<const token>(drafted));
+    std::vector<std::int32_t> parents;
+    for (std::size_t i = 0; i + 1 < s.rows; ++i) parents.push_back(static_cast<std::int32_t>(i / 3) - 1);
+    const backend::device::buffer<std::int32_t, cuda_system> above(on, std::span<const std::int32_t>(parents));
+    const backend::device::certain_chain chain{tokens.data(), s.rows - 1};
+    const backend::device::drafted_tree<backend::device::certain_chain> tree{chain, above.data(), s.vocabulary};
     transform::settings greedy, cut;
     greedy.temperature = {0};
     cut.top_k.k = 40;
     cut.top_p.p = 0.9f;
     return {
-        judge_round<accept::exact>(on, s, "exact", greedy, logits, tokens),
-        judge_round<accept::coupled>(on, s, "coupled", {}, logits, tokens),
-        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling", {}, logits, tokens),
-        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling, top-k 40, top-p 0.9", cut, logits, tokens)};
+        judge_round<accept::exact>(on, s, "exact", greedy, logits, chain),
+        judge_round<accept::coupled>(on, s, "coupled", {}, logits, chain),
+        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling", {}, logits, chain),
+        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling, top-k 40, top-p 0.9", cut, logits, chain),
+        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling, tree", {}, logits, tree),
+        judge_round<accept::typical>(on, s, "typical, tree", {}, logits, tree)};
 }
 
 /// Greedy decodings of one kind.

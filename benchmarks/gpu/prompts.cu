@@ -65,7 +65,8 @@ struct kinds {
         const auto made = llama::device::make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
         const auto wide_model = [&](bool keeps_rows) {
             return wide_type(on, shape, made, 0,
-                             wide_products(backend::device::cublas_products<bfloat16>(on), {.keeps_rows = keeps_rows}));
+                             wide_products(backend::device::cublas_products<bfloat16>(on),
+                                           {.from = llama::device::wide_settings::measured, .keeps_rows = keeps_rows}));
         };
         return {model_type(on, shape, made), wide_model(false), wide_model(true)};
     }
@@ -97,10 +98,25 @@ prompt_rate measure(const kinds& of, std::size_t size, const settings& s) {
             distance(of.kept.rows(kept)[0], expected[0])};
 }
 
-std::string json(const settings& s, const machine& m, const std::vector<prompt_rate>& prompts) {
+/// From how many rows on passes were found to be better wide: 0 where none are.
+std::size_t wide_from(const wide_type& of) {
+    const std::size_t from = of.products().from();
+    return from == llama::device::wide_settings::measured ? 0 : from;
+}
+
+void print_times(const char* name, const wide_type& of) {
+    std::printf("%s from %zu rows on (0: never)\n", name, wide_from(of));
+    for (const llama::device::product_times& each : of.products().measured()) {
+        std::printf("  %5zu rows: products %.3f ms skinny, %.3f ms wide\n", each.rows, each.skinny_seconds * 1e3,
+                    each.wide_seconds * 1e3);
+    }
+}
+
+std::string json(const settings& s, const machine& m, const kinds& of, const std::vector<prompt_rate>& prompts) {
     std::ostringstream out;
     out << "{\"program\": \"bench_prompts\", " << m.json() << ", \"shape\": \"" << s.shape
         << "\", \"layers\": " << s.layers << ", \"seed\": " << s.seed << ", \"repeat\": " << s.repeat
+        << ", \"wide_from\": " << wide_from(of.wide) << ", \"wide_from_with_rows_kept\": " << wide_from(of.kept)
         << ", \"prompts\": [";
     for (const prompt_rate& each : prompts) {
         out << (&each == &prompts.front() ? "" : ", ") << "{\"tokens\": " << each.tokens
@@ -118,6 +134,8 @@ bool run(const settings& s) {
     std::vector<prompt_rate> prompts;
     bool near = true;
     m.print();
+    print_times("wide", made.wide);
+    print_times("with rows kept, wide", made.kept);
     for (const std::size_t size : {512, 2048}) {
         prompts.push_back(measure(made, size, s));
         const prompt_rate& now = prompts.back();
@@ -126,7 +144,7 @@ bool run(const settings& s) {
             now.tokens, now.skinny, now.wide, now.kept, now.wide_apart, now.kept_apart);
         near = near && now.wide_apart < most_apart && now.kept_apart < most_apart;
     }
-    write_json(s.json, json(s, m, prompts));
+    write_json(s.json, json(s, m, made, prompts));
     if (!near) std::printf("rows are NOT near each other: %g is allowed\n", most_apart);
     return near;
 }

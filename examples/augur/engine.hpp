@@ -4,6 +4,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/typical.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/model/any_model.hpp>
 #include <string>
@@ -11,7 +12,7 @@
 namespace augur::program {
 
 /// A target, wherever it computes: the criteria are those that a GPU judges by itself.
-using engine = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling>;
+using engine = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling, accept::typical>;
 
 /// Throws, before anything is loaded, unless the device is known and there, and holds weights as `--weights` says.
 void check_device(const std::string& device, const std::string& weights);

@@ -33,6 +33,13 @@ learned_exit::head_type new_exit(const llama::host_model& target, const learning
     return made;
 }
 
+/// All.
+std::vector<std::size_t> rows_of(const backend::host::packed_matrix& of) {
+    std::vector<std::size_t> rows(of.rows());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    return rows;
+}
+
 /// An adapter is of the file, which says of which model that is.
 train::state_identity identity_of(const llama::eagle_model& layer, const std::string& path) {
     return {io::fingerprint(std::filesystem::path(path)), layer.configuration().layers, layer.hidden_size(),
@@ -90,12 +97,15 @@ learned_heads::head_type new_heads(const llama::host_model& target, const train:
     const auto embed = [from = own.embedding](token id, std::span<float> out) {
         from->unpack_row(static_cast<std::size_t>(id), out);
     };
-    if (tokens.empty()) return {whole, {target.vocabulary_size(), own.head_tokens}, chosen, embed};
+    const auto place = [&](std::span<const token> of) {
+        return train::head_place{target.layer_count(), target.vocabulary_size(), {}, of};
+    };
+    if (tokens.empty()) return {whole, place(own.head_tokens), chosen, embed};
     if (!own.head_tokens.empty()) {
         detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
                      own.head_tokens.size(), "; one of both must have all");
     }
-    return {whole.selected(tokens), {target.vocabulary_size(), tokens}, chosen, embed};
+    return {whole.selected(tokens), place(tokens), chosen, embed};
 }
 
 learned_heads::head_type heads_of(const llama::host_model& target, const learning_options& chosen,
@@ -131,8 +141,15 @@ llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::strin
     const std::size_t width = head.hidden_size();
     const train::matrix<float> whole =
         head.forward(train::columns<float>::Identity(detail::index(width), detail::index(width))).logits;
-    llama::weights learned = layer.parameters();
-    learned.head = backend::host::packed_matrix(backend::host::storage::f32, head.classes(), width);
+    const llama::weights& own = layer.parameters();
+    llama::weights learned{.embedding = own.embedding,
+                           .embedding_is_lent = own.embedding_is_lent,
+                           .head = {backend::host::storage::f32, head.classes(), width},
+                           .head_tokens = own.head_tokens,
+                           .layers = own.layers,
+                           .final_norm = own.final_norm,
+                           .fusion = {own.fusion.weight.selected(rows_of(own.fusion.weight)), own.fusion.embedding_norm,
+                                      own.fusion.hidden_norm}};
     for (std::size_t row = 0; row < head.classes(); ++row) {
         learned.head.set_row(row, std::as_bytes(std::span(whole.data() + row * width, width)));
     }
@@ -165,10 +182,7 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
     }
     const llama::weights& own = target.parameters();
     std::vector<std::size_t> rows(kept.tokens.begin(), kept.tokens.end());
-    if (rows.empty() || !own.head_tokens.empty()) {
-        rows.resize(own.output().rows());
-        std::iota(rows.begin(), rows.end(), std::size_t{0});
-    }
+    if (rows.empty() || !own.head_tokens.empty()) rows = rows_of(own.output());
     return {std::move(heads), target, kept.tokens, own.output().selected(rows), options};
 }
 

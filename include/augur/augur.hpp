@@ -37,6 +37,7 @@
 #include "augur/draft/eagle.hpp"
 #include "augur/draft/eagle_tree.hpp"
 #include "augur/draft/exit_head.hpp"
+#include "augur/draft/exit_rows.hpp"
 #include "augur/draft/fallback.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/head_tree.hpp"

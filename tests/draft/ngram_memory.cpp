@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(a_text_that_comes_again_is_drafted) {
     BOOST_TEST(rounds == (std::vector<std::size_t>{7, 2}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_session_is_learned_once_however_many_rounds_it_has) {
+    const auto target = testing::scripted_model(10, {1, 2, 3, 4, 5, 6, 7, 8});
+    ngram_memory memory({1, 1, 10});
+    const auto scheme = speculate(learned_ngrams(memory), target, policy::fixed_length{3}, accept::exact{});
+    decode::session s(scheme, ids{1}, transform::settings{.temperature = {0}}, {.max_tokens = 7},
+                      random::philox_chooser(0));
+    draft::ngram_watcher learns(memory);
+    while (s.finished == finish_reason::running) decode::step(scheme, s, {}, learns);
+    BOOST_TEST(memory.after(ids{2}) == 3);
+    memory.learn(ids{2, 9});  // as often as what it knows
+    BOOST_TEST(memory.after(ids{2}) == 9);
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_learned_is_refused_with_its_values) {
     const auto says = [](const char* what) { return [what](const error& e) { return e.what() == std::string(what); }; };
     BOOST_CHECK_EXCEPTION(ngram_memory({1, 2, 10}, 0), error,

@@ -4,8 +4,10 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/backend/device/cuda_system.hpp>
 #include <augur/decode/device/generate.hpp>
+#include <augur/decode/device/generate_together.hpp>
 #include <augur/decode/device/kernel_lookup.hpp>
 #include <augur/decode/device/loop.hpp>
+#include <augur/decode/device/loop_group.hpp>
 #include <augur/decode/device/split_draft.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -13,9 +15,11 @@
 #include <augur/llama/device/device_model.hpp>
 #include <augur/llama/device/exit_head.hpp>
 #include <augur/llama/device/resident.hpp>
+#include <augur/llama/device/resident_group.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "gpu/random_llama.hpp"
@@ -109,6 +113,31 @@ BOOST_AUTO_TEST_CASE(split_passes_there_draft_what_the_host_drafts) {
     pair models;
     models.check_split(policy::fixed_length{4}, accept::exact{}, 0);
     models.check_split(by_entropy{}, accept::rejection_sampling{}, 0.8f);
+}
+
+/// One pass of the target for three texts, each of which is what it is alone.
+BOOST_AUTO_TEST_CASE(texts_decoded_together_are_those_of_generate) {
+    pair models;
+    const llama::device::resident_group<bfloat16, cuda_system> targets(models.target, 3, 500, 8);
+    std::vector<resident_type> drafts;
+    for (int i = 0; i < 3; ++i) drafts.emplace_back(models.draft, 500, 2);
+    decode::options options{.seed = 4};
+    options.sampling.temperature = {0.8f};
+    options.stop.max_tokens = 200;
+    const std::vector<token> one = {1, 5, 8, 2, 1, 5, 8, 2, 44}, two = {7}, three = {3, 3, 3, 9};
+    const std::vector<std::span<const token>> prompts{one, two, three};
+    const policy::fixed_length five{5};
+    const accept::coupled criterion;
+    const auto expected =
+        decode::generate_together(speculate(models.draft, models.target, five, criterion), prompts, options);
+    decode::device::speculation_group group(targets, drafts, five, criterion, options.sampling, 7);
+    for (const loop_as how : {loop_as::whole, loop_as::rounds, loop_as::launches}) {
+        const auto got = decode::device::generate_together(group, prompts, options, how);
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            BOOST_TEST(got[i].tokens == expected[i].tokens, boost::test_tools::per_element());
+            BOOST_TEST(got[i].counts.stages.back().accepted == expected[i].counts.stages.back().accepted);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

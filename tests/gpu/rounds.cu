@@ -41,6 +41,7 @@ BOOST_AUTO_TEST_CASE(verdicts_on_trees_are_the_hosts) {
 BOOST_AUTO_TEST_CASE(races_and_thresholds_on_trees_are_the_hosts) {
     trees::check_trees(gpu, augur::accept::coupled{}, rounds::sampled);
     trees::check_trees(gpu, augur::accept::typical{}, rounds::sampled);
+    trees::check_trees(gpu, augur::accept::fuzzy<augur::measure::jensen_shannon>{0.1}, rounds::sampled);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from program import FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
+from program import DRAFT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 TEXTS = [("a", "the cat the cat the"), ("b", "one two one two"), ("a", "0123456789")]
 QUICK = ("--max-tokens", 24, "--share", "inf", "--every", 1, "--rate", 0.02, "--threshold", 0, "--length", 3)
@@ -72,6 +72,33 @@ class Learn(ProgramTest):
             self.assertGreater(made["acceptance"], 0.3)
             self.assertEqual([str(whole)], made["settings"]["drafters"])
 
+    def test_an_eagle_layers_output_learns_and_generate_drafts_with_it(self):
+        layer = family("of_eagle", ["eagle"]) / "tiny" / "eagle.gguf"
+        adapter, use = FOLDER / "eagle.adapter", ("--scheme", "eagle", "--heads", layer)
+        rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
+        made = self.lines(*use, "--output", adapter, "--passes", 12, "--compare")
+        self.assertEqual({True}, {line["identical"] for line in made})
+        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.15)
+        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare", *use)
+        untrained, trained = self.generated(*draft), self.generated(*draft, "--adapter", adapter)
+        self.assertTrue(trained["identical"])
+        self.assertGreater(trained["acceptance"], untrained["acceptance"] + 0.1)
+        self.assertEqual([str(layer), str(adapter)], trained["settings"]["drafters"])
+        sampled = self.lines(*use, "--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
+        self.assertEqual({True}, {line["identical"] for line in sampled})
+
+    def test_refusals_of_an_eagle_layer(self):
+        layer, exits = family("of_eagle_2", ["eagle", "medusa"]) / "tiny" / "eagle.gguf", FOLDER / "eagle.no"
+        use = ("--scheme", "eagle", "--heads", layer)
+        self.lines("--output", exits)
+        self.refuses(["eagle", "--heads"], *learn("--scheme", "eagle"))
+        self.refuses(["--bias"], *learn(*use, "--bias"))
+        self.refuses(["--norm layer"], *learn(*use, "--norm", "layer"))
+        self.refuses(["medusa", "eagle"], *learn("--scheme", "eagle", "--heads", layer.parent / "medusa.gguf"))
+        self.refuses(["the model"], *learn(*use, "--output", exits))
+        self.refuses(["the model"], "generate", "--model", TARGET, "--prompt", "a", *use, "--adapter", exits)
+
     def test_refusals_of_heads_and_ngrams(self):
         adapter = FOLDER / "medusa.of_this"
         self.lines("--scheme", "medusa", "--output", adapter)
@@ -79,7 +106,7 @@ class Learn(ProgramTest):
         other = tiny_model.write(FOLDER / "other_heads.gguf", seed=7, layers=2)
         trained = family("of_learn", ["medusa"]) / "tiny" / "medusa.gguf"
         self.assertEqual({True}, {line["identical"] for line in self.lines("--scheme", "medusa", "--heads", trained, "--compare")})
-        self.refuses(["'greedy'", "dvi, medusa, hydra, ngram"], *learn("--scheme", "greedy"))
+        self.refuses(["'greedy'", "dvi, medusa, hydra, eagle, ngram"], *learn("--scheme", "greedy"))
         self.refuses(["heads: 4", "2"], *learn("--scheme", "medusa", "--head-count", 2, "--output", adapter))
         self.refuses(["heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
         self.refuses(["no checkpoint"], *learn("--output", adapter))
@@ -186,6 +213,10 @@ class Learn(ProgramTest):
         use = ("generate", "--model", TARGET, "--prompt", "a")
         other = tiny_model.write(FOLDER / "other.gguf", seed=7, layers=2)
         self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter)
+        deeper = tiny_model.write(FOLDER / "deeper.gguf", seed=1, layers=3)
+        of_two = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer")
+        self.works(*of_two, 2, "--output", FOLDER / "of_two.adapter")
+        self.refuses(["after layer 2", "here it is 1"], *of_two, 1, "--output", FOLDER / "of_two.adapter")
         self.refuses(["2 layers", "1 to 1"], *learn("--exit-layer", 2))
         self.refuses(["1 layers", "--exit-layer is 5"], *use, "--scheme", "dvi", "--adapter", adapter, "--exit-layer", 5)
         self.refuses(["rank", "16", "4"], *learn("--output", adapter, "--rank", 4))
@@ -204,6 +235,27 @@ class Learn(ProgramTest):
         self.refuses([str(damaged)], *use, "--scheme", "kangaroo", "--adapter", damaged)
         damaged.write_bytes(adapter.read_bytes()[:100])
         self.refuses([str(damaged)], *use, "--scheme", "kangaroo", "--adapter", damaged)
+
+    def test_a_replay_of_another_vocabulary_or_model_is_refused(self):
+        replay = FOLDER / "of_this.replay"
+        self.lines("--replay", replay)
+        before = replay.read_bytes()
+        wider = tiny_model.write(FOLDER / "wider.gguf", seed=1, layers=2, vocabulary=300)
+        other = tiny_model.write(FOLDER / "other_replay.gguf", seed=7, layers=2)
+        of = lambda model: ("learn", "--model", model, "--prompts", prompts(), *QUICK, "--replay", replay)
+        self.refuses(["a vocabulary of 262", "here it is 300"], *of(wider))
+        self.refuses(["the model"], *of(other))
+        self.assertEqual(before, replay.read_bytes())
+
+    def test_a_slope_that_is_no_number_is_dropped_and_counted_and_texts_go_on(self):
+        made = self.lines("--rate", 1e30, "--passes", 4, "--compare")
+        self.assertEqual({True}, {line["identical"] for line in made})
+        learning = [line["learning"] for line in made]
+        self.assertGreater(learning[-1]["dropped"], learning[1]["dropped"])
+        self.assertEqual(learning[1]["updates"], learning[-1]["updates"])
+
+    def test_a_model_of_one_layer_has_none_to_draft_with(self):
+        self.refuses(["after 1 layers", "a target of 1"], "learn", "--model", DRAFT, "--prompts", prompts(), *QUICK)
 
     def test_a_full_disk_leaves_the_old_adapter(self):
         adapter = FOLDER / "full.adapter"

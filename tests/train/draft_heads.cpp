@@ -179,6 +179,9 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     BOOST_TEST(refuses([&] { made(7, {.heads = 0}); }, "heads is 0; it must be between 1 and 64"));
     BOOST_TEST(refuses([&] { made(7, {.heads = 65}); }, "heads is 65"));
     BOOST_TEST(refuses([&] { made(7, {.see_tokens = true}); }, "there is no embedding"));
+    const std::vector<float> norm(width, 1);
+    BOOST_TEST(refuses([&] { heads(base(7), {.vocabulary_size = vocabulary, .norm_weight = norm}); },
+                       "draft_heads: a norm of 4 weights"));
     heads other = new_heads(true), fewer = made(7, {.heads = 2});
     BOOST_TEST(refuses([&] { other.assign(vector<double>::Zero(3)); }, "not 3"));
     BOOST_TEST(refuses([&] { other.swap(fewer); }, "do not change places"));

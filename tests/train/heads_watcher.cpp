@@ -15,6 +15,7 @@
 #include "augur/policy/tree_static.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/draft_heads.hpp"
+#include "train/identity.hpp"
 #include "train/while_learning.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_heads_watcher)
@@ -27,15 +28,10 @@ using heads_type = draft_heads<dense_base<float>>;
 const std::vector<token> prompt{2, 0, 1};
 
 heads_type new_heads(std::size_t size, bool see_tokens, std::size_t count = 2) {
-    std::vector<float> identity(size * size);
-    for (std::size_t i = 0; i < size; ++i) identity[i * size + i] = 1;
     const auto embed = [](token id, std::span<float> out) {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::size_t>(id) == i ? 1.0F : 0.0F;
     };
-    return {dense_base<float>(std::move(identity), size, size),
-            {.vocabulary_size = size},
-            {.heads = count, .see_tokens = see_tokens},
-            embed};
+    return {testing::identity_base(size), {.vocabulary_size = size}, {.heads = count, .see_tokens = see_tokens}, embed};
 }
 /// The law of texts while heads, made anew for each path, learn from the path's own rounds.
 template <class Target, class Compose>
@@ -193,21 +189,10 @@ BOOST_AUTO_TEST_CASE(heads_learn_what_they_were_shown) {
     constexpr std::size_t size = 5;
     const testing::hidden_state_mock target(testing::hashed_model(size, 5));
     heads_type heads = new_heads(size, true);
-    auto chosen = wild_steps();
-    chosen.steps.rate = 0.05;
-    chosen.replay = {.capacity = 64, .top = 0};
-    chosen.batch = 16;
-    trainer online(heads, chosen);
+    trainer online(heads, testing::small_steps());
     const auto scheme = speculate(heads, target, policy::fixed_length{2}, accept::exact{});
-    std::vector<double> accepted;
-    for (int text = 0; text < 30; ++text) {
-        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
-                          random::philox_chooser(1));
-        heads_watcher learns(online, heads.head_count(), s.drafter_state);
-        while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
-        const auto& stage = s.counts.stages.back();
-        accepted.push_back(static_cast<double>(stage.accepted) / static_cast<double>(stage.drafted));
-    }
+    const auto accepted = testing::acceptance_of_repeats(
+        scheme, prompt, [&](const auto& state) { return heads_watcher(online, heads.head_count(), state); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

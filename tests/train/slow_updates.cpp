@@ -16,6 +16,7 @@
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/exit_head.hpp"
 #include "augur/train/updated_verifier.hpp"
+#include "train/identity.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_slow_updates)
 using namespace augur;
@@ -27,7 +28,7 @@ using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 
 /// The mock's own: its states are its rows.
 own_head new_head() {
-    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, size, size),
+    return {testing::identity_base(size),
             {.layer = 4, .vocabulary_size = size},
             {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 2}};
 }

@@ -17,6 +17,7 @@
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/exit_head.hpp"
 #include "augur/train/watcher.hpp"
+#include "train/identity.hpp"
 #include "train/refuses.hpp"
 #include "train/while_learning.hpp"
 
@@ -34,9 +35,7 @@ static_assert(FusedModel<taught> && !FusedTreeModel<taught> && !MakesFusedStates
 
 /// Its rows, where nothing was learned, are the layer's states: the mock's own rows.
 head_type new_head() {
-    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, size, size),
-            {.layer = 1, .vocabulary_size = size},
-            {.norm = norm_kind::none, .rank = 2}};
+    return {testing::identity_base(size), {.layer = 1, .vocabulary_size = size}, {.norm = norm_kind::none, .rank = 2}};
 }
 fused_mock new_layer(std::size_t vocabulary = size, std::size_t width = size) {
     return {testing::hashed_model(vocabulary, 2, 1), width};
@@ -167,29 +166,16 @@ BOOST_AUTO_TEST_CASE(each_state_shown_is_the_one_that_its_token_was_guessed_from
 
 BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     // The same text again and again: what was rejected at first is accepted in the end.
-    constexpr std::size_t vocabulary = 5;
+    constexpr std::size_t vocabulary = 12;  // and numbers of a state: enough for a linear head to tell positions apart
     const testing::hidden_state_mock target(testing::hashed_model(vocabulary, 5));
     const fused_mock layer = new_layer(vocabulary, vocabulary);
-    std::vector<float> identity(vocabulary * vocabulary);
-    for (std::size_t i = 0; i < vocabulary; ++i) identity[i * vocabulary + i] = 1;
-    head_type head(dense_base<float>(std::move(identity), vocabulary, vocabulary),
-                   {.layer = 1, .vocabulary_size = vocabulary}, {.norm = norm_kind::none, .rank = vocabulary});
+    head_type head(testing::identity_base(vocabulary), {.layer = 1, .vocabulary_size = vocabulary},
+                   {.norm = norm_kind::none, .rank = vocabulary});
     const taught of(layer, head);
-    auto chosen = testing::wild_steps();
-    chosen.steps.rate = 0.05;
-    chosen.replay = {.capacity = 64, .top = 0};
-    chosen.batch = 16;
-    trainer online(head, chosen);
+    trainer online(head, testing::small_steps());
     const auto scheme = speculate(draft::eagle(of), target, policy::fixed_length{2}, accept::exact{});
-    std::vector<double> accepted;
-    for (int text = 0; text < 30; ++text) {
-        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
-                          random::philox_chooser(1));
-        watcher learns(online, s.drafter_state);
-        while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
-        const auto& stage = s.counts.stages.back();
-        accepted.push_back(static_cast<double>(stage.accepted) / static_cast<double>(stage.drafted));
-    }
+    const auto accepted =
+        testing::acceptance_of_repeats(scheme, prompt, [&](const auto& state) { return watcher(online, state); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

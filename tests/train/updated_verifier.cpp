@@ -5,6 +5,7 @@
 
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/exit_head.hpp"
+#include "train/identity.hpp"
 #include "train/refuses.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_updated_verifier)
@@ -24,7 +25,7 @@ static_assert(!updated_verifier<within_numerics, own_head>::bitwise_rows);
 
 /// The mock's own: its states are its rows.
 own_head new_head() {
-    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, size, size),
+    return {testing::identity_base(size),
             {.layer = 4, .vocabulary_size = size},
             {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 2}};
 }

@@ -13,6 +13,7 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/train/exit_head.hpp"
+#include "train/identity.hpp"
 #include "train/while_learning.hpp"
 
 // A head that changes after every round keeps the law that its scheme promises, exactly.
@@ -28,9 +29,7 @@ using head_type = exit_head<dense_base<float>>;
 static_assert(draft::ExitHead<head_type>);
 
 head_type new_head() {
-    return {dense_base<float>(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, vocabulary, vocabulary),
-            {.layer = 2, .vocabulary_size = vocabulary},
-            {.rank = 2}};
+    return {testing::identity_base(vocabulary), {.layer = 2, .vocabulary_size = vocabulary}, {.rank = 2}};
 }
 /// The law of texts while a head, made anew for each path, learns from the path's own rounds.
 template <class Criterion>
@@ -122,22 +121,11 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     // The same rounds again and again: what was rejected at first is accepted in the end.
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     head_type head = new_head();
-    auto chosen = wild_steps();
-    chosen.steps.rate = 0.05;
-    chosen.replay.capacity = 64;
-    chosen.batch = 16;
-    trainer online(head, chosen);
+    trainer online(head, testing::small_steps());
     const auto scheme = speculate(draft::self_speculation<head_type&, draft::argmax>(head), target,
                                   policy::fixed_length{2}, accept::exact{});
-    std::vector<double> accepted;
-    for (int text = 0; text < 30; ++text) {
-        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
-                          random::philox_chooser(1));
-        watcher learns(online, s.drafter_state);
-        while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
-        const auto& stage = s.counts.stages.back();
-        accepted.push_back(static_cast<double>(stage.accepted) / static_cast<double>(stage.drafted));
-    }
+    const auto accepted =
+        testing::acceptance_of_repeats(scheme, prompt, [&](const auto& state) { return watcher(online, state); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

@@ -11,6 +11,7 @@
 #include "augur/decode/generate.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
+#include "augur/random/philox.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/law_of.hpp"
 #include "augur/train/trainer.hpp"
@@ -67,6 +68,31 @@ seen_while_learning law_while_learning(std::span<const token> prompt, const deco
         return std::vector<token>(text.begin(), text.end());
     });
     return found;
+}
+
+/// Acceptance of one greedy text after the other, always the same, from which `make_watcher(drafter_state)` learns.
+template <class Scheme, class MakeWatcher>
+std::vector<double> acceptance_of_repeats(const Scheme& scheme, std::span<const token> prompt,
+                                          const MakeWatcher& make_watcher) {
+    std::vector<double> accepted;
+    for (int text = 0; text < 30; ++text) {
+        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
+                          random::philox_chooser(1));
+        auto learns = make_watcher(s.drafter_state);
+        while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
+        const auto& stage = s.counts.stages.back();
+        accepted.push_back(static_cast<double>(stage.accepted) / static_cast<double>(stage.drafted));
+    }
+    return accepted;
+}
+
+/// A ring for all of these positions, and steps that learn them.
+inline train::trainer_options small_steps() {
+    train::trainer_options chosen = wild_steps();
+    chosen.steps.rate = 0.05;
+    chosen.replay = {.capacity = 64, .top = 0};
+    chosen.batch = 16;
+    return chosen;
 }
 
 }  // namespace augur::testing

@@ -20,13 +20,6 @@
 
 namespace augur::train {
 
-/// Whom heads draft for.
-struct heads_place {
-    std::size_t vocabulary_size = 0;       ///< of the model
-    std::span<const token> tokens{};       ///< those with a class, row by row of the base; empty: all
-    std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
-};
-
 /// Head i: z = Base (h + silu(W_i x + b_i)), h being the target's last hidden state and x the same, for Hydra's
 /// followed by embeddings. W_i and b_i are learned, and start as 0: each head then says what the target's own says of
 /// h. Models augur::DraftHeads and Teachable. Copies share the base. The numbers change through assign and swap alone;
@@ -60,12 +53,16 @@ class draft_heads : public head_on_base<Base> {
         samples out, logits;
     };
 
-    /// Throws where the base's rows are not those of the tokens, there is no head, or Hydra's have no embedding.
-    draft_heads(Base base, const heads_place& place, const heads_options& chosen = {}, embedding_type embedding = {})
+    /// Throws where the base's rows are not those of the tokens, there is no head or a norm, or Hydra's have no
+    /// embedding.
+    draft_heads(Base base, const head_place& place, const heads_options& chosen = {}, embedding_type embedding = {})
         : base_class("draft_heads", std::move(base), place),
           options_(chosen),
           embedding_(std::move(embedding)),
           layout_(chosen, base_.width()) {
+        if (!place.norm_weight.empty()) {
+            detail::fail("draft_heads: a norm of ", place.norm_weight.size(), " weights; their states are normed");
+        }
         values_ = numbers::Zero(detail::index(layout_.size));
         if (chosen.see_tokens && !embedding_) detail::fail("draft_heads: they see tokens, but there is no embedding");
     }

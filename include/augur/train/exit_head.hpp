@@ -18,15 +18,6 @@
 
 namespace augur::train {
 
-/// Where a head sits and what it clones.
-struct head_place {
-    std::size_t layer = 0;                 ///< it reads hidden states after so many layers
-    std::size_t vocabulary_size = 0;       ///< of the model
-    std::span<const float> norm_weight{};  ///< of the model's final norm; empty: ones
-    std::span<const token> tokens{};       ///< those it has classes for, row by row of the base; empty: all
-    std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
-};
-
 /// z = scale * W_exit * Norm(h) + bias, W_exit being `Base` and what is learned beside it (head_options). Models
 /// draft::ExitHead and Teachable. Copies share the base. The numbers change through assign and swap alone; nobody may
 /// be in row() then.

@@ -100,6 +100,15 @@ class dense_base {
     std::size_t classes_, width_;
 };
 
+/// Where a head sits and what it clones. Draft heads read the last states, which are normed.
+struct head_place {
+    std::size_t layer = 0;                 ///< it reads hidden states after so many layers
+    std::size_t vocabulary_size = 0;       ///< of the model
+    std::span<const float> norm_weight{};  ///< of the model's final norm, for exits; empty: ones
+    std::span<const token> tokens{};       ///< those it has classes for, row by row of the base; empty: all
+    std::string vocabulary_fingerprint{};  ///< of the model; empty: unknown
+};
+
 /// What heads on a base have in common: the tokens of its rows, and the numbers that are learned beside it.
 template <HeadBase Base>
 class head_on_base {
@@ -120,7 +129,7 @@ class head_on_base {
 
  protected:
     /// Throws where the base's rows are not those of the tokens.
-    head_on_base(const char* who, Base base, const auto& place)
+    head_on_base(const char* who, Base base, const head_place& place)
         : base_(std::move(base)),
           vocabulary_(place.vocabulary_size),
           fingerprint_(place.vocabulary_fingerprint),

@@ -17,59 +17,73 @@
 
 namespace augur::train {
 
-/// The model `M` with the rows of `Head` in place of its own: another target. Whatever a scheme over it guarantees, it
-/// guarantees of this one: its texts are plain decoding's by the updated verifier, not by M. Refers to model and head;
-/// the head may change between texts only, since a text whose verifier changes is nobody's plain decoding.
-/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normed them).
-/// Cost: M's own output is computed, too, and not used.
-template <HiddenStateModel M, draft::ExitHead Head>
-class updated_verifier {
+/// A model and a head on its states, both referred to, whose rows take the place of the model's.
+template <class M, draft::ExitHead Head>
+class head_in_place {
  public:
-    static constexpr bool bitwise_rows = requires { requires M::bitwise_rows; };
-
-    class sequence_type {
-        friend class updated_verifier;
-        explicit sequence_type(sequence_t<M> of) : inner(std::move(of)) {}
+    struct sequence_type {
         sequence_t<M> inner;
         std::vector<float> rows{};
     };
 
-    /// Throws unless the head reads states of this model's size and makes rows of its vocabulary.
-    updated_verifier(const M& model, const Head& head) : model_(&model), head_(&head) {
-        if (head.hidden_size() != model.hidden_size() || head.vocabulary_size() != model.vocabulary_size()) {
-            detail::fail("updated_verifier: the head makes ", head.vocabulary_size(), " logits of ", head.hidden_size(),
-                         " numbers, but the model has ", model.vocabulary_size(), " tokens and states of ",
-                         model.hidden_size());
-        }
-    }
-
-    const M& model() const { return *model_; }
     const Head& head() const { return *head_; }
     std::size_t vocabulary_size() const { return model_->vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(*model_); }
     std::size_t context_length() const { return model_->context_length(); }
     std::size_t hidden_size() const { return model_->hidden_size(); }
 
-    sequence_type make_sequence() const { return sequence_type(model_->make_sequence()); }
+    sequence_type make_sequence() const { return {model_->make_sequence()}; }
     std::size_t length(const sequence_type& sequence) const { return model_->length(sequence.inner); }
     void truncate(sequence_type& sequence, std::size_t length) const { model_->truncate(sequence.inner, length); }
-
-    scores extend(sequence_type& sequence, std::span<const token> tokens) const {
-        const std::size_t size = vocabulary_size();
-        model_->extend(sequence.inner, tokens);
-        const auto states = model_->hidden(sequence.inner);
-        sequence.rows.resize(tokens.size() * size);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            head_->row(states[i], std::span(sequence.rows).subspan(i * size, size));
-        }
-        return {sequence.rows.data(), tokens.size(), size};
-    }
-
     auto hidden(const sequence_type& sequence) const { return model_->hidden(sequence.inner); }
 
- private:
+ protected:
+    /// Throws unless the head reads states of this model's size and makes rows of its vocabulary.
+    head_in_place(const char* who, const char* whose, const M& model, const Head& head) : model_(&model), head_(&head) {
+        if (head.hidden_size() != model.hidden_size() || head.vocabulary_size() != model.vocabulary_size()) {
+            detail::fail(who, ": the head makes ", head.vocabulary_size(), " logits of ", head.hidden_size(),
+                         " numbers, but the ", whose, " has ", model.vocabulary_size(), " tokens and states of ",
+                         model.hidden_size());
+        }
+    }
+
+    /// Rows of the last states that the model shows.
+    scores last_rows(sequence_type& sequence, std::size_t last) const {
+        const std::size_t size = vocabulary_size();
+        const auto states = hidden(sequence);
+        sequence.rows.resize(last * size);
+        for (std::size_t i = 0; i < last; ++i) {
+            head_->row(states[states.size() - last + i], std::span(sequence.rows).subspan(i * size, size));
+        }
+        return {sequence.rows.data(), last, size};
+    }
+
     const M* model_;
     const Head* head_;
+};
+
+/// The model `M` with the rows of `Head` in place of its own: another target. Whatever a scheme over it guarantees, it
+/// guarantees of this one: its texts are plain decoding's by the updated verifier, not by M. Refers to model and head;
+/// the head may change between texts only, since a text whose verifier changes is nobody's plain decoding.
+/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normed them).
+/// Cost: M's own output is computed, too, and not used.
+template <HiddenStateModel M, draft::ExitHead Head>
+class updated_verifier : public head_in_place<M, Head> {
+    using base_class = head_in_place<M, Head>;
+
+ public:
+    static constexpr bool bitwise_rows = requires { requires M::bitwise_rows; };
+    using typename base_class::sequence_type;
+
+    /// Throws unless the head reads states of this model's size and makes rows of its vocabulary.
+    updated_verifier(const M& model, const Head& head) : base_class("updated_verifier", "model", model, head) {}
+
+    const M& model() const { return *this->model_; }
+
+    scores extend(sequence_type& sequence, std::span<const token> tokens) const {
+        this->model_->extend(sequence.inner, tokens);
+        return this->last_rows(sequence, tokens.size());
+    }
 };
 
 }  // namespace augur::train

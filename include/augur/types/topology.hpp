@@ -49,8 +49,8 @@ AUGUR_HOST_DEVICE inline std::size_t aside(std::span<const std::int32_t> all, st
 }
 
 /// The first node from `from` on that has this parent, of so many nodes; `nodes` where there is none.
-AUGUR_HOST_DEVICE inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes, std::int32_t parent,
-                              std::size_t from) {
+AUGUR_HOST_DEVICE inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes,
+                                                std::int32_t parent, std::size_t from) {
     if (all.empty()) return static_cast<std::size_t>(parent + 1) >= from ? static_cast<std::size_t>(parent + 1) : nodes;
     while (from < nodes && all[from] != parent) ++from;
     return from;

@@ -14,8 +14,11 @@
 #include "augur/accept/traversal.hpp"
 #include "augur/accept/typical.hpp"
 #include "augur/backend/device/round.hpp"
+#include "augur/random/chooser.hpp"
+#include "augur/transform/pipeline.hpp"
 #include "backend/device/random_rounds.hpp"
 #include "backend/device/random_trees.hpp"
+#include "transform/rows.hpp"
 
 namespace device = augur::backend::device;
 namespace accept = augur::accept;
@@ -24,14 +27,10 @@ using device::emulated_system;
 using rounds::sampled;
 using trees::check_trees;
 
-namespace {
+BOOST_AUTO_TEST_SUITE(backend_accept_tree)
 
 /// Forwards and backwards.
 const std::vector<emulated_system> emulated{{false}, {true}};
-
-}  // namespace
-
-BOOST_AUTO_TEST_SUITE(backend_accept_tree)
 
 static_assert(device::DeviceCriterion<accept::typical> && !device::KernelCriterion<accept::typical>);
 static_assert(!device::DeviceCriterion<accept::traversal>);  // it judges from the leaves
@@ -63,6 +62,37 @@ BOOST_AUTO_TEST_CASE(typical) {
 
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
     check_trees(emulated, rounds::likely_enough{}, sampled);
+}
+
+/// The draft gives token 2 too much, and so little that what token 1 has less by is lost in rounding: the next sibling
+/// is judged by the target.
+BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_left) {
+    const std::vector<float> logits{-rows::infinity, 0, -27.7f};
+    trees::one_tree played{.vocabulary = 3,
+                           .seed = 0,
+                           .number = 0,
+                           .chosen = {},
+                           .before = augur::prefix(std::vector<token>{0}),
+                           .target = {},
+                           .certain = {},
+                           .drawn = {}};
+    const auto target = augur::transform::pipeline({}, 3)(logits, played.before);
+    const auto draft = augur::distribution::weighted({0, 1, static_cast<float>(target[2] * (1 + 0x1p-20))});
+    for (const token id : {2, 1}) {
+        played.certain.push(id, augur::after_prefix);
+        played.drawn.push(id, draft, augur::after_prefix);
+    }
+    for (int row = 0; row < 3; ++row) played.target.insert(played.target.end(), logits.begin(), logits.end());
+    const double share = target.probability(2) / draft.probability(2);
+    const auto rejects = [&](std::uint64_t seed) {
+        return augur::random::philox_chooser(seed).uniform({.position = 1, .why = augur::purpose::accept}) >= share;
+    };
+    while (played.seed < 50'000'000 && !rejects(played.seed)) ++played.seed;
+    BOOST_REQUIRE(rejects(played.seed));
+    trees::outcomes seen;
+    trees::check_tree(emulated, accept::rejection_sampling{}, played, played.drawn, seen);
+    BOOST_TEST(seen.accepted == 1u);
+    BOOST_TEST(seen.aside == 1u);
 }
 
 /// Rows that are certain of different tokens: who reads the row of another node follows another path, or ends it with

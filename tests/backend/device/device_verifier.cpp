@@ -60,11 +60,4 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_mask_is_the_hosts) {
-    const rows_on_device::model there(augur::testing::hashed_model(5, 5, 2));
-    augur::transform::settings masked;
-    masked.mask = [](std::span<float>, const augur::prefix&) {};
-    BOOST_TEST(!there.make_device_verifier(accept::coupled{}, masked, augur::random::philox_chooser(1)));
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -166,6 +166,7 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
         const round_on_device<System> there(on, played);
         device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed, criterion);
         judge.on_commit(played.before);
+        judge.on_draft(played.before, proposed.tokens());
         judge.judge(there.target.data(), there.chain(proposed), played.before.size(), played.number);
         const augur::verdict made = judge.result();
         BOOST_TEST(made.drafted == expected.drafted);
@@ -182,7 +183,19 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
     seen.corrected += !all && !expected.invalid_row();
 }
 
-/// Of every kind but a mask, at temperature 1.
+/// Removes a part of all tokens, another one after each text, as a grammar would; after some texts all.
+inline augur::transform::mask random_mask(std::uint64_t seed, std::uint64_t sixteenths) {
+    return [seed, sixteenths](std::span<float> logits, const prefix& before) {
+        const auto mixed = [](std::uint64_t x) { return (x ^ x >> 29) * 0x9e3779b97f4a7c15u; };
+        std::uint64_t text = seed;
+        for (const token t : before.tokens()) text = mixed(text + static_cast<std::uint64_t>(t) + 1);
+        for (std::size_t id = 0; id < logits.size(); ++id) {
+            if (text >> 60 == 0 || mixed(mixed(text + id)) >> 60 < sixteenths) logits[id] = -rows::infinity;
+        }
+    };
+}
+
+/// Of every kind, at temperature 1.
 inline settings random_settings(std::mt19937& random, std::size_t vocabulary) {
     settings chosen;
     const auto any = [&] { return static_cast<token>(random() % vocabulary); };
@@ -193,6 +206,7 @@ inline settings random_settings(std::mt19937& random, std::size_t vocabulary) {
     if (random() % 2 == 0) chosen.top_k.k = 1 + random() % (random() % 2 == 0 ? 20 : vocabulary + 5);
     if (random() % 2 == 0) chosen.top_p.p = static_cast<float>(50 + random() % 50) / 100;
     if (random() % 3 == 0) chosen.min_p.p = static_cast<float>(random() % 30) / 100;
+    if (random() % 3 == 0) chosen.mask = random_mask(random(), 1 + random() % 8);
     return chosen;
 }
 

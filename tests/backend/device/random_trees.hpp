@@ -169,6 +169,7 @@ void check_tree(const std::vector<System>& systems, const Criterion& criterion, 
         device::round_judge<Criterion, System> judge(on, played.vocabulary, most_nodes + 1, played.chosen, played.seed,
                                                      criterion);
         judge.on_commit(played.before);
+        judge.on_draft(played.before, proposed.tokens(), proposed.parents());
         augur::verdict made{.path = std::vector<std::size_t>(3)};
         for (int again = 0; again < 2; ++again) {  // what a round leaves in memory does not matter to the next
             judge.judge(there.rows(), there.tree(proposed), played.before.size(), played.number);

@@ -94,6 +94,44 @@ BOOST_AUTO_TEST_CASE(what_is_followed_may_change_in_any_way) {
     }
 }
 
+/// Bias before the mask, which leaves a row invalid that was so.
+BOOST_AUTO_TEST_CASE(a_mask_removes_tokens_but_no_row_becomes_valid) {
+    settings chosen{.bias = {{{1, 3e38f}, {3, 2.0f}}}};
+    chosen.mask = [](std::span<float> logits, const prefix& before) {
+        for (const std::size_t i : {1u, 2u}) logits[i + before.size()] = -rows::infinity;
+    };
+    device::row_edits<emulated_system> edits({}, chosen, 5, 3);
+    edits.on_draft(prefix(std::vector<token>{}), std::vector<token>{3, 2});
+    const float none = -rows::infinity;
+    const std::vector<float> logits{0, 3e38f, 2, 3, 4, 0, 1, rows::infinity, 3, 4, 0, 1, 2, 3, 4};
+    const device::rows_view made = edits.edited({logits.data(), 3, 5}, nullptr, 0);
+    const std::vector<float> expected{0,    none, none, 5,    4,    0,    3e38f, rows::infinity,
+                                      none, 4,    none, none, none, none, none};  // of 2, which was removed before
+    BOOST_TEST(std::vector<float>(made.logits, made.logits + 15) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_the_mask_was_not_asked_about_are_refused) {
+    settings chosen;
+    chosen.mask = [](std::span<float>, const prefix&) {};
+    device::row_edits<emulated_system> edits({}, chosen, 5, 3);
+    const std::vector<float> logits(10);
+    const auto refusal = [&](std::size_t rows, std::size_t position) {
+        try {
+            edits.edited({logits.data(), rows, 5}, nullptr, position);
+        } catch (const augur::error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    BOOST_TEST(refusal(1, 0) ==
+               "settings.mask is asked on the host, and it was about 0 rows from position 0 on, but the "
+               "round has 1 from position 0 on; call on_draft(prefix, drafted) before each round");
+    edits.on_draft(prefix(std::vector<token>{1, 2}), std::vector<token>{3});
+    BOOST_TEST(refusal(2, 2).empty());
+    BOOST_TEST(!refusal(1, 2).empty());
+    BOOST_TEST(!refusal(2, 3).empty());
+}
+
 BOOST_AUTO_TEST_CASE(rows_stay_where_nothing_is_edited) {
     device::row_edits<emulated_system> edits({}, {.top_k = {3}}, 20, 5);
     const std::vector<float> logits(40);

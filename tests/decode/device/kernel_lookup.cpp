@@ -38,6 +38,16 @@ struct as_long_as_the_match {
     }
 };
 
+/// Would draft without knowing its match, or not at all, whatever the match.
+struct at_odd_lengths {
+    static constexpr signals uses = signals::match_length;
+
+    AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
+        if (includes(seen.pending, signals::match_length)) return seen.prefix_length % 2;
+        return 3 + seen.match_length;
+    }
+};
+
 /// Of a round that has begun after this text, by a kernel and by the host.
 template <class Policy>
 void check_draft(const std::vector<token>& text, const draft::prompt_lookup& lookup, const Policy& policy,
@@ -46,14 +56,15 @@ void check_draft(const std::vector<token>& text, const draft::prompt_lookup& loo
     prefix before(text);
     const transform::pipeline transform({}, 100);
     random::philox_chooser chooser(0);
-    draft::context context(before, transform, chooser, policy, observation{}, room, signals::match_length);
+    const observation seen{.prefix_length = text.size()};
+    draft::context context(before, transform, chooser, policy, seen, room, signals::match_length);
     auto memory = lookup.make_state();
     const auto expected = draft::propose(lookup, memory, context);
     for (const bool backwards : {false, true}) {
         const emulated_system on{backwards};
         state_type s{.policy = policy};
         s.length = static_cast<std::uint32_t>(text.size());
-        s.asks.begin(policy, {}, room, signals::match_length);
+        s.asks.begin(policy, seen, room, signals::match_length);
         std::vector<token> padded = text;
         padded.resize(text.size() + room, 99);
         const buffer<token, emulated_system> there(on, std::span<const token>(padded));
@@ -90,6 +101,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_drafts_what_the_host_drafts) {
                                        draft::prompt_lookup(3, 64)}) {
                 check_draft(text, lookup, policy::fixed_length{6}, 20);
                 check_draft(text, lookup, as_long_as_the_match{}, 9);
+                check_draft(text, lookup, at_odd_lengths{}, 20);
                 ++texts;
             }
             check_draft(text, draft::prompt_lookup(), policy::fixed_length{0}, 20);
@@ -97,6 +109,10 @@ BOOST_AUTO_TEST_CASE(a_kernel_drafts_what_the_host_drafts) {
     }
     BOOST_TEST(texts == 9u * 12 * 4);
     check_draft({1, 2, 3, 1, 2}, draft::prompt_lookup(2, 4), policy::fixed_length{7}, 20);  // goes round
+    std::vector<token> tied = {1, 2, 1, 3};  // the latest sixteen are eight for each, one more or less for 2
+    for (int i = 0; i < 15; ++i) tied.insert(tied.end(), {1, i < 8 ? 2 : 3});
+    tied.push_back(1);
+    check_draft(tied, draft::prompt_lookup(1, 1), policy::fixed_length{1}, 20);
 }
 
 namespace {

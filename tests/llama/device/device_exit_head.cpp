@@ -117,6 +117,20 @@ BOOST_AUTO_TEST_CASE(loops_write_what_self_speculation_writes) {
     BOOST_TEST(drafted > 50u);
 }
 
+/// Of a norm twice as large: each number is exact.
+BOOST_AUTO_TEST_CASE(a_norm_of_its_own_is_used) {
+    const auto host = some_llama();
+    const model_type model({}, host);
+    std::vector<float> twice = host.parameters().final_norm, state(model.hidden_size());
+    for (float& each : twice) each *= 2;
+    for (std::size_t i = 0; i < state.size(); ++i) state[i] = 0.25f * static_cast<float>(i % 7) - 0.5f;
+    std::vector<float> own(model.vocabulary_size()), other(model.vocabulary_size());
+    head_type(model, 1).row(state, own);
+    head_type(model, 1, twice).row(state, other);
+    for (float& each : own) each *= 2;
+    BOOST_TEST(other == own, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(sizes_that_differ_are_refused) {
     const model_type model({}, some_llama());
     const auto refuses = [](const auto& make, const std::string& text) {

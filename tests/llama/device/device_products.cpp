@@ -214,6 +214,80 @@ BOOST_AUTO_TEST_CASE(every_shape_is_prepared) {
     for (const auto& each : *library.asked) BOOST_TEST(is_prepared(each));
 }
 
+template <class>
+struct is_skinny : std::false_type {};
+template <class View, unsigned Tiles, class Finish>
+struct is_skinny<kernels::skinny_product<View, Tiles, Finish>> : std::true_type {};
+
+/// Its time is what launches cost: of a skinny product 4 a launch, of a wide one 1 and something a column.
+struct clocked_system : emulated_system {
+    double of_column = 0;
+    std::shared_ptr<double> now = std::make_shared<double>(0);
+
+    template <kernels::Kernel K>
+    void launch(std::size_t blocks, const K& kernel) const {
+        if constexpr (std::is_same_v<K, kernels::plain_product<bfloat16>>) {
+            *now += 1 + of_column * static_cast<double>(blocks);
+        } else if constexpr (is_skinny<K>::value) {
+            *now += 4;
+        }
+        emulated_system::launch(blocks, kernel);
+    }
+};
+template <class Launch>
+double seconds_of(const clocked_system& on, const Launch& launch) {
+    const double before = *on.now;
+    launch();
+    return *on.now - before;
+}
+
+/// Two layers of four matrices; skinny passes of 64 rows cost 32, and each 64 more as much again.
+BOOST_AUTO_TEST_CASE(from_how_many_rows_on_is_what_the_clock_says) {
+    using clocked_products = kernels::plain_products<clocked_system>;
+    using wide_type = device::wide_products<bfloat16, clocked_system, clocked_products>;
+    using model_type = device::device_model<bfloat16, clocked_system, device_format::elements, wide_type>;
+    const auto host = some_llama(true);
+    const auto model_with = [&](double of_column, bool keeps_rows = false) {
+        const clocked_system on{{}, of_column};
+        return model_type(on, host,
+                          wide_type(clocked_products{on},
+                                    {.from = wide_settings::measured, .most_rows = 256, .keeps_rows = keeps_rows}));
+    };
+    const auto rows_looked_at = [](const model_type& of) {
+        std::vector<std::size_t> out;
+        for (const device::product_times& each : of.products().measured()) out.push_back(each.rows);
+        return out;
+    };
+    const model_type crossing = model_with(0.05);  // 8 (1 + 0.05 n): 110 of 256 beside 128, 59 of 64, 34 beside 32
+    BOOST_TEST(crossing.products().from() == 128u);
+    BOOST_TEST(rows_looked_at(crossing) == (std::vector<std::size_t>{256, 128, 64}), boost::test_tools::per_element());
+    const device::product_times& most = crossing.products().measured().front();
+    BOOST_TEST(most.skinny_seconds == 128, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(most.wide_seconds == 8 * (1 + 0.05 * 256), boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(model_with(0.05, true).products().from() == 128u);
+    BOOST_TEST(model_with(0.01).products().from() == 1u);
+    const model_type never = model_with(1);
+    BOOST_TEST(never.products().from() == wide_settings::measured);
+    BOOST_TEST(rows_looked_at(never) == (std::vector<std::size_t>{256}), boost::test_tools::per_element());
+    // and passes go the way that was found
+    const auto text = augur::testing::some_tokens(127, host.vocabulary_size());
+    const auto rows = [&](const auto& model) {
+        auto s = model.make_sequence();
+        return copied(model.extend(s, text));
+    };
+    const auto skinny = rows(skinny_model<bfloat16>({}, host));
+    BOOST_TEST((rows(never) == skinny));
+    BOOST_TEST((rows(crossing) == skinny));
+    BOOST_TEST((rows(model_with(0.01)) != skinny));
+}
+
+/// Without a clock of its own, a system's time is the host's.
+BOOST_AUTO_TEST_CASE(a_system_without_a_clock_is_timed_by_the_host) {
+    std::size_t launched = 0;
+    BOOST_TEST(kernels::seconds_of(emulated_system{}, [&] { ++launched; }) >= 0);
+    BOOST_TEST(launched == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_scheme_promises_what_the_products_allow) {
     const auto scheme_with = [](const auto& model) {
         return augur::speculate(augur::draft::prompt_lookup(1, 4), model, augur::policy::fixed_length{3},
@@ -246,6 +320,9 @@ BOOST_AUTO_TEST_CASE(memory_is_counted) {
 BOOST_AUTO_TEST_CASE(impossible_settings_are_refused) {
     BOOST_TEST(refusal({}) == "");
     BOOST_TEST(refusal({.from = 0}) == "wide passes begin at 1 row or more, not at 0");
+    BOOST_TEST(refusal({.from = wide_settings::measured}) == "");
+    BOOST_TEST(refusal({.from = wide_settings::measured, .most_rows = 32}) ==
+               "wide passes take up to a power of two of rows, at least 64, not 32");
     BOOST_TEST(refusal({.from = 1, .most_rows = 32}) ==
                "wide passes take up to a power of two of rows, at least 64, not 32");
     BOOST_TEST(refusal({.most_rows = 1000}) == "wide passes take up to a power of two of rows, at least 65, not 1000");

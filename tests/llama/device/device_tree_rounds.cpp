@@ -74,7 +74,9 @@ BOOST_AUTO_TEST_SUITE(llama_device_tree_rounds)
 BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
     const auto host = augur::testing::small_llama(augur::io::tensor_type::bf16).load();
     const counting_system on;
-    const device::device_model<kernels::bfloat16, counting_system> there(on, host);
+    using model_type = device::device_model<kernels::bfloat16, counting_system>;
+    static_assert(kernels::RunsThere<model_type>);
+    const model_type there(on, host);
     const augur::model::any_model here(there);
     const augur::policy::tree_static planned(
         augur::topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}}));

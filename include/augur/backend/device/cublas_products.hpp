@@ -67,6 +67,12 @@ class cuda_timer {
     event begin_, end_;
 };
 
+/// By the stream's own events.
+template <class Launch>
+double seconds_of(const cuda_system& on, const Launch& launch) {
+    return 1e-3 * static_cast<double>(cuda_timer().milliseconds(on, launch));
+}
+
 /// What cuBLASLt must know of a product whose first side, M, are the weights. Its matrices go by columns: weights, row
 /// after row here, are depth x rows there, and transposed; a column of inputs or of sums is one there, too.
 template <class Element>

@@ -30,7 +30,7 @@ namespace augur::backend::device {
 /// on the host.
 template <class M>
 concept KeepsRows = Model<M> && requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
-    { model.system() } -> System;
+    requires System<std::remove_cvref_t<decltype(model.system())>>;
     model.extend_there(sequence, tokens, tokens.size());
     { model.logits(sequence) } -> std::same_as<const float*>;
     { model.rows(sequence) } -> LogitRows;
@@ -45,7 +45,8 @@ concept RunsThere = KeepsRows<M> && TreeModel<M> && requires(const M& model, con
 /// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
 /// far; a larger one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
 /// bytes per drafted token go there, of a tree eight, and what is claimed of tokens that were drawn, four per token of
-/// the vocabulary; sixteen come back, and the host waits once. entropy_nats waits once more.
+/// the vocabulary, and where there is a mask, one for each eight tokens of the vocabulary and row; sixteen come back, and
+/// the host waits once. entropy_nats waits once more.
 template <class M, DeviceCriterion Criterion>
 class device_verifier {
  public:
@@ -53,8 +54,7 @@ class device_verifier {
                     const random::philox_chooser& by)
         : model_(&model), criterion_(criterion), chosen_(chosen), seed_(by.seed()) {}
 
-    /// A mask is a function of the host's.
-    explicit operator bool() const { return !chosen_.mask; }
+    explicit operator bool() const { return true; }
     bool takes_trees() const { return RunsThere<M>; }
 
     template <class Sequence>
@@ -105,6 +105,7 @@ class device_verifier {
                 std::size_t round, verdict& out) {
         const float* const rows = model_->logits(*asked.sequence);
         const std::size_t position = before.size();
+        judge_->on_draft(before, proposed.tokens(), proposed.parents());  // asks a mask while the model runs
         if constexpr (KernelCriterion<Criterion>) {
             if (proposed.is_chain()) {
                 judge_->judge(rows, nodes, position, round);

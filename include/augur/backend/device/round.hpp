@@ -62,10 +62,10 @@ concept DeviceCriterion = KernelCriterion<C> ||
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is
-/// taken at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias
-/// and penalties and one for cuts; a look at all rows by many blocks, a row's cut by one (row_cut.hpp), and what the
-/// criterion asks of a row (a race, a residual, a divergence: a pass each) by one. Refuses a mask, and what the
-/// criterion's own check refuses.
+/// taken at construction, and none in a round. Cost: three launches per round, two at temperature 0, one more for bias,
+/// penalties and mask, and row_cutter's for cuts; all that looks at whole rows is by many blocks, but for what a
+/// criterion asks of a row second (walking_block.hpp). Refuses what transform::pipeline and the criterion's own check
+/// refuse, and a mask that does more than remove tokens.
 template <DeviceCriterion Criterion, System S>
 class round_judge {
  public:
@@ -89,6 +89,13 @@ class round_judge {
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
     /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
     void on_commit(const prefix& before) { edits_.on_commit(before); }
+
+    /// What was drafted after this prefix, a chain or a tree with these parents: needed before each round where there is
+    /// a mask, which is asked now, on the host. Cost: row_edits.hpp; without a mask none.
+    void on_draft(const prefix& before, std::span<const token> drafted, std::span<const std::int32_t> parents = {}) {
+        check_size(drafted.size());
+        edits_.on_draft(before, drafted, parents);
+    }
 
     /// Launches the judgement of what was drafted at `position`: a certain_chain or a drawn_chain, of ids below the
     /// vocabulary's size. `rows` are the target's logits, one row more than drafted tokens. Both lie in the system's
@@ -128,8 +135,7 @@ class round_judge {
         result(out);
         return out;
     }
-    /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many; into storage
-    /// that was another's.
+    /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many.
     void result(std::span<const std::int32_t> parents, std::size_t drafted, verdict& out) const {
         on_.wait();
         const tree_verdict made = *decided_tree_.data();
@@ -150,13 +156,16 @@ class round_judge {
     }
 
  private:
+    void check_size(std::size_t drafted) const {
+        if (drafted >= most_rows_) {
+            augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", drafted, " drafted tokens");
+        }
+    }
+
     /// Edited, scanned, cut and weighed.
     weighed_view prepared(const float* rows, const auto& nodes, std::size_t position,
                           const std::int32_t* parents = nullptr) const {
-        if (nodes.size >= most_rows_) {
-            augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", nodes.size,
-                                " drafted tokens");
-        }
+        check_size(nodes.size);
         return weighed_.prepare(
             edits_.edited({rows, nodes.size + 1, vocabulary_size_}, nodes.tokens, position, parents));
     }

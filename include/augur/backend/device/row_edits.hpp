@@ -1,12 +1,14 @@
 #pragma once
-// Bias and penalties of rows in a system's memory: a copy is edited, from tokens and counts that lie there, too.
+// Bias, penalties and mask of rows in a system's memory: a copy is edited, from tokens, counts and bits that lie there.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "augur/backend/device/row_masks.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
@@ -15,6 +17,7 @@
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::backend::device {
 
@@ -54,9 +57,10 @@ struct note_occurrences {
     }
 };
 
-/// Kernel: copies of rows with transform::bias and transform::penalties. The row after i drafted tokens counts them,
-/// too; in a tree the row after a node counts those on the path to it. A block per row and tile. Cost: a look at each logit, and per row as many more comparisons as there are drafted
-/// tokens before it; each block reads all biases.
+/// Kernel: copies of rows with transform::bias, transform::penalties and what a mask removes. The row after i drafted
+/// tokens counts them, too; in a tree the row after a node counts those on the path to it. A block per row and tile.
+/// Cost: a look at each logit, and per row as many more comparisons as there are drafted tokens before it; each block
+/// reads all biases.
 struct edit_rows {
     static constexpr unsigned threads = 256;
 
@@ -67,8 +71,9 @@ struct edit_rows {
     transform::penalties penalties;
     const occurrences* before;  ///< by token, or null: no penalties
     const token* drafted;
-    std::size_t first = 0;                  ///< of these, how many stand before the first row
-    const std::int32_t* parents = nullptr;  ///< of the drafted tokens; null: they are a chain
+    std::size_t first = 0;                   ///< of these, how many stand before the first row
+    const std::int32_t* parents = nullptr;   ///< of the drafted tokens; null: they are a chain
+    const std::uint32_t* removed = nullptr;  ///< of each row, as removed_tokens; null: no mask
 
     std::size_t blocks() const { return of.count * chunk_tile::tiles_in(of.vocabulary_size); }
     static constexpr std::size_t shared_bytes() { return 0; }
@@ -85,9 +90,12 @@ struct edit_rows {
         team.each([&](unsigned thread) {
             for (std::size_t i = thread; i < bias_count; i += threads) add_biases(i, begin, end, to);
         });
-        if (before == nullptr) return;
+        if (before == nullptr && removed == nullptr) return;
         team.each([&](unsigned thread) {
-            for (std::size_t i = begin + thread; i < end; i += threads) penalise(i, first + row, to);
+            for (std::size_t i = begin + thread; i < end; i += threads) {
+                if (before != nullptr) penalise(i, first + row, to);
+                if (removed != nullptr) remove(i, row, to);
+            }
         });
     }
 
@@ -113,6 +121,13 @@ struct edit_rows {
         penalties.apply(logit, static_cast<float>(count.generated));
         to[i] = logit;
     }
+
+    /// Not a logit that makes the row invalid, whatever is removed.
+    AUGUR_KERNEL void remove(std::size_t i, std::size_t row, float* to) const {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        const removed_tokens here{removed + row * removed_tokens::words_in(of.vocabulary_size)};
+        if (here.contains(i) && of.row(row)[i] < infinity) to[i] = -infinity;
+    }
 };
 
 /// For edit_rows.
@@ -124,17 +139,18 @@ inline std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
     return sorted;
 }
 
-/// Bias and penalties of up to `most_rows` rows at a time, with the system's memory for it, taken at construction: the
-/// biases, a copy of the rows, and for penalties eight bytes per token of the vocabulary. Settings without them take
-/// none, and rows stay as they are.
+/// Bias, penalties and mask of up to `most_rows` rows at a time, with the system's memory for it, taken at construction:
+/// the biases, a copy of the rows, for penalties eight bytes per token of the vocabulary, and row_masks'. Settings
+/// without them take none, and rows stay as they are.
 template <System S>
 class row_edits {
  public:
     row_edits(const S& on, const transform::settings& chosen, std::size_t vocabulary_size, std::size_t most_rows)
         : on_(on),
           penalties_(chosen.penalties),
-          biases_(on, std::span<const added_bias>(in_order_of_tokens(chosen.bias))) {
-        if (!chosen.bias.active() && !penalties_.active()) return;
+          biases_(on, std::span<const added_bias>(in_order_of_tokens(chosen.bias))),
+          masks_(on, chosen.mask, vocabulary_size, most_rows) {
+        if (!chosen.bias.active() && !penalties_.active() && !masks_.active()) return;
         edited_ = buffer<float, S>(on, most_rows * vocabulary_size);
         if (!penalties_.active()) return;
         counts_ = buffer<occurrences, S>(on, vocabulary_size);
@@ -156,6 +172,26 @@ class row_edits {
         }
     }
 
+    /// Asks the mask about the row after this prefix and those after each drafted token, of a chain or of a tree with
+    /// these parents. A row after a token that the mask has removed is not asked about, as on the host: nothing gets
+    /// there. Costs nothing without a mask; else row_masks', a copy of the prefix, and vocabulary / 8 bytes per row cross.
+    void on_draft(const prefix& before, std::span<const token> drafted, std::span<const std::int32_t> parents = {}) {
+        if (!masks_.active()) return;
+        if (masked_.capacity() < before.capacity()) masked_.reserve(before.capacity());
+        masked_ = before;
+        masked_rows_ = 0;
+        masks_.ask(0, masked_);
+        for (std::size_t node = 0; node < drafted.size(); ++node) {
+            if (masks_.allows(static_cast<std::size_t>(parents::of(parents, node) + 1), drafted[node])) {
+                ask_after(node, drafted, parents);
+            } else {
+                masks_.skip(node + 1);
+            }
+        }
+        masked_rows_ = drafted.size() + 1;
+        masks_.upload(on_, masked_rows_);
+    }
+
     /// Launches the edits of rows at `position`, each after one more of the drafted tokens and, where these have
     /// `parents`, the path to it; returns where they will be: in memory that the next edits overwrite. Refuses a
     /// position other than the followed prefix's end.
@@ -167,18 +203,35 @@ class row_edits {
                                 followed_.size(), ", but the round begins at position ", position,
                                 "; call on_commit(prefix) before each round");
         }
+        if (masks_.active() && (masked_rows_ != of.count || masked_.size() != position)) {
+            augur::detail::fail("settings.mask is asked on the host, and it was about ", masked_rows_,
+                                " rows from position ", masked_.size(), " on, but the round has ", of.count,
+                                " from position ", position, " on; call on_draft(prefix, drafted) before each round");
+        }
         const edit_rows edit{of, edited_.data(), biases_.data(), biases_.size(), penalties_, counts_.data(), drafted,
-                             0,  parents};
+                             0,  parents,        masks_.bits()};
         on_.launch(edit.blocks(), edit);
         return {edited_.data(), of.count, of.vocabulary_size};
     }
 
     std::size_t memory_bytes() const {
-        return biases_.memory_bytes() + edited_.memory_bytes() + counts_.memory_bytes() + noted_.memory_bytes();
+        return biases_.memory_bytes() + masks_.memory_bytes() + edited_.memory_bytes() + counts_.memory_bytes() +
+               noted_.memory_bytes();
     }
 
  private:
     static constexpr std::size_t most_noted = 1024;  // at a time
+
+    void ask_after(std::size_t node, std::span<const token> drafted, std::span<const std::int32_t> parents) {
+        path_.clear();
+        for (auto at = static_cast<std::int32_t>(node); at >= 0;) {
+            path_.push_back(drafted[static_cast<std::size_t>(at)]);
+            at = parents::of(parents, static_cast<std::size_t>(at));
+        }
+        speculative_suffix speculative(masked_);
+        for (; !path_.empty(); path_.pop_back()) speculative.push(path_.back());
+        masks_.ask(node + 1, masked_);
+    }
 
     /// Into changed_: tokens that may have another count than before, each once.
     void note_changes(const prefix& before) {
@@ -210,12 +263,16 @@ class row_edits {
     S on_;
     transform::penalties penalties_;
     buffer<added_bias, S> biases_;
+    row_masks<S> masks_;
     buffer<float, S> edited_;
     buffer<occurrences, S> counts_;
     buffer<occurring_token, S> noted_;
     std::vector<token> followed_, changed_;
     std::size_t prompt_length_ = 0;
     std::vector<occurring_token> entries_;  // on their way
+    prefix masked_;                         // after which the mask was asked last
+    std::vector<token> path_;
+    std::size_t masked_rows_ = 0;
 };
 
 }  // namespace augur::backend::device

@@ -12,6 +12,7 @@
 #include "augur/backend/device/walking_block.hpp"
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/measure/divergence.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/token.hpp"
 
@@ -70,9 +71,14 @@ class tree_row : public chain_row<Team> {
     bool possible_;
 };
 
-/// Found by accept::typical: the same terms, added up by the block. O(vocabulary).
+/// Found by accept::typical and measure::divergence: the same terms, added up by the blocks. O(vocabulary).
 template <class Team>
 AUGUR_KERNEL double sum_of(const accept::entropy_terms<tree_row<Team>>& terms) {
+    const walking_block<Team>& block = terms.target.block();
+    return block.add_up(terms, block.sums_of_terms());
+}
+template <class D, class Team>
+AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, tree_row<Team>, drafted_token<claimed_row>>& terms) {
     const walking_block<Team>& block = terms.target.block();
     return block.add_up(terms, block.sums_of_terms());
 }

@@ -15,8 +15,8 @@
 
 namespace augur::backend::device {
 
-/// The rows that drafted tokens were drawn from, in a system's memory, where those of the last proposal are overwritten.
-/// Cost: four bytes per token of the vocabulary and row; a row that is certain of a token takes no more than that token.
+/// The rows that drafted tokens were drawn from, in a system's memory; the next proposal's overwrite them. Cost: four
+/// bytes per token of the vocabulary and row; a row that is certain of a token takes no more than that token.
 template <System S>
 class uploaded_claims {
  public:

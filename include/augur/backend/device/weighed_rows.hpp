@@ -13,20 +13,9 @@
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/row_scan.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::backend::device {
-
-/// Refuses what a kernel cannot do: a mask is a function of the host.
-inline void check_kernel_settings(const transform::settings& chosen, std::size_t vocabulary_size) {
-    const transform::pipeline checked(chosen, vocabulary_size);
-    if (chosen.mask) {
-        augur::detail::fail(
-            "settings.mask edits logits on the host, but these rows lie in device memory; use "
-            "accept::walk with transform::pipeline and rows that are brought there");
-    }
-}
 
 /// What became of a row.
 struct row_outcome {
@@ -83,7 +72,7 @@ class weighed_rows {
  public:
     weighed_rows(const S& on, const transform::settings& chosen, std::size_t vocabulary_size, std::size_t most_rows)
         : on_(on), temperature_(chosen.temperature.value) {
-        check_kernel_settings(chosen, vocabulary_size);
+        const transform::pipeline checked(chosen, vocabulary_size);  // refuses what it does
         cutter_ = row_cutter<S>(on, cut_settings(chosen, vocabulary_size), most_rows);
         const std::size_t chunks = most_rows * augur::detail::chunks_in(vocabulary_size);
         scans_ = buffer<augur::detail::row_scan, S>(on, chunks);

@@ -10,6 +10,7 @@
 #include "augur/backend/device/team.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/stopwatch.hpp"
 
 namespace augur::backend::device {
 
@@ -187,6 +188,17 @@ void multiply_wide(const S& on, const Library& library, const wide_shape& shape,
     library.multiply(shape, weights, inputs, sums);
     const finish_sums<Finish> finishing{sums, shape.rows, factors, finish};
     on.launch(shape.columns * finishing.blocks(), finishing);
+}
+
+/// Seconds until all is done that `launch` launches, once what was launched before is. A system with a clock of its own
+/// has an overload (cublas_products.hpp).
+template <System S, class Launch>
+double seconds_of(const S& on, const Launch& launch) {
+    on.wait();
+    const augur::detail::stopwatch watch;
+    launch();
+    on.wait();
+    return watch.seconds();
 }
 
 }  // namespace augur::backend::device

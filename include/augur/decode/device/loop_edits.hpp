@@ -11,6 +11,7 @@
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::decode::device {
@@ -37,7 +38,7 @@ struct edit_text {
     }
 };
 
-/// See row_edits; counts() are kept by the kernel that commits.
+/// See row_edits; counts() are kept by the kernel that commits. Refuses a mask.
 template <System S>
 class loop_edits {
  public:
@@ -45,6 +46,11 @@ class loop_edits {
         : on_(on),
           penalties_(chosen.penalties),
           biases_(on, std::span<const added_bias>(in_order_of_tokens(chosen.bias))) {
+        if (chosen.mask) {
+            augur::detail::fail(
+                "settings.mask edits logits on the host, which a decoding that lives on the device does not return to; "
+                "use decode::generate with a model on the device, whose rounds ask it");
+        }
         if (!chosen.bias.active() && !penalties_.active()) return;
         edited_ = buffer<float, S>(on, most_rows * vocabulary_size);
         if (penalties_.active()) counts_ = buffer<occurrences, S>(on, vocabulary_size);

@@ -70,9 +70,8 @@ class device_model {
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
     /// Of the weights, which other models may share, and of what wide products keep.
-    std::size_t memory_bytes() const {
-        return parts_->weight->memory_bytes() + parts_->passes.forward().products().memory_bytes();
-    }
+    std::size_t memory_bytes() const { return parts_->weight->memory_bytes() + products().memory_bytes(); }
+    const Products& products() const { return parts_->passes.forward().products(); }
     const S& system() const { return parts_->on; }
     /// For others to share.
     const std::shared_ptr<const weights_type>& shared_weights() const { return parts_->weight; }

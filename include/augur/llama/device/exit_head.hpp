@@ -41,8 +41,9 @@ class exit_head {
     void launch(const float* state) const {
         const parts& p = *parts_;
         const auto& output = p.weight->head();
-        p.on.launch(1, rms_norm<Element>{state, p.norm(), p.settings.width, p.settings.norm_epsilon, p.normed.data(),
-                                         kernels::tile_layout::padded(p.settings.width)});
+        const norm_rows<Element> rows{state, p.norm(), p.settings.width, p.normed.data(),
+                                      kernels::tile_layout::padded(p.settings.width)};
+        p.on.launch(1, rms_norm<Element>{rows, p.settings.norm_epsilon});
         kernels::multiply(p.on, output, p.normed.data(), 1,
                           kernels::store_sums{p.logits.data(), output.rows, output.rows});
     }
