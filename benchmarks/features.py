@@ -238,13 +238,12 @@ def tables(by_name):
     parts = ["Pearson, Spearman, AUROC\n" + report.table(header, rows)]
     rows = []
     for name, of in by_name.items():
-        plain = of["schedule"]["policies"]["plain"]["speed"]
-        for policy, made in of["schedule"]["policies"].items():
-            figures = [cell(made["nodes"], 1), cell(made["length"]), cell(made["milliseconds"]), cell(made["speed"] / plain), cell(made["share"])]
-            rows.append([name, POLICIES[policy], *figures, made["switches"]])
-        rows.append([name, "oracle", "", "", "", cell(of["schedule"]["oracle"] / plain), "1.00", ""])
-    header = ["texts", "policy", "nodes a round", "tokens a pass", "ms a round", "times plain", "share of the oracle", "changes of the tree"]
-    parts.append(report.table(header, rows))
+        made, plain = of["schedule"]["policies"], of["schedule"]["policies"]["plain"]["speed"]
+        figures = lambda each: f"{cell(each['nodes'], 1)}, {cell(each['length'])}, {cell(each['speed'] / plain)}, {cell(each['share'])}"
+        changes = made["threshold"]["switches"] if "threshold" in made else "-"
+        rows.append([name, *(figures(made[policy]) if policy in made else "-" for policy in POLICIES), cell(of["schedule"]["oracle"] / plain), changes])
+    header = ["texts", *POLICIES.values(), "oracle: times plain", "switches of EntMTP"]
+    parts.append("Nodes a round, tokens a pass, times plain, share of the oracle's speed\n" + report.table(header, rows))
     apart = {name: taken_apart(of["schedule"]["policies"]) for name, of in by_name.items()}
     rows = [[name, *(cell(factor) for factor in of.values())] for name, of in apart.items()]
     parts.append(report.table(["texts", *next(iter(apart.values()))], rows))
