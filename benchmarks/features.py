@@ -299,12 +299,13 @@ def draw(chosen, by_name, texts):
                              ("auroc", "Whether the next accepted length is above its median", "AUROC, of prompts left out")):  # fmt: skip
         groups, series = bars_of(by_name, figure)
         save({"kind": "bars", "title": title, "y": y, "groups": groups, "series": series, "y_range": [0, 1.0]}, f"entmtp_{figure}")
-    with_trees = [(of, text) for of in greedy.values() for text in texts
-                  if "threshold" in text["rounds"] and (text["task"], text["temperature"], text["prompt"]) == (of["task"], 0, chosen.found["grow"])]  # fmt: skip
-    if with_trees:
-        of, text = with_trees[-1]
+    held_back = [text for text in texts if text["temperature"] == 0 and text["prompt"] >= chosen.found["grow"] and "threshold" in text["rounds"]]
+    if held_back:
+        text = max(held_back, key=lambda each: len(each["rounds"]["threshold"]))
+        of = next(each for each in greedy.values() if each["task"] == text["task"])
         title = f"Path value, acceptance and switches, round by round: {of['task']}, threshold {of['threshold']:.2f}"
-        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.05]}, "entmtp_rounds")
+        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.05],
+              "reference": [round(of["threshold"], 4), "threshold"]}, "entmtp_rounds")  # fmt: skip
 
 
 def decoded(chosen, task):
