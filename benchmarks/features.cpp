@@ -2,7 +2,7 @@
 // would have been accepted; trees that were grown from that; and what the library's policies choose.
 //
 //   bench_features --model FILE --heads FILE --prompts FILE.jsonl --published TREE.json --json FILE
-//                  [--tasks code,maths,conversation] [--grow 2] [--seeds 3] [--max-tokens 192]
+//                  [--tasks code,maths,conversation] [--grow 2] [--seeds 2] [--max-tokens 128]
 //
 // Greedy texts and texts at a temperature under accept::coupled are plain decoding's, whatever tree drafts them. So
 // each is decoded once, without drafts, and of each of its tokens the rank is noted that each head gives it after the
@@ -12,11 +12,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <augur/augur.hpp>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/draft/no_draft.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/host_model.hpp>
+#include <augur/measure/entropy.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/policy/tree_cost_aware.hpp>
+#include <augur/policy/tree_hysteresis.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/tree/bank.hpp>
+#include <augur/tree/frontier.hpp>
+#include <augur/tree/growth.hpp>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -38,7 +51,7 @@ using nlohmann::json;
 struct settings {
     std::string model, heads, prompts, published, json_file, weights = "bf16";
     std::vector<std::string> tasks{"code", "maths", "conversation"};
-    std::size_t grow = 2, max_tokens = 192, seeds = 3, nodes = 32, thresholds = 7, threads = 0;
+    std::size_t grow = 2, max_tokens = 128, seeds = 2, nodes = 32, thresholds = 7, threads = 0;
     float temperature = 0.7f;
     /// BF16 trees after 256 tokens, and a row of a Hydra head, by the tables of docs/benchmarks.md.
     std::vector<double> rows{1, 2, 4, 8, 12, 16, 32}, verify_ms{6.54, 6.98, 7.33, 8.38, 9.48, 12.34, 19.29};

@@ -4,7 +4,7 @@
     cmake --build build/dev --target bench_features
     benchmarks/features.py --benchmark build/dev/bin/bench_features --model model.gguf --output DIR [--tasks code maths conversation]
 
-bench_features decodes the prompts and writes DIR/features.json, unless that is there. Correlations are of the rounds that the published
+bench_features decodes the prompts of each task and writes DIR/TASK.json, unless that is there. Correlations are of the rounds that the published
 tree makes, AUROC of prompts that were left out. Speeds are modelled, of prompts that no tree was grown on (docs/benchmarks.md). Into
 DIR go results.md and *.json, *.svg, the charts. Needs numpy; nothing is timed, so other work may run meanwhile.
 """
@@ -33,8 +33,8 @@ def options():
     add("--heads", type=pathlib.Path, default=HERE.parent / "examples" / "family" / "smollm2-135m" / "hydra.gguf")
     add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")
     add("--tasks", nargs="+", default=["code", "maths", "conversation"], help="classes of prompts (%(default)s)")
-    add("--seeds", type=int, default=3, help="texts at the temperature of each prompt (%(default)s)")
-    add("--max-tokens", type=int, default=192)
+    add("--seeds", type=int, default=2, help="texts at the temperature of each prompt (%(default)s)")
+    add("--max-tokens", type=int, default=128)
     add("--output", required=True, type=pathlib.Path)
     add("--measured", default="", help="machine, date and commit, for the charts")
     return parser.parse_args()
@@ -107,7 +107,7 @@ def auroc(scores, labels):
 class Perceptron:
     """One hidden layer of rectified units, trained with Adam on the logistic loss of all rows at once."""
 
-    def __init__(self, x, labels, hidden=16, steps=400, rate=0.01, decay=1e-3, seed=0):
+    def __init__(self, x, labels, hidden=16, steps=200, rate=0.01, decay=0.1, seed=0):
         self.mean, self.scale = x.mean(0), x.std(0) + 1e-9
         draws = np.random.default_rng(seed)
         shapes = ((x.shape[1], hidden), (hidden,), (hidden,), ())
@@ -238,13 +238,12 @@ def tables(by_name):
     parts = ["Pearson, Spearman, AUROC\n" + report.table(header, rows)]
     rows = []
     for name, of in by_name.items():
-        plain = of["schedule"]["policies"]["plain"]["speed"]
-        for policy, made in of["schedule"]["policies"].items():
-            figures = [cell(made["nodes"], 1), cell(made["length"]), cell(made["milliseconds"]), cell(made["speed"] / plain), cell(made["share"])]
-            rows.append([name, POLICIES[policy], *figures, made["switches"]])
-        rows.append([name, "oracle", "", "", "", cell(of["schedule"]["oracle"] / plain), "1.00", ""])
-    header = ["texts", "policy", "nodes a round", "tokens a pass", "ms a round", "times plain", "share of the oracle", "changes of the tree"]
-    parts.append(report.table(header, rows))
+        made, plain = of["schedule"]["policies"], of["schedule"]["policies"]["plain"]["speed"]
+        figures = lambda each: f"{cell(each['nodes'], 1)}, {cell(each['length'])}, {cell(each['speed'] / plain)}, {cell(each['share'])}"
+        changes = made["threshold"]["switches"] if "threshold" in made else "-"
+        rows.append([name, *(figures(made[policy]) if policy in made else "-" for policy in POLICIES), cell(of["schedule"]["oracle"] / plain), changes])
+    header = ["texts", *POLICIES.values(), "oracle: times plain", "switches of EntMTP"]
+    parts.append("Nodes a round, tokens a pass, times plain, share of the oracle's speed\n" + report.table(header, rows))
     apart = {name: taken_apart(of["schedule"]["policies"]) for name, of in by_name.items()}
     rows = [[name, *(cell(factor) for factor in of.values())] for name, of in apart.items()]
     parts.append(report.table(["texts", *next(iter(apart.values()))], rows))
@@ -300,25 +299,34 @@ def draw(chosen, by_name, texts):
                              ("auroc", "Whether the next accepted length is above its median", "AUROC, of prompts left out")):  # fmt: skip
         groups, series = bars_of(by_name, figure)
         save({"kind": "bars", "title": title, "y": y, "groups": groups, "series": series, "y_range": [0, 1.0]}, f"entmtp_{figure}")
-    with_trees = [(of, text) for of in greedy.values() for text in texts
-                  if "threshold" in text["rounds"] and (text["task"], text["temperature"], text["prompt"]) == (of["task"], 0, chosen.found["grow"])]  # fmt: skip
-    if with_trees:
-        of, text = with_trees[-1]
+    held_back = [text for text in texts if text["temperature"] == 0 and text["prompt"] >= chosen.found["grow"] and "threshold" in text["rounds"]]
+    if held_back:
+        text = max(held_back, key=lambda each: len(each["rounds"]["threshold"]))
+        of = next(each for each in greedy.values() if each["task"] == text["task"])
         title = f"Path value, acceptance and switches, round by round: {of['task']}, threshold {of['threshold']:.2f}"
-        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.05]}, "entmtp_rounds")
+        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.05],
+              "reference": [round(of["threshold"], 4), "threshold"]}, "entmtp_rounds")  # fmt: skip
+
+
+def decoded(chosen, task):
+    """What bench_features found of a task, kept in the output folder."""
+    result = chosen.output / f"{task}.json"
+    if not result.exists():
+        tree = chosen.output / "published.json"
+        tree.write_text(json.dumps([list(node) for node in trees.published_tree()]), encoding="utf-8")
+        command = [chosen.benchmark, "--model", chosen.model, "--heads", chosen.heads, "--prompts", chosen.prompts, "--published", tree]
+        command += ["--tasks", task, "--seeds", chosen.seeds, "--max-tokens", chosen.max_tokens, "--json", result]
+        subprocess.run([str(part) for part in command], check=True)
+    return json.loads(result.read_text(encoding="utf-8"))
 
 
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
-    result = chosen.output / "features.json"
-    if not result.exists():
-        tree = chosen.output / "published.json"
-        tree.write_text(json.dumps([list(node) for node in trees.published_tree()]), encoding="utf-8")
-        command = [chosen.benchmark, "--model", chosen.model, "--heads", chosen.heads, "--prompts", chosen.prompts, "--published", tree]
-        command += ["--tasks", ",".join(chosen.tasks), "--seeds", chosen.seeds, "--max-tokens", chosen.max_tokens, "--json", result]
-        subprocess.run([str(part) for part in command], check=True)
-    chosen.found = json.loads(result.read_text(encoding="utf-8"))
+    chosen.found = {"texts": [], "tasks": []}
+    for task in chosen.tasks:
+        of = decoded(chosen, task)
+        chosen.found |= of | {each: chosen.found[each] + of[each] for each in ("texts", "tasks")}
     texts, by_name = chosen.found["texts"], {}
     for of_task in chosen.found["tasks"]:
         of = [text for text in texts if (text["task"], text["temperature"]) == (of_task["task"], of_task["temperature"])]
