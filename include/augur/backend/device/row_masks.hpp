@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "augur/backend/device/system.hpp"
@@ -41,7 +42,8 @@ class row_masks {
 
     bool active() const { return static_cast<bool>(mask_); }
 
-    /// Asks what is removed from this row, which follows that text. Refuses a mask that does more than remove.
+    /// Asks what is removed from this row, which follows that text. Refuses a mask that does more than remove, and one
+    /// that looks at logits.
     void ask(std::size_t row, const prefix& before) {
         std::fill(row_.begin(), row_.end(), 0.0f);
         mask_(row_, before);
@@ -55,6 +57,7 @@ class row_masks {
             }
             words[i / 32] |= 1u << i % 32;
         }
+        if (!asked_twice_) check_that_logits_do_not_matter(row, before);
     }
 
     /// This row cannot be reached: all is removed from it, and the mask is not asked.
@@ -73,11 +76,27 @@ class row_masks {
     std::size_t memory_bytes() const { return bits_.memory_bytes(); }
 
  private:
+    /// By another row: each logit larger than the one before.
+    void check_that_logits_do_not_matter(std::size_t row, const prefix& before) {
+        std::iota(row_.begin(), row_.end(), 1.0f);
+        mask_(row_, before);
+        for (std::size_t i = 0; i < row_.size(); ++i) {
+            const bool removed = row_[i] == -std::numeric_limits<float>::infinity();
+            if (removed == allows(row, static_cast<token>(i))) {
+                augur::detail::fail("settings.mask must not look at logits where rows stay on a device, but after ",
+                                    before.size(), " tokens it ", removed ? "removes" : "leaves", " token ", i,
+                                    " with logit ", i + 1, " and not with logit 0");
+            }
+        }
+        asked_twice_ = true;
+    }
+
     transform::mask mask_;
     std::size_t words_ = 0;
     buffer<std::uint32_t, S> bits_;
     std::vector<std::uint32_t> found_;
     std::vector<float> row_;
+    bool asked_twice_ = false;
 };
 
 }  // namespace augur::backend::device
