@@ -96,8 +96,8 @@ judgement judge_round(const cuda_system& on, const settings& s, const char* name
     return {name, median(device), median(host)};
 }
 
-/// Rows in which every drafted token is the favourite, so that all of them are judged; and a tree of the same tokens, of
-/// which three follow each, so that most are judged by what others have left.
+/// Rows in which every drafted token is the favourite, so that all of them are judged; and a tree of the same tokens,
+/// three after each, so that most are judged by what others have left.
 std::vector<judgement> judge_rounds(const cuda_system& on, const settings& s) {
     std::mt19937 bits(static_cast<std::uint32_t>(s.seed));
     std::normal_distribution<float> normal;

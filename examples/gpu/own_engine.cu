@@ -1,7 +1,11 @@
-// An engine of one's own on a GPU: its kernels, its memory, and every scheme of augur over it. Then the same rows
-// judged where they are, by a rule of one's own.
+// An engine of one's own on a GPU, by Thrust: its kernels, its memory, and every scheme of augur over it. Then the same
+// rows judged where they are, by a rule of one's own.
 //
 //   nvcc -std=c++20 -arch=native --expt-relaxed-constexpr --fmad=false -I include examples/gpu/own_engine.cu
+
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
+#include <thrust/tabulate.h>
 
 #include <augur/accept/exact.hpp>
 #include <augur/backend/device/cuda_system.hpp>
@@ -21,12 +25,16 @@ using augur::token;
 
 constexpr std::size_t vocabulary = 50;
 
-/// The engine's own kernel: any CUDA will do. Here a token makes its successors likely, whatever came before.
-__global__ void score(const token* tokens, float* logits) {
-    const std::size_t i = threadIdx.x, row = blockIdx.x;
-    const auto wanted = static_cast<std::size_t>(tokens[row] * 7 + 3) % vocabulary;
-    logits[row * vocabulary + i] = i == wanted ? 5.0f : static_cast<float>((i * 31 + wanted) % 5) * 0.1f;
-}
+/// The engine's own code: any CUDA will do. Here a token makes its successors likely, whatever came before.
+struct score {
+    const token* tokens;
+
+    __device__ float operator()(std::size_t at) const {
+        const std::size_t i = at % vocabulary, row = at / vocabulary;
+        const auto wanted = static_cast<std::size_t>(tokens[row] * 7 + 3) % vocabulary;
+        return i == wanted ? 5.0f : static_cast<float>((i * 31 + wanted) % 5) * 0.1f;
+    }
+};
 
 /// What augur asks of an engine: a Model. Rows of logits do not depend on how many are computed together.
 class engine {
@@ -43,7 +51,9 @@ class engine {
     std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
     augur::scores extend(sequence_type& s, std::span<const token> tokens) const {
         if (s.tokens.size() + tokens.size() > context_length()) throw augur::error("the context is full");
-        s.rows = rows_of(tokens).on_host();
+        const auto rows = rows_of(tokens);
+        s.rows.resize(rows.size());
+        thrust::copy(rows.begin(), rows.end(), s.rows.begin());
         s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
         return {s.rows.data(), tokens.size(), vocabulary};
     }
@@ -53,17 +63,12 @@ class engine {
     }
 
     /// The rows where they were made.
-    device::buffer<float, device::cuda_system> rows_of(std::span<const token> tokens) const {
-        const device::buffer<token, device::cuda_system> there(on_, tokens);
-        device::buffer<float, device::cuda_system> rows(on_, tokens.size() * vocabulary);
-        score<<<static_cast<unsigned>(tokens.size()), vocabulary, 0, on_.stream()>>>(there.data(), rows.data());
-        device::check_cuda(cudaGetLastError(), "launching score");
-        on_.wait();
+    thrust::device_vector<float> rows_of(std::span<const token> tokens) const {
+        const thrust::device_vector<token> there(tokens.begin(), tokens.end());
+        thrust::device_vector<float> rows(tokens.size() * vocabulary);
+        thrust::tabulate(rows.begin(), rows.end(), score{thrust::raw_pointer_cast(there.data())});
         return rows;
     }
-
- private:
-    device::cuda_system on_ = device::cuda_system::with_stream();
 };
 
 static_assert(augur::Model<engine>);
@@ -108,9 +113,10 @@ int main() {
 
     const std::vector<token> drafted = {10, 23, 4}, verified = {1, 10, 23, 4};  // the second of each follows the first
     const auto rows = mine.rows_of(verified);
-    const device::buffer<token, device::cuda_system> there({}, std::span<const token>(drafted));
+    const thrust::device_vector<token> there(drafted);
     const device::round_judge<likely_enough, device::cuda_system> judge({}, vocabulary, 8, {}, 1);
-    judge.judge(rows.data(), device::certain_chain{there.data(), drafted.size()}, 1, 0);
+    judge.judge(thrust::raw_pointer_cast(rows.data()),
+                device::certain_chain{thrust::raw_pointer_cast(there.data()), drafted.size()}, 1, 0);
     std::printf("%zu of %zu drafted tokens accepted\n", judge.result().accepted, drafted.size());
     return laws[0].kept() && laws[1].kept() ? 0 : 1;
 }

@@ -248,11 +248,15 @@ class Learn(ProgramTest):
         self.assertEqual(before, replay.read_bytes())
 
     def test_a_slope_that_is_no_number_is_dropped_and_counted_and_texts_go_on(self):
-        made = self.lines("--rate", 1e30, "--passes", 4, "--compare")
+        large = tiny_model.write(FOLDER / "large.gguf", seed=1, layers=2, spoil=1e38)  # what a large step makes of it overflows
+        steps = [50 if before == "--rate" else each for before, each in zip(("", *QUICK), QUICK)]
+        done = self.works("learn", "--model", large, "--prompts", prompts(), *steps, "--passes", 4, "--compare", "--json")
+        made = [json.loads(line) for line in done.stdout.decode().splitlines()]
         self.assertEqual({True}, {line["identical"] for line in made})
-        learning = [line["learning"] for line in made]
-        self.assertGreater(learning[-1]["dropped"], learning[1]["dropped"])
-        self.assertEqual(learning[1]["updates"], learning[-1]["updates"])
+        first, last = made[len(TEXTS)]["learning"], made[-1]["learning"]
+        self.assertGreater(first["dropped"], 0)
+        self.assertGreater(last["dropped"], first["dropped"])
+        self.assertEqual(first["updates"], last["updates"])
 
     def test_a_model_of_one_layer_has_none_to_draft_with(self):
         self.refuses(["after 1 layers", "a target of 1"], "learn", "--model", DRAFT, "--prompts", prompts(), *QUICK)

@@ -59,21 +59,10 @@ class erased_model {
     static constexpr bool runs_layers = includes(T, engine_traits::layers);
     static constexpr bool shows_states = includes(T, engine_traits::hidden_states) || runs_layers;
 
- public:
-    class sequence_type;
-
- private:
+    struct device_verifier_base;
     struct sequence_base {
         virtual ~sequence_base() = default;
         virtual std::size_t memory_bytes() const = 0;
-    };
-    struct device_verifier_base {
-        virtual ~device_verifier_base() = default;
-        virtual bool takes_trees() const = 0;
-        virtual void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
-                           const judged_proposal& proposed, std::size_t round, verdict& out) = 0;
-        virtual scores rows(const sequence_base& s) = 0;
-        virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
     };
     using any_criterion = std::variant<std::monostate, Criteria...>;
 
@@ -162,6 +151,14 @@ class erased_model {
     const { return device_verifier_type(held_->make_device_verifier(criterion, chosen, by)); }
 
  private:
+    struct device_verifier_base {
+        virtual ~device_verifier_base() = default;
+        virtual bool takes_trees() const = 0;
+        virtual void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
+                           const judged_proposal& proposed, std::size_t round, verdict& out) = 0;
+        virtual scores rows(const sequence_base& s) = 0;
+        virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
+    };
     struct model_base {
         virtual ~model_base() = default;
         virtual std::size_t vocabulary_size() const = 0;

@@ -104,12 +104,12 @@ class cached_sequence {
     template <class Run>
     void run_by(std::span<const token> tokens, std::span<const token> drafted, std::span<const std::int32_t> parents,
                 const Run& run) {
-        pass<sequence_t<M>> asked = tree_pass(tokens, drafted, parents, drafted.size() + 1);
+        pass<sequence_t<M>> wanted = tree_pass(tokens, drafted, parents, drafted.size() + 1);
         if (parents.empty()) {
-            asked.parents = {};
-            asked.states = false;
+            wanted.parents = {};
+            wanted.states = false;
         }
-        run(std::as_const(asked));
+        run(std::as_const(wanted));
         if (parents.empty()) hold(tree_tokens_);
     }
 

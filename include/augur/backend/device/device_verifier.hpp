@@ -45,7 +45,7 @@ concept RunsThere = KeepsRows<M> && TreeModel<M> && requires(const M& model, con
 /// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
 /// far; a larger one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
 /// bytes per drafted token go there, of a tree eight, and what is claimed of tokens that were drawn, four per token of
-/// the vocabulary, and where there is a mask, one for each eight tokens of the vocabulary and row; sixteen come back, and
+/// the vocabulary, and for a mask one per row and eight tokens of the vocabulary; sixteen come back, and
 /// the host waits once. entropy_nats waits once more.
 template <class M, DeviceCriterion Criterion>
 class device_verifier {

@@ -90,8 +90,8 @@ class round_judge {
     /// before each round, and every prefix will do. Cost: row_edits.hpp; without penalties none.
     void on_commit(const prefix& before) { edits_.on_commit(before); }
 
-    /// What was drafted after this prefix, a chain or a tree with these parents: needed before each round where there is
-    /// a mask, which is asked now, on the host. Cost: row_edits.hpp; without a mask none.
+    /// What was drafted after this prefix, a chain or a tree with these parents: needed before each round where there
+    /// is a mask, which is asked now, on the host. Cost: row_edits.hpp; without a mask none.
     void on_draft(const prefix& before, std::span<const token> drafted, std::span<const std::int32_t> parents = {}) {
         check_size(drafted.size());
         edits_.on_draft(before, drafted, parents);

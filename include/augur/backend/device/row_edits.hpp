@@ -139,9 +139,9 @@ inline std::vector<added_bias> in_order_of_tokens(const transform::bias& bias) {
     return sorted;
 }
 
-/// Bias, penalties and mask of up to `most_rows` rows at a time, with the system's memory for it, taken at construction:
-/// the biases, a copy of the rows, for penalties eight bytes per token of the vocabulary, and row_masks'. Settings
-/// without them take none, and rows stay as they are.
+/// Bias, penalties and mask of up to `most_rows` rows at a time, with the system's memory for it, taken at
+/// construction: biases, a copy of the rows, for penalties eight bytes per token of the vocabulary, and row_masks'.
+/// Settings without them take none, and rows stay as they are.
 template <System S>
 class row_edits {
  public:
@@ -174,7 +174,8 @@ class row_edits {
 
     /// Asks the mask about the row after this prefix and those after each drafted token, of a chain or of a tree with
     /// these parents. A row after a token that the mask has removed is not asked about, as on the host: nothing gets
-    /// there. Costs nothing without a mask; else row_masks', a copy of the prefix, and vocabulary / 8 bytes per row cross.
+    /// there. Costs nothing without a mask; else row_masks', a copy of the prefix, and vocabulary / 8 bytes per row
+    /// cross.
     void on_draft(const prefix& before, std::span<const token> drafted, std::span<const std::int32_t> parents = {}) {
         if (!masks_.active()) return;
         if (masked_.capacity() < before.capacity()) masked_.reserve(before.capacity());

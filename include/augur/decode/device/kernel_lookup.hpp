@@ -50,7 +50,7 @@ struct look_up {
         State s = *state;
         team.each([](unsigned) {});  // until all have read it
         if (s.asks.wanted() == 0) return;
-        std::uint32_t places[votes], found = 0;
+        std::uint32_t places[votes] = {}, found = 0;
         text_match best = best_before(team, s.length, s.length);
         const std::uint32_t length = best.length;
         while (best.length == length && length >= min_n && found < votes) {
@@ -62,9 +62,8 @@ struct look_up {
         s.drafted = static_cast<std::uint32_t>(s.asks.wanted());
         team.each([&](unsigned thread) {
             if (thread != 0) return;
-            std::uint32_t left[votes];
+            std::uint32_t left[votes] = {}, count = found;
             for (std::uint32_t i = 0; i < found; ++i) left[i] = places[i];
-            std::uint32_t count = found;
             for (std::uint32_t i = 0; i < s.drafted; ++i) text[s.length + i] = elected(left, count, i);
             *state = s;
         });
@@ -96,7 +95,7 @@ struct look_up {
     /// The token that followed most often after `drafted` others; only the places where it did are left. What is read
     /// past the end of the text is the draft itself, which stands there.
     AUGUR_KERNEL token elected(std::uint32_t* places, std::uint32_t& count, std::uint32_t drafted) const {
-        token followers[votes], best = no_token;
+        token followers[votes] = {}, best = no_token;
         for (std::uint32_t i = 0; i < count; ++i) followers[i] = text[places[i] + drafted];
         std::uint32_t most = 0;
         for (std::uint32_t i = 0; i < count; ++i) {
