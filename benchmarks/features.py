@@ -59,7 +59,7 @@ def features_at(places, at, entropies, lengths):
     found = {"entropy": here["entropy"], "running entropy": smoothed(entropies, ALPHA["entropy"]), "target's top-1": here["top1"]}
     found |= {"path value": path[-1], "path values, sum": path.sum()}
     found |= {f"head {i + 1}": value for i, value in enumerate(here["confidences"])}
-    found |= {"head agreement": np.mean(agree), "last length": last[-1], f"last {LAST}, mean": np.mean(last)}
+    found |= {"heads agree": np.mean(agree), "last length": last[-1], f"last {LAST}, mean": np.mean(last)}
     found |= {f"last {LAST}, least": min(last), f"last {LAST}, most": max(last), "average length": smoothed(lengths, ALPHA["accepted"])}
     return found
 
@@ -234,7 +234,7 @@ def tables(by_name):
     for feature in by_name[names[0]]["told"]["features"]:
         of = [by_name[name]["told"]["features"][feature] for name in names]
         rows.append([feature, *(f"{cell(each['pearson'])}, {cell(each['spearman'])}, {cell(each['auroc'])}" for each in of)])
-    rows.append(["perceptron on all", *(f"-, -, {cell(by_name[name]['told']['perceptron'])}" for name in names)])
+    rows.append(["MLP on all", *(f"-, -, {cell(by_name[name]['told']['perceptron'])}" for name in names)])
     parts = ["Pearson, Spearman, AUROC\n" + report.table(header, rows)]
     rows = []
     for name, of in by_name.items():
@@ -262,7 +262,7 @@ def frontier(of_task, figure):
     return [{"name": f"depth {depth}", "x": [x for x, _ in line], "y": [y for _, y in line]} for depth, line in sorted(by_depth.items())]
 
 
-def shown_rounds(text, of_task, most=60):
+def shown_rounds(text, of_task, most=40):
     """Path value, share of the depth that was accepted, and the tree, round by round."""
     rounds = [each for each in text["rounds"]["threshold"] if each[0] > 0][:most]
     depth, aggressive = of_task["depth"], len(of_task["bank"][of_task["aggressive"]]["paths"])
@@ -270,7 +270,7 @@ def shown_rounds(text, of_task, most=60):
     lines = {
         "path value": [round(value(text["places"][each[0]]), 3) for each in rounds],
         f"accepted tokens, of {depth}": [round(each[2] / depth, 3) for each in rounds],
-        "the aggressive tree is on": [float(each[1] == aggressive) for each in rounds],
+        "tree (the strip above: up is aggressive)": [1.15 if each[1] == aggressive else 1.05 for each in rounds],
     }
     return [{"name": name, "x": list(range(len(rounds))), "y": y} for name, y in lines.items()]
 
@@ -281,7 +281,7 @@ def bars_of(by_name, figure):
     series = [{"name": name, "y": [of["features"][each][figure] for each in features]} for name, of in greedy.items()]
     for each, of in zip(series, greedy.values()):
         each["y"] = [value if value is None else round(abs(value), 3) for value in each["y"] + ([of["perceptron"]] if figure == "auroc" else [])]
-    return features + (["perceptron on all"] if figure == "auroc" else []), series
+    return features + (["MLP on all"] if figure == "auroc" else []), series
 
 
 def draw(chosen, by_name, texts):
@@ -296,15 +296,16 @@ def draw(chosen, by_name, texts):
             chart["reference"] = [round(1000 / Costs(chosen.found).of([]), 1), "plain"]
         save(chart, f"entmtp_{figure}")
     for figure, title, y in (("pearson", "What tells the next accepted length", "Pearson's correlation, without its sign"),
-                             ("auroc", "Whether the next accepted length is above its median", "AUROC, of prompts left out")):  # fmt: skip
+                             ("auroc", "Whether the next accepted length is above its median", "AUROC of prompts left out; 0.5 is chance")):  # fmt: skip
         groups, series = bars_of(by_name, figure)
-        save({"kind": "bars", "title": title, "y": y, "groups": groups, "series": series, "y_range": [0, 1.0]}, f"entmtp_{figure}")
+        chart = {"kind": "bars", "title": title, "y": y, "groups": groups, "series": series}
+        save(chart | ({"y_range": [0, 1], "reference": [0.5, ""]} if figure == "auroc" else {}), f"entmtp_{figure}")
     held_back = [text for text in texts if text["temperature"] == 0 and text["prompt"] >= chosen.found["grow"] and "threshold" in text["rounds"]]
     if held_back:
         text = max(held_back, key=lambda each: len(each["rounds"]["threshold"]))
         of = next(each for each in greedy.values() if each["task"] == text["task"])
         title = f"Path value, acceptance and switches, round by round: {of['task']}, threshold {of['threshold']:.2f}"
-        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.05],
+        save({"kind": "steps", "title": title, "y": "share", "x": "round", "series": shown_rounds(text, of), "y_range": [0, 1.2],
               "reference": [round(of["threshold"], 4), "threshold"]}, "entmtp_rounds")  # fmt: skip
 
 

@@ -93,7 +93,7 @@ class Rounds(unittest.TestCase):
         self.assertAlmostEqual(1 + 0.3 * 2, found["running entropy"])
         self.assertAlmostEqual(0.05, found["path value"])
         self.assertAlmostEqual(0.25 + 0.05, found["path values, sum"])
-        self.assertEqual(1, found["head agreement"])
+        self.assertEqual(1, found["heads agree"])
         self.assertEqual([2, 2.75, 2, 4], [found[each] for each in ("last length", "last 4, mean", "last 4, least", "last 4, most")])
 
     def test_rows_are_of_the_length_that_follows(self):
