@@ -154,14 +154,19 @@ struct round_on_device {
     }
 };
 
-template <class System, class Criterion>
-void check_judgement(const std::vector<System>& systems, const Criterion& criterion, one_round& played,
-                     const auto& proposed, outcomes& seen) {
+/// By the host's own walk.
+template <class Criterion>
+augur::verdict judged_on_host(const Criterion& criterion, auto& played, const auto& proposed) {
     const augur::scores scores(played.target.data(), proposed.size() + 1, played.vocabulary);
     const augur::transform::pipeline transform(played.chosen, played.vocabulary);
     const augur::random::philox_chooser chooser(played.seed);
-    const augur::verdict expected =
-        augur::accept::walk(criterion, proposed, scores, transform, played.before, chooser, played.number);
+    return augur::accept::walk(criterion, proposed, scores, transform, played.before, chooser, played.number);
+}
+
+template <class System, class Criterion>
+void check_judgement(const std::vector<System>& systems, const Criterion& criterion, one_round& played,
+                     const auto& proposed, outcomes& seen) {
+    const augur::verdict expected = judged_on_host(criterion, played, proposed);
     for (const System& on : systems) {
         const round_on_device<System> there(on, played);
         device::round_judge<Criterion, System> judge(on, played.vocabulary, 9, played.chosen, played.seed, criterion);

@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "augur/accept/walk.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/drawing.hpp"
-#include "augur/types/scores.hpp"
 #include "augur/types/topology.hpp"
 #include "backend/device/random_rounds.hpp"
 #include "transform/rows.hpp"
@@ -159,11 +157,7 @@ struct outcomes {
 template <class System, class Criterion>
 void check_tree(const std::vector<System>& systems, const Criterion& criterion, one_tree& played, const auto& proposed,
                 outcomes& seen) {
-    const augur::scores scores(played.target.data(), proposed.size() + 1, played.vocabulary);
-    const augur::transform::pipeline transform(played.chosen, played.vocabulary);
-    const augur::random::philox_chooser chooser(played.seed);
-    const augur::verdict expected =
-        augur::accept::walk(criterion, proposed, scores, transform, played.before, chooser, played.number);
+    const augur::verdict expected = rounds::judged_on_host(criterion, played, proposed);
     for (const System& on : systems) {
         const tree_on_device<System> there(on, played);
         device::round_judge<Criterion, System> judge(on, played.vocabulary, most_nodes + 1, played.chosen, played.seed,

@@ -154,21 +154,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses([&] { group_of(0, 3); }, "a group of 0 texts, but its target takes 1 to 2");
     refuses([&] { group_of(3, 3); }, "a group of 3 texts, but its target takes 1 to 2");
     refuses([&] { group_of(2, 4); }, "drafts of 4 tokens need launches of 8 rows of the target, but they take 4");
-    auto group = group_of(2, 3);
-    refuses([&] { decode::device::generate_together(group, views, {}); }, "generate_together: 3 texts in a group of 2");
-    decode::options chosen;
-    chosen.on_token = [](const commit::committed_token&) { return true; };
-    const std::vector<std::span<const token>> two(views.begin(), views.begin() + 2);
-    refuses([&] { decode::device::generate_together(group, two, chosen); },
-            "generate_together: 2 texts in a group of 2, and one on_token, which would not know whose token it sees");
-    decode::options logs;
-    logs.log_probabilities = true;
-    refuses([&] { decode::device::generate_together(group, two, logs); },
-            "a loop on a device knows no log-probabilities; use decode::generate_together");
-    BOOST_TEST(decode::device::generate_together(group, std::vector<std::span<const token>>{}, {}).empty());
-    decode::options none;
-    none.stop.max_tokens = 0;
-    for (const auto& each : decode::device::generate_together(group, two, none)) BOOST_TEST(each.tokens.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
