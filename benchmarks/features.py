@@ -2,7 +2,7 @@
 """EntMTP's figures: what tells the next accepted length, the frontiers of trees, and what its schedulers make of them.
 
     cmake --build build/dev --target bench_features
-    benchmarks/features.py --benchmark build/dev/bin/bench_features --model model.gguf --output DIR [--tasks code maths conversation]
+    benchmarks/features.py --benchmark build/dev/benchmarks/bench_features --model model.gguf --output DIR [--tasks code maths conversation]
 
 bench_features decodes the prompts of each task and writes DIR/TASK.json, unless that is there. Correlations are of the rounds that the published
 tree makes, AUROC of prompts that were left out. Speeds are modelled, of prompts that no tree was grown on (docs/benchmarks.md). Into

@@ -23,6 +23,8 @@ namespace kernels = augur::backend::device;
 namespace accept = augur::accept;
 using augur::token;
 
+BOOST_AUTO_TEST_SUITE(llama_device_tree_rounds)
+
 namespace {
 
 struct bytes {
@@ -44,17 +46,17 @@ struct counting_system : kernels::emulated_system {
     }
 };
 
-struct outcome {
+struct decoded_text {
     std::vector<token> text;
     std::size_t accepted = 0, branches = 0, rounds = 0;
 };
 
 /// The text, round by round; `seen(round)` after each, where 0 is the prompt's.
-outcome run(const auto& scheme, float temperature, const auto& seen) {
+decoded_text run(const auto& scheme, float temperature, const auto& seen) {
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
     augur::decode::session session(scheme, prompt, {.temperature = {temperature}}, {.max_tokens = 30},
                                    augur::random::philox_chooser(7));
-    outcome made;
+    decoded_text made;
     seen(0);
     while (session.finished == augur::finish_reason::running) {
         const auto& last = augur::decode::step(scheme, session, {.timed = false});
@@ -67,8 +69,6 @@ outcome run(const auto& scheme, float temperature, const auto& seen) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(llama_device_tree_rounds)
 
 /// Verdicts on nodes that are certain or drawn; every other round's rows come to the host.
 BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
     const auto check = [&](const auto& drafter, const auto& criterion, float temperature) {
         *on.counts = {};
         std::size_t prefilled = 0;
-        const outcome got =
+        const decoded_text got =
             run(augur::speculate(drafter, there, planned, criterion), temperature, [&](std::size_t round) {
                 if (round == 0) prefilled = on.counts->downloaded;
                 BOOST_TEST(on.counts->downloaded == prefilled);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
         BOOST_TEST(on.counts->shared % (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)) == 0u);
         BOOST_TEST(on.counts->shared <= 4 * (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)));
         *on.counts = {};
-        const outcome expected =
+        const decoded_text expected =
             run(augur::speculate(drafter, here, planned, criterion), temperature, [](std::size_t) {});
         BOOST_TEST(got.text == expected.text, boost::test_tools::per_element());
         BOOST_TEST(got.accepted == expected.accepted);
