@@ -77,9 +77,11 @@ struct judgement {
 };
 
 template <class Criterion>
-judgement judge_round(const cuda_system& on, const settings& s, const char* name, const transform::settings& chosen,
-                      const backend::device::buffer<float, cuda_system>& logits, const auto& proposed) {
-    const backend::device::round_judge<Criterion, cuda_system> judge(on, s.vocabulary, s.rows, chosen, s.seed);
+judgement judge_round(const cuda_system& on, const settings& s, const char* name, const Criterion& criterion,
+                      const transform::settings& chosen, const backend::device::buffer<float, cuda_system>& logits,
+                      const auto& proposed) {
+    const backend::device::round_judge<Criterion, cuda_system> judge(on, s.vocabulary, s.rows, chosen, s.seed,
+                                                                     criterion);
     const device_watch watch;
     std::vector<double> device, host;
     for (std::size_t round = 0; round <= s.repeat; ++round) {
@@ -120,12 +122,12 @@ std::vector<judgement> judge_rounds(const cuda_system& on, const settings& s) {
     cut.top_k.k = 40;
     cut.top_p.p = 0.9f;
     return {
-        judge_round<accept::exact>(on, s, "exact", greedy, logits, chain),
-        judge_round<accept::coupled>(on, s, "coupled", {}, logits, chain),
-        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling", {}, logits, chain),
-        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling, top-k 40, top-p 0.9", cut, logits, chain),
-        judge_round<accept::rejection_sampling>(on, s, "rejection_sampling, tree", {}, logits, tree),
-        judge_round<accept::typical>(on, s, "typical, tree", {}, logits, tree)};
+        judge_round(on, s, "exact", accept::exact{}, greedy, logits, chain),
+        judge_round(on, s, "coupled", accept::coupled{}, {}, logits, chain),
+        judge_round(on, s, "rejection_sampling", accept::rejection_sampling{}, {}, logits, chain),
+        judge_round(on, s, "rejection_sampling, top-k 40, top-p 0.9", accept::rejection_sampling{}, cut, logits, chain),
+        judge_round(on, s, "rejection_sampling, tree", accept::rejection_sampling{}, {}, logits, tree),
+        judge_round(on, s, "typical, tree", accept::typical{}, {}, logits, tree)};
 }
 
 /// Greedy decodings of one kind.
