@@ -25,10 +25,9 @@ from runs import cell, report
 # One switch at a time of `augur learn`; the first is the default.
 ABLATIONS = {
     "unified, as by default": (),
-    "KL alone": ("--lambda", "1", "--tau", "inf", "--anchor", "0"),
-    "policy alone": ("--lambda", "0", "--floor", "0", "--anchor", "0"),
-    "anchor alone": ("--policy", "none", "--lambda", "0", "--floor", "0", "--anchor", "1"),
-    "REINFORCE": ("--policy", "reinforce", "--newest"),
+    "KL alone": ("--lambda", "constant", "--floor", "1", "--anchor", "0"),
+    "policy alone": ("--lambda", "constant", "--floor", "0", "--anchor", "0"),
+    "REINFORCE": ("--policy", "reinforce", "--newest", "64"),
     "raw probability": ("--policy", "probability"),
     "margin": ("--policy", "margin"),
     "reverse KL": ("--kl", "reverse"),

@@ -14,7 +14,7 @@ python3 examples/fetch.py vectors >/dev/null
 shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
 step "Configuring (log: $setup_log)" cmake --preset asan "${shared[@]}"
 step "Configuring the optimized build" cmake --preset dev "${shared[@]}" \
-  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan"
+  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan" -Daugur_BENCHMARKS_ONLY_CHECKED=ON
 echo "== Building with clang and its sanitizers"
 cmake --build --preset asan
 echo "== Building with g++, optimized"
