@@ -26,7 +26,11 @@ if(augur_ccache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${augur_ccache})
 endif()
 
-# The kernels, compiled once for all programs that run the bundled Llama.
+# The kernels, compiled once for all programs that run the bundled Llama. Sanitized, they are optimized, unlike the tests: what uses
+# them would take ten times as long.
 add_library(augur_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
 target_compile_definitions(augur_kernels PUBLIC AUGUR_KERNELS_ELSEWHERE)
 target_link_libraries(augur_kernels PUBLIC augur_development)
+if(augur_SANITIZERS)
+  target_compile_options(augur_kernels PRIVATE -O1)
+endif()

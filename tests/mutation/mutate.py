@@ -142,13 +142,18 @@ class Workshop:
         shutil.copytree(ROOT / "include", self.folder / name)
         return self.folder / name
 
+    @staticmethod
+    def home_of(header):
+        """Where the tests of the header's folder are."""
+        return (ROOT / "tests" / header).parent
+
     def tests_of(self, header, killer=None):
         """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it;
         those that are slow behind all others."""
-        path = ROOT / "tests" / header
+        home, stem = self.home_of(header), pathlib.Path(header).stem
 
         def distance(test):
-            return (test != killer, self.levels.get(test, "-O0") != "-O0", test.parent != path.parent, test.stem != path.stem, -self.kills[header, test])
+            return (test != killer, self.levels.get(test, "-O0") != "-O0", test.parent != home, test.stem != stem, -self.kills[header, test])
 
         return sorted((test for test, headers in self.tests.items() if header in headers), key=distance)
 
@@ -273,14 +278,18 @@ class Court:
             self.survivors.append(mutant)
 
     def together(self, shop):
-        """Most of them: one layer, its tests compiled once."""
+        """Most of them: one layer, its tests compiled once. All are shown to the tests of their folder before any is shown to those
+        of others, since what is left then is shown to every test there is."""
         crowd = Together(shop, dict(self.left), {mutant.header: header_text(mutant) for mutant in self.left.values()})
-        for number in crowd.numbers():
-            if time.monotonic() > self.end:
-                return
-            killer, how = crowd.killer(number, self.last_killer(self.left[number]))
-            if killer:
-                self.enter(number, killer, how)
+        for near in (True, False):
+            for number in crowd.numbers():
+                if number not in self.left:
+                    continue
+                if time.monotonic() > self.end:
+                    return
+                killer, how = crowd.killer(number, near, self.last_killer(self.left[number]))
+                if killer:
+                    self.enter(number, killer, how)
 
     def one_by_one(self, shop):
         """The others: what is seen when a test is compiled, what does not fit beside the original, and survivors."""

@@ -36,10 +36,14 @@ class Together:
     def numbers(self):
         return sorted(number for lines in self.lines.values() for number in lines)
 
-    def killer(self, number, last=None):
-        """The test that kills it, and how; (None, None) where none of them sees it at run time, or it does not fit after all."""
+    def killer(self, number, near, last=None):
+        """The test that kills it, and how; (None, None) where none of them sees it at run time, or it does not fit after all. Looks
+        at the last killer and the tests of the header's folder, or else at all others."""
         header = self.mutants[number].header
+        home = self.shop.home_of(header)
         for test in self.shop.tests_of(header, last):
+            if (test == last or test.parent == home) != near:
+                continue
             program = self.program(test)
             if number not in self.lines[header]:
                 break

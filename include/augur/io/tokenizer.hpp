@@ -172,8 +172,8 @@ class tokenizer {
 
     template <class OnUnknown>
     std::vector<token> encode(std::string_view text, encode_options options, OnUnknown&& on_unknown) const {
-        check_utf8(text, "the text");
         if (text.size() > longest_text) augur::detail::fail("a text of ", text.size(), " bytes, over ", longest_text);
+        check_utf8(text, "the text");
         std::vector<token> out;
         bool with_prefix = words_.prefix != space_prefix::never;
         special_.split(
