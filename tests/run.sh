@@ -19,7 +19,9 @@ echo "== Building with clang and its sanitizers"
 cmake --build --preset asan
 echo "== Building with g++, optimized"
 cmake --build --preset dev
-echo "== Where the time went, of the tests when they last ran (tests/house/budget.py)"
+times >build/times # not by a pipe: it would tell of that process
+echo "== Where the time went, of the tests when they last ran (tests/house/budget.py); processor time, user and system:" \
+  "$(tail -n 1 build/times)"
 python3 -B tests/house/budget.py build/asan build/dev
 echo "== Testing"
 exec ctest --preset dev --no-tests=error -j "$CMAKE_BUILD_PARALLEL_LEVEL" "$@"

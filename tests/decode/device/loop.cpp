@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_SUITE(decode_loop)
 
 BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
     std::size_t accepted = 0;
-    for (const std::size_t vocabulary : {7u, 600u}) {
+    for (const std::size_t vocabulary : {std::size_t{7}, augur::testing::unless_sanitized<std::size_t>(600, 270)}) {
         run_check check{.vocabulary = vocabulary};
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
             const policy::fixed_length policy{1 + 3 * seed};
