@@ -281,6 +281,8 @@ void add_head_options(CLI::App& command, train::head_options& into) {
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
     add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    add_number(command, "--layer-rank", into.layer_rank,
+               "dvi: of updates of the last drafting layer's projections, for the draft alone; 0: none", "N", "0");
     command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
     command.add_flag("--bias", into.bias, "Each token gets a learned bias");
     command.add_flag_callback(
