@@ -124,6 +124,7 @@ class Learn(ProgramTest):
             ("--policy", "reinforce", "--newest", 64),
             ("--policy", "probability"),
             ("--policy", "margin"),
+            ("--policy", "none", "--lambda", "constant", "--floor", 0),  # the anchor only
             ("--kl", "reverse"),
             ("--anchor", "0.2,0,50"),
             ("--teacher-temperature", "1.5,1,50"),
@@ -141,6 +142,17 @@ class Learn(ProgramTest):
             self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
         anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
         self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
+
+    def test_without_a_policy_the_anchor_alone_learns_what_the_policy_alone_does(self):
+        alone = ("--lambda", "constant", "--floor", 0, "--passes", 3)
+        policy = self.lines(*alone, "--anchor", 0)
+        anchor = self.lines(*alone, "--policy", "none", "--anchor", 1)
+        self.assertEqual([line["accepted"] for line in policy], [line["accepted"] for line in anchor])
+        self.assertEqual({0}, {line["learning"]["policy_loss"] for line in anchor})
+
+    def test_texts_are_shown_as_tokens(self):
+        plain = self.generated("--scheme", "plain", "--prompt", TEXTS[0][1], "--max-tokens", 24)["ids"]
+        self.assertEqual(plain, self.lines()[0]["ids"])
 
     def test_sampled_texts_are_plain_samplings(self):
         made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
