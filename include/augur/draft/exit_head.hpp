@@ -63,8 +63,9 @@ void check_exit_sizes(const auto& head, const auto& target) {
                             " numbers, but the target's have ", own);
     };
     if constexpr (reads_tap<std::remove_cvref_t<decltype(head)>>) {
-        static_assert(requires { target.tap_size(); },
-                      "augur: this exit head reads taps, which its target has to show (TappedModel)");
+        static_assert(
+            requires { target.tap_size(); },
+            "augur: this exit head reads taps, which its target has to show (TappedModel)");
         fits("taps", target.tap_size());
     } else {
         fits("hidden states", target.hidden_size());

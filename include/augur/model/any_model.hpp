@@ -31,8 +31,8 @@ namespace augur::model {
 /// with layers run batches. An engine's device verifiers for these criteria are kept, so that its rows need not
 /// come to the host. Passes go through together; trees, states and batches that the engine does not run by itself are
 /// made of what it has (model::run). Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states;
-/// SplitModel and TappedModel with layers; VerifiesOnDevice for the criteria. An engine without taps has tap_size() 0. Cost: a virtual call per run, an allocation per sequence
-/// and per device verifier.
+/// SplitModel and TappedModel with layers, tap_size() being 0 where the engine shows none; VerifiesOnDevice for the
+/// criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
 template <engine_traits T, class... Criteria>
 class erased_model {
     template <class Source>

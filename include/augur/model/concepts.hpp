@@ -166,7 +166,7 @@ concept CountsWaiting = requires(const M& model, const sequence_t<M>& sequence) 
 template <class M>
 concept SplitModel = RunsPassesWith<M, pass_features::layers> && HiddenStateModel<M> && CountsWaiting<M>;
 
-/// Shows what a layer was made of. `model.tap(sequence)`, after a pass that ended at a layer and until the next such one:
+/// Shows what a layer was made of. `model.tap(sequence)`, after a pass that ended at a layer and until the next such:
 /// of its last token, tap_size() numbers: what the last of these layers attended to, before its output projection, and
 /// then the state that it entered the layer with. Law: output projection and feed-forward part of that layer make of
 /// them the last row of hidden(sequence).

@@ -64,8 +64,8 @@ struct layer_projections {
 
 /// From taps (TappedModel), a column each, to states after the layer: what it attended to, through its output
 /// projection, added to the state that entered it; then its feed-forward part. Of these four projections each has a
-/// low-rank update, which starts as nothing; queries, keys and values have none, so that they, and with them all that is
-/// cached, are the verifier's.
+/// low-rank update, which starts as nothing; queries, keys and values have none, so that they, and with them all that
+/// is cached, are the verifier's.
 /// The updates lie in an array of somebody else's, from `offset` on.
 template <HeadBase Base>
 class draft_layer {

@@ -19,13 +19,13 @@
 namespace augur::train {
 
 /// An exit_head on states that it makes itself: those after the last of the layers that draft, whose output, gate, up
-/// and down projections have low-rank updates of `head_options::layer_rank` (draft_layer). It reads taps (TappedModel),
-/// one state each: keys, values and all earlier layers are the verifier's, nothing is cached here, and what the verifier
-/// goes on from is the layer without the updates. Models draft::ExitHead and Teachable; the exit's numbers come first,
-/// then the layer's. Copies share the matrices.
+/// and down projections have low-rank updates of `head_options::layer_rank` (draft_layer). It reads taps (TappedModel):
+/// keys, values and all earlier layers are the verifier's, nothing is cached here, and what the verifier goes on from
+/// is the layer without the updates. Models draft::ExitHead and Teachable; the exit's numbers come first, then the
+/// layer's. Copies share the matrices.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
-/// Cost: beside the exit's, four products for each row, and in backward three with the transposed: the layer but for its
-/// attention runs twice over each drafted token.
+/// Cost: beside the exit's, four products for each row, and in backward three with the transposed: the layer but for
+/// its attention runs twice over each drafted token.
 /// Source: DVI ("low-rank updates of the last shallow layers"); Hu et al. 2021, LoRA (arXiv 2106.09685).
 template <HeadBase Base>
 class layer_head {
