@@ -9,10 +9,12 @@
 
 Acceptance is accepted over drafted tokens; drafts have --length of them, 1 by default: then it is how often the draft's first choice is
 the target's. Updates come after every --every tokens however long they take, so that figures are those of the prompts and not of the
-machine's speed. Every text is compared with plain decoding's, and an error where it differs. Into --output go PART.json and PART.md.
+machine's speed. Every text is compared with plain decoding's, which is decoded once, and an error where it differs. Into --output go
+PART.json and PART.md, and as each run ends what it said: called again with the same arguments, only what is missing is run.
 """
 
 import argparse
+import hashlib
 import json
 import pathlib
 import shutil
@@ -27,6 +29,7 @@ ABLATIONS = {
     "unified, as by default": (),
     "KL alone": ("--lambda", "constant", "--floor", "1", "--anchor", "0"),
     "policy alone": ("--lambda", "constant", "--floor", "0", "--anchor", "0"),
+    "anchor alone": ("--policy", "none", "--lambda", "constant", "--floor", "0"),
     "REINFORCE": ("--policy", "reinforce", "--newest", "64"),
     "raw probability": ("--policy", "probability"),
     "margin": ("--policy", "margin"),
@@ -37,6 +40,7 @@ ABLATIONS = {
     "without norm": ("--norm", "none"),
     "without alpha": ("--scale", "none"),
     "accepted positions alone": ("--accepted-only",),
+    "the last layer, too": ("--layer-rank", "16"),
 }
 
 
@@ -52,25 +56,61 @@ def options():
     add("--length", type=int, default=1)
     add("--every", type=int, default=8)
     add("--windows", type=int, default=4, help="parts of a run whose acceptance is shown (%(default)s)")
+    add("--threads", type=int, help="of the program")
+    add("--switch", nargs="*", choices=sorted(ABLATIONS), help="only these ablations")
     return parser.parse_args()
 
 
-def learn(chosen, prompts, arguments, adapter=None):
-    """What `augur learn` says after each of the prompts (task, prompt)."""
-    texts = chosen.output / "prompts.jsonl"
-    texts.write_text("".join(json.dumps({"task": task, "prompt": prompt}) + "\n" for task, prompt in prompts), encoding="utf-8")
-    command = [chosen.program, "learn", "--model", chosen.model, "--weights", chosen.weights, "--chat", "--json", "--compare"]
+class Plain:
+    """Texts of plain decoding, by what makes them; kept in a file."""
+
+    def __init__(self, chosen):
+        self.of = [str(chosen.model), chosen.weights, chosen.shape, chosen.max_tokens]
+        self.path = chosen.output / "plain.json"
+        self.texts = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+
+    def key(self, prompt):
+        return json.dumps([*self.of, prompt])
+
+    def knows(self, prompts):
+        return all(self.key(prompt) in self.texts for _, prompt in prompts)
+
+    def compare(self, prompts, said):
+        """Ends where a text is another than plain decoding's; keeps those that were not known, which the program compared."""
+        for (_, prompt), text in zip(prompts, said, strict=True):
+            if self.texts.setdefault(self.key(prompt), text["ids"]) != text["ids"]:
+                sys.exit(f"line {text['line']}: the text is not plain decoding's")
+        self.path.write_text(json.dumps(self.texts), encoding="utf-8")
+
+
+def learn(chosen, prompts, arguments, adapter=None, before=None):
+    """What `augur learn` says after each of the prompts (task, prompt). An adapter begins as a copy of the one `before`."""
+    lines = "".join(json.dumps({"task": task, "prompt": prompt}) + "\n" for task, prompt in prompts)
+    command = [chosen.program, "learn", "--model", chosen.model, "--weights", chosen.weights, "--chat", "--json"]
     command += ["--shape", chosen.shape] if chosen.shape else []
-    command += ["--prompts", texts, "--max-tokens", chosen.max_tokens, "--threshold", "0", "--length", chosen.length]
+    command += ["--threads", chosen.threads] if chosen.threads else []
+    command += ["--max-tokens", chosen.max_tokens, "--threshold", "0", "--length", chosen.length]
     command += ["--output", adapter] if adapter else []
-    done = subprocess.run([str(part) for part in [*command, *arguments]], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    command = [str(part) for part in [*command, *arguments]]
+    name = hashlib.sha256(json.dumps([command, lines, str(before)]).encode()).hexdigest()[:16]
+    kept, texts, plain = chosen.output / f"{name}.jsonl", chosen.output / f"{name}.prompts", Plain(chosen)
+    if not kept.exists():
+        texts.write_text(lines, encoding="utf-8")
+        if adapter:
+            adapter.unlink(missing_ok=True)
+        if before:
+            shutil.copy(before, adapter)
+        command += ["--prompts", str(texts)] + ([] if plain.knows(prompts) else ["--compare"])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        plain.compare(prompts, [json.loads(line) for line in done.stdout.splitlines()])
+        kept.write_text(done.stdout, encoding="utf-8")
+    return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
 
 
-def exit_after(chosen, layer, *more):
-    return ("--exit-layer", layer, "--share", "inf", "--every", chosen.every, *more)
+def exit_after(chosen, layer, *more, every=None):
+    return ("--exit-layer", layer, "--share", "inf", "--every", every or chosen.every, *more)
 
 
 def windows(said, count):
@@ -92,7 +132,10 @@ def in_order(prompts):
 def summary(said, count):
     served, parts = windows(said, count)
     last = said[-1]
-    return {"served": served, "windows": parts, "accepted_length": last["accepted_length"], "updates": last["learning"]["updates"], "texts": said}
+    accepted, drafted = (sum(text[what] for text in said) for what in ("accepted", "drafted"))
+    whole = accepted / drafted if drafted else None
+    figures = {"served": served, "windows": parts, "acceptance": whole, "drafted": drafted, "updates": last["learning"]["updates"]}
+    return figures | {"texts": [{name: of for name, of in text.items() if name not in ("ids", "notes")} for text in said]}
 
 
 def curves(chosen, prompts):
@@ -108,31 +151,32 @@ def curves(chosen, prompts):
 
 def ablations(chosen, prompts):
     layer = chosen.layers[len(chosen.layers) // 2]
-    return {name: summary(learn(chosen, prompts, exit_after(chosen, layer, *switch)), chosen.windows) for name, switch in ABLATIONS.items()}
+    names = [name for name in ABLATIONS if not chosen.switch or name in chosen.switch]
+    return {name: summary(learn(chosen, prompts, exit_after(chosen, layer, *ABLATIONS[name])), chosen.windows) for name in names}
 
 
 def shift(chosen, by_task):
     layer = chosen.layers[len(chosen.layers) // 2]
     first, second = ([(task, prompt) for prompt in by_task[task]] for task in chosen.tasks)
     half = len(first) // 2
-    adapter, before = chosen.output / "shift.bin", chosen.output / "before.bin"
-    adapter.unlink(missing_ok=True)
-    found = {}
-    for name, prompts in ((chosen.tasks[0], first[:half]), (f"then {chosen.tasks[1]}", second), (f"{chosen.tasks[0]} again", first[half:])):
-        if adapter.exists():
-            shutil.copy(adapter, before)
-            frozen = learn(chosen, prompts, exit_after(chosen, layer, "--rate", "0"), before)
-            found[f"{name}, frozen"] = summary(frozen, 1)
-        found[name] = summary(learn(chosen, prompts, exit_after(chosen, layer), adapter), 1)
+    parts = ((chosen.tasks[0], first[:half]), (f"then {chosen.tasks[1]}", second), (f"{chosen.tasks[0]} again", first[half:]))
+    found, before = {}, None
+    for number, (name, prompts) in enumerate(parts):
+        if before:
+            never = exit_after(chosen, layer, every=10**9)
+            found[f"{name}, frozen"] = summary(learn(chosen, prompts, never, chosen.output / "frozen.bin", before), chosen.windows)
+        adapter = chosen.output / f"shift-{number}.bin"
+        found[name] = summary(learn(chosen, prompts, exit_after(chosen, layer), adapter, before), chosen.windows)
+        before = adapter
     return found
 
 
 def table(found, count):
-    head = "|drafter|tokens served|" + "".join(f"acceptance, part {i + 1}|" for i in range(count)) + "accepted length|updates|"
-    lines = [head, "|" + "-|" * (count + 4)]
+    head = "|drafter|tokens served|" + "".join(f"acceptance, part {i + 1}|" for i in range(count)) + "all|drafted|updates|"
+    lines = [head, "|" + "-|" * (count + 5)]
     for name, of in found.items():
         parts = [*of["windows"], *[None] * (count - len(of["windows"]))]
-        cells = [name, of["served"], *[cell(part) for part in parts], cell(of["accepted_length"]), cell(of["updates"], 0)]
+        cells = [name, of["served"], *[cell(part) for part in parts], cell(of["acceptance"]), of["drafted"], cell(of["updates"], 0)]
         lines.append("|" + "|".join(map(str, cells)) + "|")
     return "\n".join(lines) + "\n"
 
@@ -145,7 +189,7 @@ def main():
         prompts = by_task if part == "shift" else in_order(by_task)
         found = {"curves": curves, "ablations": ablations, "shift": shift}[part](chosen, prompts)
         (chosen.output / f"{part}.json").write_text(json.dumps({"command": runs.command_line(), "found": found}, indent=1) + "\n", encoding="utf-8")
-        page = table(found, 1 if part == "shift" else chosen.windows)
+        page = table(found, chosen.windows)
         (chosen.output / f"{part}.md").write_text(page, encoding="utf-8")
         print(page)
     return 0

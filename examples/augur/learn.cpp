@@ -205,6 +205,7 @@ class pupil {
 
     void add_to_record(const prompt_entry& prompt, const run_result& made, std::size_t pass, json figures) {
         figures["pass"] = pass;
+        figures.erase("ids");  // the record has them with their origins
         std::string text;
         for (const token id : prompt.ids) text += bytes_of(id, true);
         recorder_->end(std::move(figures), made, io::repair_utf8(text));
@@ -217,6 +218,7 @@ class pupil {
         json out = {{"line", prompt.line},
                     {"task", prompt.task},
                     {"tokens", made.ids.size()},
+                    {"ids", made.ids},
                     {"served", served_},
                     {"acceptance", made.counts.acceptance()},
                     {"drafted", made.counts.stages.back().drafted},
@@ -281,6 +283,8 @@ void add_head_options(CLI::App& command, train::head_options& into) {
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
     add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    add_number(command, "--layer-rank", into.layer_rank,
+               "dvi: of updates of the last drafting layer's projections, for the draft alone; 0: none", "N", "0");
     command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
     command.add_flag("--bias", into.bias, "Each token gets a learned bias");
     command.add_flag_callback(
@@ -313,8 +317,9 @@ void add_loss_options(CLI::App& command, train::loss_options& into) {
                        {{"log_probability", policy::log_probability},
                         {"reinforce", policy::reinforce},
                         {"probability", policy::probability},
-                        {"margin", policy::margin}},
-                       "Its loss: log_probability, reinforce, probability or margin");
+                        {"margin", policy::margin},
+                        {"none", policy::none}},
+                       "Its loss: log_probability, reinforce, probability, margin or none");
     add_choice<divergence>(command, "--kl", into.divergence,
                            {{"forward", divergence::forward}, {"reverse", divergence::reverse}},
                            "forward, of the model from the draft, or reverse");

@@ -43,7 +43,9 @@ class shown_drafter final : public trained_drafter<Learned> {
     using trained_drafter<Learned>::trained_drafter;
 
     std::size_t exit_layer() const override {
-        return std::is_same_v<Learned, learned_exit> ? this->learned_.identity().layer : 0;
+        constexpr bool drafts_in_model =
+            std::is_same_v<Learned, learned_exit> || std::is_same_v<Learned, learned_exit_layer>;
+        return drafts_in_model ? this->learned_.identity().layer : 0;
     }
     run_result decode(const engine& target, const run_request& request,
                       const policy::confidence_stop_options& stop) override {
@@ -57,6 +59,7 @@ class shown_drafter final : public trained_drafter<Learned> {
 };
 
 using exit_drafter = shown_drafter<learned_exit, learning_watcher<learned_exit>>;
+using exit_layer_drafter = shown_drafter<learned_exit_layer, learning_watcher<learned_exit_layer>>;
 using heads_drafter = shown_drafter<learned_heads, heads_learning_watcher>;
 using eagle_drafter = shown_drafter<learned_eagle, learning_watcher<learned_eagle>>;
 
@@ -105,6 +108,13 @@ std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, c
     if (chosen.exit_layer != 0 && chosen.scheme != "dvi") {
         detail::fail("--exit-layer is ", chosen.exit_layer, ", but the scheme is ", io::quote(chosen.scheme),
                      "; only dvi drafts with the model's first layers");
+    }
+    if (chosen.head.layer_rank != 0 && chosen.scheme != "dvi") {
+        detail::fail("--layer-rank is ", chosen.head.layer_rank, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; only dvi drafts with the model's first layers");
+    }
+    if (chosen.scheme == "dvi" && chosen.head.layer_rank != 0) {
+        return std::make_unique<exit_layer_drafter>(target, chosen);
     }
     if (chosen.scheme == "dvi") return std::make_unique<exit_drafter>(target, chosen);
     if (has_heads) return std::make_unique<heads_drafter>(target, chosen, options);

@@ -22,14 +22,36 @@ train::state_identity identity_of(const llama::host_model& target, std::size_t l
 std::size_t exit_layer_of(const llama::host_model& target, const learning_options& chosen) {
     return chosen.exit_layer != 0 ? chosen.exit_layer : llama::default_split(target.layer_count());
 }
-learned_exit::head_type new_exit(const llama::host_model& target, const learning_options& chosen) {
+/// A head that reads the states, or with the last of the layers the taps, from which it makes them.
+template <class Head>
+Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     const llama::weights& own = target.parameters();
+    const std::size_t layer = exit_layer_of(target, chosen);
     train::head_options of = chosen.head;
     of.epsilon = static_cast<double>(target.configuration().norm_epsilon);
-    learned_exit::head_type made(
-        train::packed_base(own.output(), target.threads()),
-        {exit_layer_of(target, chosen), target.vocabulary_size(), own.final_norm, own.head_tokens}, of);
+    const train::head_place place{layer, target.vocabulary_size(), own.final_norm, own.head_tokens};
+    const train::packed_base output(own.output(), target.threads());
+    const auto make = [&]() -> Head {
+        if constexpr (draft::reads_tap<Head>) {
+            draft::check_exit_layer(layer, target.layer_count());
+            const llama::layer_weights& last = *own.layers[layer - 1];
+            return {{output.beside(last.attention_output), output.beside(last.gate), output.beside(last.up),
+                     output.beside(last.down), last.feed_forward_norm},
+                    output,
+                    place,
+                    of};
+        } else {
+            return {output, place, of};
+        }
+    };
+    Head made = make();
     draft::check_exit(made, target);
+    return made;
+}
+/// Of what such a head reads.
+train::state_identity identity_of_taps(const llama::host_model& target, std::size_t layer) {
+    train::state_identity made = identity_of(target, layer);
+    made.width = target.tap_size();
     return made;
 }
 
@@ -187,13 +209,21 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
 }
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
-    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit(target, chosen), chosen.trainer) {}
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
+}
+
+learned_exit_layer::learned_exit_layer(const llama::host_model& target, const learning_options& chosen)
+    : learned(identity_of_taps(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen),
+              chosen.trainer) {}
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
     train::state_reader in(adapter, train::options_format<train::head_options>::kind, train::checkpoint_file::version);
-    made.exit_layer = in.identity().layer;
-    made.head = train::checkpoint_file::load<float>(adapter, identity_of(target, made.exit_layer)).options;
+    const train::state_identity whose = in.identity();
+    made.exit_layer = whose.layer;
+    const bool of_taps = whose.width == target.tap_size();
+    const auto here = of_taps ? identity_of_taps(target, whose.layer) : identity_of(target, whose.layer);
+    made.head = train::checkpoint_file::load<float>(adapter, here).options;
     return made;
 }
 

@@ -9,6 +9,7 @@
 #include <augur/train/draft_heads.hpp>
 #include <augur/train/exit_head.hpp>
 #include <augur/train/heads_watcher.hpp>
+#include <augur/train/layer_head.hpp>
 #include <augur/train/packed_base.hpp>
 #include <augur/train/state_file.hpp>
 #include <augur/train/taught_layer.hpp>
@@ -66,7 +67,13 @@ class learned_exit : public learned<train::exit_head<train::packed_base>> {
     learned_exit(const llama::host_model& target, const learning_options& chosen);
 };
 
-/// Settings of the head that an adapter holds, on its layer.
+/// The same with the last of the layers that draft, whose projections learn, too, by `head.layer_rank`.
+class learned_exit_layer : public learned<train::layer_head<train::packed_base>> {
+ public:
+    learned_exit_layer(const llama::host_model& target, const learning_options& chosen);
+};
+
+/// Settings of the head that an adapter holds, on its layer. With a rank of the layer it is a learned_exit_layer's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.

@@ -63,9 +63,14 @@ void loaded_scheme::load_learned(const llama::host_model& target) {
         }
         chosen.exit_layer = *scheme_.exit_layer;
     }
-    drafters_.learned = std::make_unique<learned_exit>(target, chosen);
-    if (scheme_.adapter.empty()) return;
-    drafters_.learned->restore(scheme_.adapter);
+    if (chosen.head.layer_rank != 0) {
+        drafters_.learned_layer = std::make_unique<learned_exit_layer>(target, chosen);
+        drafters_.learned_layer->restore(scheme_.adapter);
+    } else {
+        drafters_.learned = std::make_unique<learned_exit>(target, chosen);
+        if (scheme_.adapter.empty()) return;
+        drafters_.learned->restore(scheme_.adapter);
+    }
     paths_.push_back(scheme_.adapter);
 }
 

@@ -288,12 +288,14 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         if (resolved.scheme == "hysteresis") {
             return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
         }
-        if (drafters.learned) {
-            const auto composed = speculate(drafters.learned->head(), target, stop_of(resolved), criterion);
+        const auto as_it_learns = [&](auto& learned) {
+            const auto composed = speculate(learned.head(), target, stop_of(resolved), criterion);
             if (resolved.scheme == "kangaroo") return run_scheme(composed, request);
-            learning_watcher learns(*drafters.learned);
+            learning_watcher learns(learned);
             return run_scheme(composed, request, learns);
-        }
+        };
+        if (drafters.learned) return as_it_learns(*drafters.learned);
+        if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
         if (resolved.scheme == "kangaroo") {
             return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
         }

@@ -66,6 +66,7 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/distinct.hpp"
+#include "augur/model/engine_traits.hpp"
 #include "augur/model/fused_sequence.hpp"
 #include "augur/model/hidden_states.hpp"
 #include "augur/model/hosted_sequence.hpp"

@@ -124,6 +124,7 @@ class Learn(ProgramTest):
             ("--policy", "reinforce", "--newest", 64),
             ("--policy", "probability"),
             ("--policy", "margin"),
+            ("--policy", "none", "--lambda", "constant", "--floor", 0),  # the anchor only
             ("--kl", "reverse"),
             ("--anchor", "0.2,0,50"),
             ("--teacher-temperature", "1.5,1,50"),
@@ -141,6 +142,17 @@ class Learn(ProgramTest):
             self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
         anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
         self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
+
+    def test_without_a_policy_the_anchor_alone_learns_what_the_policy_alone_does(self):
+        alone = ("--lambda", "constant", "--floor", 0, "--passes", 3)
+        policy = self.lines(*alone, "--anchor", 0)
+        anchor = self.lines(*alone, "--policy", "none", "--anchor", 1)
+        self.assertEqual([line["accepted"] for line in policy], [line["accepted"] for line in anchor])
+        self.assertEqual({0}, {line["learning"]["policy_loss"] for line in anchor})
+
+    def test_texts_are_shown_as_tokens(self):
+        plain = self.generated("--scheme", "plain", "--prompt", TEXTS[0][1], "--max-tokens", 24)["ids"]
+        self.assertEqual(plain, self.lines()[0]["ids"])
 
     def test_sampled_texts_are_plain_samplings(self):
         made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
@@ -206,6 +218,34 @@ class Learn(ProgramTest):
         process.communicate()
         self.assertEqual(0, process.returncode)
         self.assertGreater(adapter.stat().st_size, 0)
+
+    def test_the_last_layer_that_drafts_learns_and_generate_drafts_with_it(self):
+        adapter, plain, deeper = FOLDER / "layer.adapter", FOLDER / "no_layer.adapter", tiny_model.write(FOLDER / "layers.gguf", seed=1, layers=3)
+        use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")
+        of = lambda *more: [json.loads(line) for line in self.works(*use, *more).stdout.decode().splitlines()]
+        made = of("--layer-rank", 4, "--output", adapter, "--passes", 6)
+        made += of("--layer-rank", 4, "--output", adapter, "--passes", 6)
+        self.assertEqual({True}, {line["identical"] for line in made})
+        rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
+        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.2)
+        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        draft = ("generate", "--model", deeper, "--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--json", "--compare")
+        before = adapter.read_bytes()
+        for scheme in ("kangaroo", "dvi"):
+            got = json.loads(self.works(*draft, "--scheme", scheme, "--adapter", adapter).stdout)
+            self.assertTrue(got["identical"])
+            self.assertGreater(got["acceptance"], 0.3)
+            self.assertEqual(2, got["settings"]["exit_layer"])
+        self.assertEqual(before, adapter.read_bytes())
+        of("--output", plain)
+        sizes = ["hidden states of a size of"]
+        self.refuses(sizes, *use, "--output", adapter)
+        self.refuses(sizes, *use, "--layer-rank", 4, "--output", plain)
+        self.refuses(["layer_rank 4", "here it is 3"], *use, "--layer-rank", 3, "--output", adapter)
+        self.refuses(["after layer 2", "here it is 1"], *use[:-3], 1, "--layer-rank", 4, "--output", adapter)
+        self.refuses(["layer_rank is 5000", "between 1 and"], *use, "--layer-rank", 5000)
+        self.refuses(["--layer-rank is 4", "'medusa'"], *learn("--scheme", "medusa", "--layer-rank", 4))
+        self.refuses(["1 layers", "of a target of 1"], "learn", "--model", DRAFT, "--prompts", prompts(), "--layer-rank", 4)
 
     def test_refusals(self):
         adapter = FOLDER / "of_this.adapter"

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(it_starts_as_the_models_head_after_its_norm) {
 
 BOOST_AUTO_TEST_CASE(a_layer_norm_has_no_mean) {
     const head learned = head_of<double>({.norm = norm_kind::layer, .update = update_kind::none});
-    const auto unit = learned.forward(states).unit;
+    const auto unit = learned.forward(states).unit.unit;
     for (Eigen::Index s = 0; s < unit.cols(); ++s) {
         BOOST_TEST(std::abs(unit.col(s).sum()) < 1e-12);
         BOOST_TEST(std::abs(unit.col(s).squaredNorm() - width) < 1e-3);

@@ -21,7 +21,7 @@ class scratch_folder {
  public:
     scratch_folder() {
         std::string name = (std::filesystem::temp_directory_path() / "augur-train-").string() + std::string(6, 'X');
-        if (::mkdtemp(name.data()) == nullptr) detail::fail("cannot create ", name);
+        if (::mkdtemp(name.data()) == nullptr) augur::detail::fail("cannot create ", name);
         path_ = name;
     }
     scratch_folder(const scratch_folder&) = delete;
@@ -52,7 +52,7 @@ enum class ending { done, refused, killed };
 template <class What>
 ending limited(std::size_t limit, bool killed, const What& what) {
     const ::pid_t child = ::fork();
-    if (child < 0) detail::fail("cannot fork");
+    if (child < 0) augur::detail::fail("cannot fork");
     if (child == 0) {
         const ::rlimit bound{limit, limit};
         ::setrlimit(RLIMIT_FSIZE, &bound);
@@ -67,7 +67,7 @@ ending limited(std::size_t limit, bool killed, const What& what) {
         ::_exit(0);
     }
     int status = 0;
-    if (::waitpid(child, &status, 0) != child) detail::fail("a child was lost");
+    if (::waitpid(child, &status, 0) != child) augur::detail::fail("a child was lost");
     if (WIFSIGNALED(status)) return ending::killed;
     return WEXITSTATUS(status) == 0 ? ending::done : ending::refused;
 }

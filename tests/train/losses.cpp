@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(every_switch_has_the_slope_of_its_value) {
             const vector<double> z = pruned ? vector<double>(logits.head(4)) : logits;
             for (const double lambda : {0.0, 0.3, 1.0}) {
                 for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce,
-                                          policy_kind::probability, policy_kind::margin}) {
+                                          policy_kind::probability, policy_kind::margin, policy_kind::none}) {
                     for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
                         for (const auto bit : {accept_bit::accepted, accept_bit::rejected}) {
                             BOOST_TEST_CONTEXT("pruned " << pruned << ", lambda " << lambda << ", policy "
@@ -208,10 +208,22 @@ BOOST_AUTO_TEST_CASE(the_policy_alone_is_the_anchor_alone) {
     const auto taught = lesson_of(row_of_teacher());
     const auto policy = judge(constant(0), taught, logits);
     loss_options chosen = constant(0, 1);
-    chosen.policy = policy_kind::reinforce;  // of a token that was not judged: nothing
-    const auto anchor = judge(chosen, taught, logits);
-    BOOST_TEST((policy.slope - anchor.slope).cwiseAbs().maxCoeff() < 1e-15);
-    BOOST_TEST(policy.values.total == anchor.values.total);
+    for (const auto nothing : {policy_kind::none, policy_kind::reinforce}) {  // the latter of a token not judged
+        chosen.policy = nothing;
+        const auto anchor = judge(chosen, taught, logits);
+        BOOST_TEST(anchor.values.policy == 0);
+        BOOST_TEST((policy.slope - anchor.slope).cwiseAbs().maxCoeff() < 1e-15);
+        BOOST_TEST(policy.values.total == anchor.values.total);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_policy_what_lambda_leaves_is_nobodys) {
+    const auto taught = lesson_of(row_of_teacher());
+    loss_options chosen = constant(0.3);
+    chosen.policy = policy_kind::none;
+    const auto found = judge(chosen, taught, logits), whole = judge(constant(1), taught, logits);
+    BOOST_TEST((found.slope - 0.3 * whole.slope).cwiseAbs().maxCoeff() < 1e-15);
+    BOOST_TEST(std::abs(found.values.total - 0.3 * whole.values.total) < 1e-15);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_judged_has_no_reward) {

@@ -46,6 +46,7 @@ std::vector<difference> different_exits() {
             {with<o>([](o& h) { h.scale = scale_kind::none; }), "the scale none, but here it is global"},
             {with<o>([](o& h) { h.update = update_kind::none; }), "the update none, but here it is state"},
             {with<o>([](o& h) { h.rank = 5; }), "rank 5, but here it is 16"},
+            {with<o>([](o& h) { h.layer_rank = 4; }), "layer_rank 4, but here it is 0"},
             {with<o>([](o& h) { h.weight_norm = true; }), "weight_norm 1, but here it is 0"},
             {with<o>([](o& h) { h.bias = true; }), "bias 1, but here it is 0"},
             {with<o>([](o& h) { h.clamp = 1.5; }), "clamp 1.5, but here it is 0"}};

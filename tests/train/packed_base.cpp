@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "augur/train/exit_head.hpp"
 #include "augur/train/trainer.hpp"
 #include "train/slopes.hpp"
 

@@ -4,9 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/scores.hpp"
 
 namespace augur::draft {
 
@@ -26,16 +28,47 @@ concept ExitHead = HasVocabularySize<H> &&
     { head.row(hidden, out) } -> std::same_as<void>;
 };
 
-/// Throws unless the head reads hidden states of this model, after layers that leave others to verify with.
-void check_exit_sizes(const auto& head, const auto& target) {
-    const std::size_t layer = head.layer(), layers = target.layer_count();
+/// A head that reads what the last of its layers was made of, its target's tap (TappedModel), in place of the state
+/// after it: `static constexpr bool reads_tap = true`. hidden_size() is then the tap's.
+template <class H>
+inline constexpr bool reads_tap = requires {
+    requires H::reads_tap;
+};
+
+/// What the head reads of the last token that went through its layers.
+template <ExitHead H, SplitModel M>
+logit_row exit_state(const M& model, const sequence_t<M>& sequence) {
+    if constexpr (reads_tap<H>) {
+        return model.tap(sequence);
+    } else {
+        const auto states = model.hidden(sequence);
+        return states[states.size() - 1];
+    }
+}
+
+/// Throws unless states after so many layers of a model are some that leave others to verify with.
+inline void check_exit_layer(std::size_t layer, std::size_t layers) {
     if (layer == 0 || layer >= layers) {
         augur::detail::fail("the exit head reads hidden states after ", layer, " layers; of a target of ", layers,
                             " it must be those after 1 to ", layers - 1);
     }
-    if (head.hidden_size() != target.hidden_size()) {
-        augur::detail::fail("the exit head reads hidden states of ", head.hidden_size(),
-                            " numbers, but the target's have ", target.hidden_size());
+}
+
+/// Throws unless the head reads hidden states of this model, after layers that leave others to verify with.
+void check_exit_sizes(const auto& head, const auto& target) {
+    check_exit_layer(head.layer(), target.layer_count());
+    const auto fits = [&](const char* what, std::size_t own) {
+        if (head.hidden_size() == own) return;
+        augur::detail::fail("the exit head reads ", what, " of ", head.hidden_size(),
+                            " numbers, but the target's have ", own);
+    };
+    if constexpr (reads_tap<std::remove_cvref_t<decltype(head)>>) {
+        static_assert(
+            requires { target.tap_size(); },
+            "augur: this exit head reads taps, which its target has to show (TappedModel)");
+        fits("taps", target.tap_size());
+    } else {
+        fits("hidden states", target.hidden_size());
     }
 }
 

@@ -63,8 +63,7 @@ class self_speculation {
             const augur::detail::stopwatch watch;
             co_await target.advance(context.prefix().tokens(), head().layer());
             context.count_as_verifying(watch.seconds());
-            const auto states = target.model().hidden(target.sequence());
-            const logit_row last = states[states.size() - 1];
+            const logit_row last = exit_state<head_type>(target.model(), target.sequence());
             state.exit_states.push(last);
             head().row(last, state.logits);
             if (!context.wants_more(proposed.size(), state.logits)) break;

@@ -82,7 +82,8 @@ class sequence {
     std::size_t length() const { return length_; }
     /// Of the cache, and of what the last runs left.
     std::size_t memory_bytes() const {
-        const std::size_t floats = logits_.capacity() + hidden_.capacity() + waiting_.capacity() + kept_.capacity();
+        const std::size_t floats =
+            logits_.capacity() + hidden_.capacity() + waiting_.capacity() + tap_.capacity() + kept_.capacity();
         return cache_.memory_bytes() + floats * sizeof(float);
     }
 
@@ -96,6 +97,7 @@ class sequence {
     backend::host::float_buffer logits_, hidden_;
     std::vector<float> waiting_;        ///< states of the last positions, which lack layers
     std::size_t split_ = 0;             ///< layers that these have been through
+    backend::host::float_buffer tap_;   ///< of the last of them, and the last of these layers
     std::vector<std::int32_t> tree_;    ///< parents in the tree of the last run
     std::size_t tree_at_ = 0;           ///< the length then
     backend::host::float_buffer kept_;  ///< keys and values of its nodes: nodes x layers x (keys, then values)

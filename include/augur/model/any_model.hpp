@@ -13,6 +13,7 @@
 #include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
+#include "augur/model/engine_traits.hpp"
 #include "augur/model/hosted_sequence.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/random/chooser.hpp"
@@ -25,33 +26,13 @@
 
 namespace augur::model {
 
-/// What every engine that an erased_model may hold must have: then the erased model has it, too.
-enum class engine_traits : unsigned { none = 0, bitwise_rows = 1, hidden_states = 2, both = 3, layers = 4, all = 7 };
-
-constexpr bool includes(engine_traits traits, engine_traits some) {
-    return (static_cast<unsigned>(some) & ~static_cast<unsigned>(traits)) == 0;
-}
-
-/// Shows hidden states in memory that the host reads, row after row.
-template <class M>
-concept ShowsStatesOnHost = HiddenStateModel<M> && requires(const M& model, const sequence_t<M>& sequence) {
-    { model.hidden(sequence) } -> std::convertible_to<scores>;
-};
-
-/// What an erased_model can hold.
-template <class M, engine_traits T>
-concept Erasable = Model<M> && std::movable<M> &&
-    (!includes(T, engine_traits::hidden_states) ||
-     ShowsStatesOnHost<M>)&&(!includes(T, engine_traits::layers) ||
-                             (SplitModel<M> && BatchModel<M> && ShowsStatesOnHost<M>));
-
 /// A model behind virtual functions, so that schemes are compiled once for several engines. It promises of its rows
 /// what T says, shows hidden states if T says so, and runs parts of its layers: engines must have all of it, and those
 /// with layers run batches. An engine's device verifiers for these criteria are kept, so that its rows need not
 /// come to the host. Passes go through together; trees, states and batches that the engine does not run by itself are
 /// made of what it has (model::run). Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states;
-/// SplitModel with layers; VerifiesOnDevice for the criteria. Cost: a virtual call per run, an allocation per sequence
-/// and per device verifier.
+/// SplitModel and TappedModel with layers, tap_size() being 0 where the engine shows none; VerifiesOnDevice for the
+/// criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
 template <engine_traits T, class... Criteria>
 class erased_model {
     template <class Source>
@@ -125,6 +106,9 @@ class erased_model {
     std::size_t layer_count() const requires runs_layers { return held_->layer_count(); }
     std::size_t waiting(const sequence_type& s) const requires runs_layers { return held_->waiting(*s.held_); }
 
+    std::size_t tap_size() const requires runs_layers { return held_->tap(nullptr).size; }
+    logit_row tap(const sequence_type& s) const requires runs_layers { return held_->tap(s.held_.get()).shown; }
+
     sequence_type make_sequence() const { return sequence_type(held_->make_sequence()); }
     std::size_t length(const sequence_type& s) const { return held_->length(*s.held_); }
     scattered_scores run(std::span<const pass<sequence_type>> asked) const {
@@ -159,6 +143,10 @@ class erased_model {
         virtual scores rows(const sequence_base& s) = 0;
         virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
     };
+    struct tapped {
+        std::size_t size = 0;
+        logit_row shown{};  ///< of a sequence
+    };
     struct model_base {
         virtual ~model_base() = default;
         virtual std::size_t vocabulary_size() const = 0;
@@ -167,6 +155,7 @@ class erased_model {
         virtual std::size_t hidden_size() const = 0;
         virtual std::size_t layer_count() const = 0;  ///< 0 where parts of them are not run
         virtual std::size_t waiting(const sequence_base& s) const = 0;
+        virtual tapped tap(const sequence_base* s) const = 0;
         virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
         virtual std::size_t length(const sequence_base& s) const = 0;
         virtual scattered_scores run(std::span<const pass<sequence_type>> asked) const = 0;
@@ -257,6 +246,10 @@ class erased_model {
         std::size_t waiting(const sequence_base& s) const override {
             if constexpr (runs_layers) return own().waiting(of(s));
             return 0;
+        }
+        tapped tap(const sequence_base* s) const override {
+            if constexpr (TappedModel<M>) return {own().tap_size(), s == nullptr ? logit_row() : own().tap(of(*s))};
+            return {};
         }
         std::unique_ptr<sequence_base> make_sequence() const override {
             return std::make_unique<held_sequence<M>>(own());

@@ -38,7 +38,7 @@ struct checkpoint {
 };
 
 struct checkpoint_file {
-    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t version = 3;
     static constexpr std::uint64_t most_numbers = std::uint64_t{1} << 36;
 
     /// Written beside and renamed: a file of that name stays until the new one is whole, whatever happens. Throws where

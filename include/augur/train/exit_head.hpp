@@ -1,17 +1,16 @@
 #pragma once
 // A head on hidden states after some layers, which can learn. See docs/train/exit_head.md.
 
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "augur/random/philox.hpp"
+#include "augur/train/first_numbers.hpp"
 #include "augur/train/head_base.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/normed.hpp"
 #include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -37,7 +36,8 @@ class exit_head : public head_on_base<Base> {
 
     /// What backward needs of a forward.
     struct pass {
-        samples unit, normed, low, state, product, logits;
+        train::normed<scalar> unit;
+        samples normed, low, state, product, logits;
     };
 
     /// Throws where base, norm or tokens do not fit.
@@ -93,11 +93,10 @@ class exit_head : public head_on_base<Base> {
     /// Of states, a column each: logits of the classes, a column each.
     pass forward(const samples& states, const asked_rows& = {}) const {
         pass made;
-        made.unit = normalised(states);
-        made.normed = made.unit;
+        made.unit = {states, options_.norm, options_.epsilon};
+        made.normed = made.unit.unit;
         if (options_.norm != norm_kind::none) {
-            const auto weight = layout_.norm_weight.size() != 0 ? numbers(block(layout_.norm_weight)) : fixed_norm_;
-            made.normed.array().colwise() *= weight.array();
+            made.normed.array().colwise() *= norm_weights().array();
             if (layout_.norm_bias.size() != 0) made.normed.colwise() += block(layout_.norm_bias);
         }
         made.state = made.normed;
@@ -120,8 +119,9 @@ class exit_head : public head_on_base<Base> {
         return made;
     }
 
-    /// The slope of a loss by each learned number, given that by each logit.
-    numbers backward(const pass& made, const samples& by_logit) const {
+    /// The slope of a loss by each learned number, given that by each logit. Where `by_states` is given, by the states,
+    /// too.
+    numbers backward(const pass& made, const samples& by_logit, samples* by_states = nullptr) const {
         numbers slope = numbers::Zero(values_.size());
         if (layout_.bias.size() != 0) train::block(slope, layout_.bias) = by_logit.rowwise().sum();
         samples by_product = by_logit;
@@ -134,7 +134,7 @@ class exit_head : public head_on_base<Base> {
             by_norm = -by_row.array() * gain / row_norms_.array().square();
             by_product.array().colwise() *= lengths().array();
         }
-        back_through_weights(made, by_product, slope);
+        back_through_weights(made, by_product, slope, by_states);
         if (options_.weight_norm) back_through_norms(by_norm, slope);
         return slope;
     }
@@ -154,14 +154,7 @@ class exit_head : public head_on_base<Base> {
     numbers initial() const {
         numbers made = numbers::Zero(detail::index(layout_.size));
         if (layout_.norm_weight.size() != 0) train::block(made, layout_.norm_weight) = fixed_norm_;
-        const random::philox_key key{static_cast<std::uint32_t>(options_.seed),
-                                     static_cast<std::uint32_t>(options_.seed >> 32)};
-        const double half_width = std::sqrt(3.0 / static_cast<double>(base_.width()));
-        for (std::size_t i = 0; i < layout_.down.size(); ++i) {
-            const auto words = random::philox4x32({static_cast<std::uint32_t>(i), 0, 0, 0}, key);
-            made[detail::index(layout_.down.offset + i)] =
-                static_cast<scalar>(half_width * (2 * random::unit_interval(words[0], words[1]) - 1));
-        }
+        fill_uniform(made, layout_.down, options_.seed, 0);
         if (layout_.full.size() != 0) {
             const matrix<scalar> dense = base_.dense();
             train::block(made, layout_.full) = Eigen::Map<const numbers>(dense.data(), dense.size());
@@ -185,15 +178,6 @@ class exit_head : public head_on_base<Base> {
         row_norms_ = squares.cwiseMax(scalar(1e-20)).cwiseSqrt();
     }
 
-    samples normalised(const samples& states) const {
-        samples unit = states;
-        if (options_.norm == norm_kind::layer) unit.rowwise() -= states.colwise().mean();
-        if (options_.norm == norm_kind::none) return unit;
-        const auto squares = unit.array().square().colwise().mean().eval();
-        unit.array().rowwise() /= (squares + static_cast<scalar>(options_.epsilon)).sqrt();
-        return unit;
-    }
-
     void back_through_scale(const pass& made, const samples& by_logit, samples& by_product, numbers& slope) const {
         samples before = made.product;
         if (options_.weight_norm) before.array().colwise() *= lengths().array();
@@ -207,26 +191,30 @@ class exit_head : public head_on_base<Base> {
         }
     }
 
-    void back_through_weights(const pass& made, const samples& by_product, numbers& slope) const {
-        const bool norm_learns = layout_.norm_weight.size() != 0;
+    void back_through_weights(const pass& made, const samples& by_product, numbers& slope, samples* by_states) const {
+        const bool norm_learns = layout_.norm_weight.size() != 0, goes_on = norm_learns || by_states != nullptr;
         samples by_state, by_normed;
         if (options_.update == update_kind::full) {
             train::matrix_of(slope, layout_.full).noalias() = by_product * made.state.transpose();
-            if (norm_learns) by_state = matrix_of(layout_.full).transpose() * by_product;
-        } else if (norm_learns || options_.update == update_kind::state) {
+            if (goes_on) by_state = matrix_of(layout_.full).transpose() * by_product;
+        } else if (goes_on || options_.update == update_kind::state) {
             by_state = base_.transposed(by_product);
         }
-        if (norm_learns) by_normed = by_state;
+        if (goes_on) by_normed = by_state;
         if (layout_.up.size() != 0) {
             const samples& by_update = options_.update == update_kind::state ? by_state : by_product;
             train::matrix_of(slope, layout_.up).noalias() = by_update * made.low.transpose();
             const samples by_low = matrix_of(layout_.up).transpose() * by_update;
             train::matrix_of(slope, layout_.down).noalias() = by_low * made.normed.transpose();
-            if (norm_learns) by_normed.noalias() += matrix_of(layout_.down).transpose() * by_low;
+            if (goes_on) by_normed.noalias() += matrix_of(layout_.down).transpose() * by_low;
         }
-        if (!norm_learns) return;
-        train::block(slope, layout_.norm_weight) = by_normed.cwiseProduct(made.unit).rowwise().sum();
-        if (layout_.norm_bias.size() != 0) train::block(slope, layout_.norm_bias) = by_normed.rowwise().sum();
+        if (norm_learns) {
+            train::block(slope, layout_.norm_weight) = by_normed.cwiseProduct(made.unit.unit).rowwise().sum();
+            if (layout_.norm_bias.size() != 0) train::block(slope, layout_.norm_bias) = by_normed.rowwise().sum();
+        }
+        if (by_states == nullptr) return;
+        if (options_.norm != norm_kind::none) by_normed.array().colwise() *= norm_weights().array();
+        *by_states = made.unit.back(by_normed, options_.norm);
     }
 
     /// Through the lengths of W_exit's rows, which weight norm divides by.
@@ -245,6 +233,9 @@ class exit_head : public head_on_base<Base> {
     }
 
     matrix<scalar> down_gram() const { return matrix_of(layout_.down) * matrix_of(layout_.down).transpose(); }
+    numbers norm_weights() const {
+        return layout_.norm_weight.size() != 0 ? numbers(block(layout_.norm_weight)) : fixed_norm_;
+    }
     numbers lengths() const { return block(layout_.gain).array() / row_norms_.array(); }
 
     auto block(const head_block& at) const { return train::block(values_, at); }

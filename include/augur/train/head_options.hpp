@@ -41,8 +41,9 @@ struct head_options {
     bool learn_norm = true;
     scale_kind scale = scale_kind::global;
     update_kind update = update_kind::state;
-    std::size_t rank = 16;     ///< of `state` and `output`
-    bool weight_norm = false;  ///< each row of W_exit has a learned length and a direction
+    std::size_t rank = 16;       ///< of `state` and `output`
+    std::size_t layer_rank = 0;  ///< of the last drafting layer's projections, by a layer_head; 0: they do not learn
+    bool weight_norm = false;    ///< each row of W_exit has a learned length and a direction
     bool bias = false;
     double clamp = 0;        ///< |W_exit| stays within so many times |W| (Frobenius norms); 0: unbounded
     std::uint64_t seed = 0;  ///< of `down` at first; `up` starts at 0, so that the head starts as the model's
@@ -81,6 +82,9 @@ struct head_layout {
     static void check(const head_options& chosen, std::size_t classes, std::size_t width) {
         if (!(chosen.epsilon >= 0 && std::isfinite(chosen.epsilon))) {
             detail::fail("exit_head: epsilon is ", chosen.epsilon, "; it must be finite, and 0 or more");
+        }
+        if (chosen.layer_rank != 0) {
+            detail::fail("exit_head: layer_rank is ", chosen.layer_rank, "; it has no layer, a layer_head has one");
         }
         if (chosen.clamp != 0 && !(chosen.clamp >= 1 && std::isfinite(chosen.clamp))) {
             detail::fail("exit_head: clamp is ", chosen.clamp, "; it must be 1 or more, or 0 for none");

@@ -18,7 +18,8 @@ enum class policy_kind {
     log_probability,  ///< -log pi(v)
     reinforce,        ///< -(r - b) log pi(t), where t was judged: r is 1 for accepted, b the mean of r
     probability,      ///< -pi(v)
-    margin            ///< max(0, margin - (z_v - z_u)), u being the draft's strongest other token
+    margin,           ///< max(0, margin - (z_v - z_u)), u being the draft's strongest other token
+    none              ///< 0: what lambda leaves is nobody's, and the anchor alone is with lambda 0
 };
 enum class divergence_kind {
     forward,  ///< KL(verifier || draft): covers what the verifier may say
@@ -150,6 +151,7 @@ class losses {
     }
 
     Scalar add_policy(const logits& z, const lesson<Scalar>& taught, slopes& slope) const {
+        if (chosen_.policy == policy_kind::none) return 0;
         const Scalar share = 1 - lambda_;
         if (chosen_.policy == policy_kind::reinforce) {
             if (taught.drafted == lesson<Scalar>::none || taught.bit == accept_bit::unknown) return 0;

@@ -41,7 +41,7 @@ struct options_format<head_options> {
             out.put(static_cast<std::uint32_t>(each));
         }
         for (const double each : {o.epsilon, o.clamp}) out.put(each);
-        for (const std::size_t each : {o.rank, std::size_t{o.seed}}) out.put(std::uint64_t{each});
+        for (const std::size_t each : {o.rank, o.layer_rank, std::size_t{o.seed}}) out.put(std::uint64_t{each});
     }
     static head_options read(state_reader& in) {
         head_options o;
@@ -53,6 +53,7 @@ struct options_format<head_options> {
         o.bias = in.choice("bias", 1) != 0;
         for (double* each : {&o.epsilon, &o.clamp}) *each = in.get<double>("a number");
         o.rank = static_cast<std::size_t>(in.get<std::uint64_t>("the rank"));
+        o.layer_rank = static_cast<std::size_t>(in.get<std::uint64_t>("the layer's rank"));
         o.seed = in.get<std::uint64_t>("the seed");
         return o;
     }
@@ -65,6 +66,7 @@ struct options_format<head_options> {
         differ("the scale", name_of(there.scale), name_of(own.scale));
         differ("the update", name_of(there.update), name_of(own.update));
         differ("rank", there.rank, own.rank);
+        differ("layer_rank", there.layer_rank, own.layer_rank);
         differ("weight_norm", there.weight_norm, own.weight_norm);
         differ("bias", there.bias, own.bias);
         differ("clamp", there.clamp, own.clamp);

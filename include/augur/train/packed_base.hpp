@@ -42,6 +42,15 @@ class packed_base {
     std::size_t classes() const { return weights_->rows(); }
     std::size_t width() const { return weights_->depth(); }
 
+    /// Another matrix, by the same threads.
+    packed_base beside(const packed_matrix& weights) const {
+        if (weights.rows() == 0) detail::fail("packed_base: this matrix has no rows");
+        packed_base made = *this;
+        made.weights_ = std::shared_ptr<const packed_matrix>(&weights, [](const packed_matrix*) {});
+        made.copy_ = std::make_shared<copy>();
+        return made;
+    }
+
     /// Of these rows alone, in this order: a head over a pruned vocabulary. Copies them.
     packed_base selected(std::span<const token> tokens) const {
         std::vector<std::size_t> rows;

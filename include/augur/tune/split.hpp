@@ -113,9 +113,9 @@ split measured_split(const M& model, const H& head, std::size_t most, std::size_
                                           .to_layer = std::size_t{head.layer()}});
             if (tokens == 1) {
                 first[0].push_back(shallow);
-                const auto states = model.hidden(sequence);
+                const logit_row read = draft::exit_state<H>(model, sequence);
                 const augur::detail::stopwatch watch;
-                head.row(states[states.size() - 1], row);
+                head.row(read, row);
                 heads[0].push_back(watch.seconds());
             }
             rest[tokens - 1].push_back(timed({.sequence = &sequence, .from_layer = std::size_t{head.layer()}}));

@@ -1,0 +1,67 @@
+#pragma once
+// A layer of a few numbers.
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "augur/train/draft_layer.hpp"
+#include "augur/train/head_base.hpp"
+#include "augur/train/matrix.hpp"
+
+namespace augur::testing {
+
+template <class Scalar>
+train::dense_base<Scalar> base_of_waves(std::size_t rows, std::size_t width, double from) {
+    std::vector<Scalar> made;
+    for (std::size_t i = 0; i < rows * width; ++i) {
+        made.push_back(static_cast<Scalar>(std::sin(1.7 * static_cast<double>(i) + from)));
+    }
+    return {std::move(made), rows, width};
+}
+
+/// `width` numbers a state, `attended` ones before the output projection, `inner` ones inside the feed-forward part.
+template <class Scalar>
+train::layer_projections<train::dense_base<Scalar>> layer_of_waves(std::size_t width, std::size_t attended,
+                                                                   std::size_t inner,
+                                                                   std::span<const float> norm_weight = {}) {
+    return {base_of_waves<Scalar>(width, attended, 0.2), base_of_waves<Scalar>(inner, width, 0.4),
+            base_of_waves<Scalar>(inner, width, 0.8), base_of_waves<Scalar>(width, inner, 1.1), norm_weight};
+}
+
+/// What a layer without updates makes of a tap, number by number.
+template <class Scalar>
+std::vector<double> layer_by_hand(const train::layer_projections<train::dense_base<Scalar>>& of,
+                                  std::span<const Scalar> tap, double epsilon) {
+    const auto multiplied = [](const train::dense_base<Scalar>& by, const std::vector<double>& in) {
+        const train::matrix<Scalar> weights = by.dense();
+        std::vector<double> out(by.classes());
+        for (std::size_t row = 0; row < out.size(); ++row) {
+            for (std::size_t i = 0; i < in.size(); ++i) {
+                out[row] += static_cast<double>(weights(augur::detail::index(row), augur::detail::index(i))) * in[i];
+            }
+        }
+        return out;
+    };
+    const std::size_t attended = of.attention_output.width();
+    std::vector<double> state(tap.begin() + static_cast<std::ptrdiff_t>(attended), tap.end());
+    const auto add = [&](const std::vector<double>& change) {
+        for (std::size_t i = 0; i < state.size(); ++i) state[i] += change[i];
+    };
+    add(multiplied(of.attention_output, {tap.begin(), tap.begin() + static_cast<std::ptrdiff_t>(attended)}));
+    double square = 0;
+    for (const double each : state) square += each * each;
+    std::vector<double> normed = state;
+    for (std::size_t i = 0; i < normed.size(); ++i) {
+        normed[i] /= std::sqrt(square / static_cast<double>(normed.size()) + epsilon);
+        normed[i] *= of.norm_weight.empty() ? 1 : static_cast<double>(of.norm_weight[i]);
+    }
+    auto inner = multiplied(of.gate, normed);
+    const auto up = multiplied(of.up, normed);
+    for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= up[i] / (1 + std::exp(-inner[i]));
+    add(multiplied(of.down, inner));
+    return state;
+}
+
+}  // namespace augur::testing
