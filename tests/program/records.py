@@ -56,7 +56,9 @@ class Learn(Records):
     def test_texts_are_what_is_printed(self):
         record, printed = self.learned("--passes", 3, "--compare")
         self.assertEqual(9, len(printed))
+        written = [each["id"] for each in record["tokens"]]
         for line, text in zip(printed, record["texts"], strict=True):
+            self.assertEqual(line.pop("ids"), written[text["first_token"] :][: text["tokens"]])
             self.assertEqual(line, {key: text[key] for key in line})
         self.assertEqual([0] * 3 + [1] * 3 + [2] * 3, [text["pass"] for text in record["texts"]])
         self.check_texts(record, [*range(9)])
