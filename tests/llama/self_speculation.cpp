@@ -26,13 +26,7 @@ const std::vector<token> prompt = some_tokens(11, 77);
 
 /// Of four layers; those from `idle` on leave their states as they are.
 small_llama four_layers(io::tensor_type type = io::tensor_type::f32, std::size_t idle = 4) {
-    small_llama made(type);
-    made.sizes["llama.block_count"] = 4;
-    const auto shapes = made.shapes;
-    for (const auto& [name, shape] : shapes) {
-        if (!name.starts_with("blk.0.")) continue;
-        for (const char* layer : {"blk.2.", "blk.3."}) made.shapes[layer + name.substr(6)] = shape;
-    }
+    small_llama made = small_llama(type).with_four_layers();
     for (std::size_t layer = idle; layer < 4; ++layer) {
         const std::string name = "blk." + std::to_string(layer) + ".";
         made.zeros.insert(made.zeros.end(), {name + "attn_output", name + "ffn_down"});

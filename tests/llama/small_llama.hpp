@@ -83,6 +83,17 @@ struct small_llama {
         }
     }
 
+    /// Two more layers, in the shapes of the first.
+    small_llama& with_four_layers() {
+        sizes["llama.block_count"] = 4;
+        const auto before = shapes;
+        for (const auto& [name, shape] : before) {
+            if (!name.starts_with("blk.0.")) continue;
+            for (const char* layer : {"blk.2.", "blk.3."}) shapes[layer + name.substr(6)] = shape;
+        }
+        return *this;
+    }
+
     std::filesystem::path write(const std::filesystem::path& path) const {
         gguf_writer out;
         for (const auto& [key, value] : texts) out.set(key, value);

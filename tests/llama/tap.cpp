@@ -29,14 +29,7 @@ using packed_head = train::layer_head<train::packed_base>;
 static_assert(TappedModel<llama::host_model> && TappedModel<model::split_any_model<>>);
 
 small_llama llama_of(io::tensor_type type) {
-    small_llama made(type);
-    made.sizes["llama.block_count"] = 4;
-    const auto shapes = made.shapes;
-    for (const auto& [name, shape] : shapes) {
-        if (!name.starts_with("blk.0.")) continue;
-        for (const char* layer : {"blk.2.", "blk.3."}) made.shapes[layer + name.substr(6)] = shape;
-    }
-    return made;
+    return small_llama(type).with_four_layers();
 }
 
 packed_head head_of(const llama::host_model& target, std::size_t layer, std::size_t rank = 4) {
@@ -153,13 +146,8 @@ BOOST_AUTO_TEST_CASE(the_law_is_kept_with_a_layer_that_changes_after_every_round
     const auto target = small_llama(io::tensor_type::f32, 32, 4, 2, 24, 4).load({.threads = 1});
     const std::vector<token> start{2, 0, 1};
     const auto chosen = few_tokens({}, 3);
-    const auto found = law_while_learning(
-        start, chosen, [&] { return head_of(target, 1, 2); },
-        [&](packed_head& of) {
-            return speculate(draft::self_speculation<packed_head&, draft::sampled>(of), target, policy::fixed_length{2},
-                             accept::rejection_sampling{});
-        },
-        [](auto& online, const packed_head&, const auto& state) { return train::watcher(online, state); });
+    const auto found = law_while_an_exit_learns(
+        start, chosen, [&] { return head_of(target, 1, 2); }, target, accept::rejection_sampling{});
     BOOST_TEST(found.changed > found.rounds / 2);
     BOOST_TEST(total_variation(law_of(plain_sampling(target), start, chosen), found.texts) < 1e-12);
 }

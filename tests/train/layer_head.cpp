@@ -240,13 +240,7 @@ small_head new_head() {
 template <class Criterion>
 testing::seen_while_learning learned_law(const tapped_mock& target, Criterion criterion,
                                          const decode::options& chosen) {
-    return testing::law_while_learning(
-        prompt, chosen, new_head,
-        [&](small_head& of) {
-            return speculate(draft::self_speculation<small_head&, typename detail::drawing_for<Criterion>::type>(of),
-                             target, policy::fixed_length{2}, criterion);
-        },
-        [](auto& online, const small_head&, const auto& state) { return watcher(online, state); });
+    return testing::law_while_an_exit_learns(prompt, chosen, new_head, target, criterion);
 }
 
 template <class Criterion>

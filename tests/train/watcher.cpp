@@ -35,13 +35,7 @@ head_type new_head() {
 template <class Criterion>
 testing::seen_while_learning learned_law(const testing::split_mock& target, Criterion criterion,
                                          const decode::options& chosen) {
-    return testing::law_while_learning(
-        prompt, chosen, new_head,
-        [&](head_type& head) {
-            return speculate(draft::self_speculation<head_type&, typename detail::drawing_for<Criterion>::type>(head),
-                             target, policy::fixed_length{2}, criterion);
-        },
-        [](auto& online, const head_type&, const auto& state) { return watcher(online, state); });
+    return testing::law_while_an_exit_learns(prompt, chosen, new_head, target, criterion);
 }
 
 template <class Criterion>

@@ -8,13 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "augur/cascade/speculator.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
+#include "augur/draft/self_speculation.hpp"
+#include "augur/policy/fixed_length.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/law_of.hpp"
 #include "augur/train/trainer.hpp"
+#include "augur/train/watcher.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::testing {
@@ -68,6 +72,22 @@ seen_while_learning law_while_learning(std::span<const token> prompt, const deco
         return std::vector<token>(text.begin(), text.end());
     });
     return found;
+}
+
+/// The same for heads that draft in the target itself, two tokens at a time, as the criterion asks.
+template <class MakeHead, class Target, class Criterion>
+seen_while_learning law_while_an_exit_learns(std::span<const token> prompt, const decode::options& chosen,
+                                             const MakeHead& make_head, const Target& target,
+                                             const Criterion& criterion) {
+    using head_type = decltype(make_head());
+    using drawing = typename augur::detail::drawing_for<Criterion>::type;
+    return law_while_learning(
+        prompt, chosen, make_head,
+        [&](head_type& head) {
+            return speculate(draft::self_speculation<head_type&, drawing>(head), target, policy::fixed_length{2},
+                             criterion);
+        },
+        [](auto& online, const head_type&, const auto& state) { return train::watcher(online, state); });
 }
 
 /// Acceptance of one greedy text after the other, always the same, from which `make_watcher(drafter_state)` learns.

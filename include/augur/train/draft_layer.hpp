@@ -144,7 +144,7 @@ class draft_layer {
         return made;
     }
 
-    /// Adds the slope of a loss by the updates, given that by each state after the layer.
+    /// Writes the slope of a loss by the updates, given that by each state after the layer.
     void backward(const numbers& values, const pass& made, const samples& by_state, numbers& slope) const {
         const samples by_inner = down_.back_to_input(values, made.down, by_state, slope);
         const samples by_raised = by_inner.cwiseProduct(made.gated);
