@@ -25,7 +25,8 @@ BOOST_AUTO_TEST_CASE(only_the_block_is_written) {
     BOOST_TEST(block(values, at).array().abs().maxCoeff() < 1);
 }
 
-// Uniform of variance v lies within sqrt(3 v). The mean of 12000 squares is within 3 % of v: their deviation is 0.9 of it.
+// Uniform of variance v lies within sqrt(3 v). The mean of 12000 squares is within 3 % of v: its standard deviation is
+// 0.9 %.
 BOOST_AUTO_TEST_CASE(inputs_of_variance_1_become_outputs_of_about_that) {
     const auto values = filled(1, 0);
     const auto all = block(values, at);
