@@ -60,7 +60,7 @@ void timed(part_of_pass part, const Call& call) {
     spent_here()[part] += std::chrono::duration<double>(clock::now() - start).count();
 }
 
-/// The same kernels, timed. A tree's attention is its parts, which are not called by a chain's.
+/// The same kernels, timed. The parts of attention are not called by the whole.
 kernels timing() {
     kernels made = real;
     made.product = [](const backend::host::product_task& task) {
@@ -68,6 +68,9 @@ kernels timing() {
     };
     made.prepare = [](auto... arguments) { timed(rounding, [&] { real.prepare(arguments...); }); };
     made.attention = [](const backend::host::attention_task& task) { timed(attending, [&] { real.attention(task); }); };
+    made.attention_scores = [](auto... arguments) { timed(attending, [&] { real.attention_scores(arguments...); }); };
+    made.softmax = [](auto... arguments) { timed(attending, [&] { real.softmax(arguments...); }); };
+    made.attention_values = [](auto... arguments) { timed(attending, [&] { real.attention_values(arguments...); }); };
     made.rms_norm = [](auto... arguments) { timed(norms, [&] { real.rms_norm(arguments...); }); };
     made.silu_product = [](auto... arguments) { timed(silu, [&] { real.silu_product(arguments...); }); };
     made.rotate = [](auto... arguments) { timed(rotary, [&] { real.rotate(arguments...); }); };

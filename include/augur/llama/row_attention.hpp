@@ -10,26 +10,13 @@
 
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/backend/host/kernels.hpp"
+#include "augur/llama/attention_parts.hpp"
+#include "augur/llama/attention_slices.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/row_products.hpp"
 #include "augur/llama/sequence.hpp"
-#include "augur/types/token.hpp"
 
 namespace augur::llama {
-
-/// A new row of a sequence, and where what is wanted of it goes. Rows of a chain follow one another. Rows of a tree do
-/// so depth first: then of every smaller depth the row that was placed last is the ancestor.
-struct forward_row {
-    token id = no_token;
-    std::size_t position = 0;
-    key_value_cache* cache = nullptr;  ///< has room for the position, and holds those before it
-    const float* state = nullptr;      ///< after the layers that it has been through, if any; width
-    const float* fused = nullptr;      ///< width, where the model fuses its inputs with hidden states
-    float* kept = nullptr;             ///< of a tree: its keys, then values, layer by layer
-    float* hidden = nullptr;           ///< width, or null
-    float* tap = nullptr;              ///< see augur::TappedModel; or null
-    float* logits = nullptr;           ///< vocabulary, or null; then hidden is wanted, too
-};
 
 /// Turns queries and keys to the rows' positions, caches keys and values, and lets the rows attend. A row's bits depend
 /// on its queries, its position and what is cached before it: not on the other rows, or on who computes it.
@@ -50,7 +37,6 @@ class row_attention : public row_products {
                                     {&turns_, c.rotary_size}}) {
             buffer->require(most_rows * size);
         }
-        parts_.reserve(most_rows);
         for (std::size_t i = 0; i < this->threads(); ++i) {
             paths_.emplace_back(cache_layout{.layers = 1, .heads = 1, .head_size = c.head_size});
         }
@@ -63,10 +49,11 @@ class row_attention : public row_products {
         for (const forward_row& row : rows) positions = std::max(positions, row.position + 1);
         const std::size_t block = cache_layout::block_positions;
         padded_positions_ = (positions + block - 1) / block * block;
-        batch_ = rows_at_once();
-        scores_.require(threads() * batch_ * group_ * padded_positions_);
-        attended_.require(threads() * batch_ * group_ * config_.head_size);
         find_parts();
+        for (key_value_cache& path : paths_) path.reserve(parts_.deepest());
+        const std::size_t tasks = is_sliced_ ? parts_.all().size() * config_.key_value_heads : threads();
+        scores_.require(tasks * batch_ * group_ * padded_positions_);
+        attended_.require(tasks * batch_ * group_ * config_.head_size);
     }
 
     /// The cosines and sines of a row's position: taken in double precision, then rounded.
@@ -83,18 +70,19 @@ class row_attention : public row_products {
     /// mixed_ = what the rows' heads attend to, as `reader` reads it, by query_, key_ and value_.
     void attend_all(std::size_t layer, const matrix& reader) {
         const std::size_t heads = config_.key_value_heads;
-        const auto is_in_turn = [](const part& of) { return of.how == order::in_turn; };
-        if (!std::all_of(parts_.begin(), parts_.end(), is_in_turn)) {
-            for_parts(parts_.size(), heads, [&](std::size_t index, std::size_t head, std::size_t) {
-                const part& of = parts_[index];
-                for (std::size_t row = of.first; row < of.last && of.how != order::in_turn; ++row) {
+        if (is_sliced_ || !parts_.are_in_turn()) {
+            for_parts(parts_.all().size(), heads, [&](std::size_t index, std::size_t head, std::size_t) {
+                const attention_part& of = parts_.all()[index];
+                if (of.how == order::in_turn && !is_sliced_) return;
+                for (std::size_t row = of.first; row < of.last; ++row) {
                     turn(layer, row, head);
-                    if (of.how == order::chain) cache(layer, row, head);
+                    if (of.how != order::tree) cache(layer, row, head);
                 }
             });
         }
-        for_parts(parts_.size(), heads, [&](std::size_t index, std::size_t head, std::size_t worker) {
-            const part& of = parts_[index];
+        if (is_sliced_) return attend_in_slices(layer, reader);
+        for_parts(parts_.all().size(), heads, [&](std::size_t index, std::size_t head, std::size_t worker) {
+            const attention_part& of = parts_.all()[index];
             if (of.how == order::chain) return attend(layer, of.first, of.last, head, worker, reader);
             if (of.how == order::tree) return attend_tree(layer, of, head, worker, reader);
             for (std::size_t row = of.first; row < of.last; ++row) {
@@ -104,9 +92,7 @@ class row_attention : public row_products {
             }
         });
         if (rows_.size() == most_rows) cache_last_path(layer);
-        if (group_ * config_.head_size % 32 == 0) return;  // else a head's part is no whole number of blocks
-        for_rows(rows_.size(),
-                 [&](std::size_t row) { prepare_part(copies_, reader, mixed_.data(), row, 0, queries_); });
+        if (group_ * config_.head_size % 32 != 0) prepare_mixed(reader);  // a head's part is no whole number of blocks
     }
 
     const config& config_;
@@ -114,56 +100,20 @@ class row_attention : public row_products {
     backend::host::float_buffer query_, key_, value_, mixed_;
 
  private:
-    enum class order { chain, tree, in_turn };
+    using order = attention_part::order;
 
-    /// Rows that go through attention together: of a chain, all of whose rows are placed before any attends; or of a
-    /// tree that begins at row `whole`. In turn, each placed and attending before the next: the rows of a tree that are
-    /// before its `whole`, for nodes above them were in the call before; and a row that no other sees.
-    struct part {
-        std::size_t first, last;
-        order how;
-        std::size_t whole = 0;
-    };
-
-    /// How many rows one call of the attention kernel takes: as many as fill its registers, but not so many that
-    /// threads would have to wait for each other.
-    std::size_t rows_at_once() const {
-        const std::size_t columns = 12, calls = 3 * threads();
-        return std::clamp<std::size_t>(rows_.size() * config_.key_value_heads / calls, 1,
-                                       std::max<std::size_t>(columns / group_, 1));
-    }
-
+    /// Rows go through one call of the attention kernel: as many as fill its registers, but not so many that threads
+    /// would have to wait for each other. Where they would, and the positions are many, calls are cut into slices.
     void find_parts() {
-        parts_.clear();
-        std::size_t deepest = 0;
-        const auto is_one = [&](std::size_t row) {
-            return row < rows_.size() && rows_[row].cache == rows_[row - 1].cache;
-        };
-        for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
-            const bool is_tree = rows_[first].kept != nullptr;
-            for (last = first + 1; is_one(last) && (is_tree || last - first < batch_); ++last) continue;
-            if (is_tree) {
-                deepest = std::max(deepest, find_parts_of_tree(first, last));
-            } else {
-                const bool alone = last - first == 1 && !is_one(last) && (first == 0 || !is_one(first));
-                parts_.push_back({first, last, alone ? order::in_turn : order::chain});
-            }
-        }
-        for (key_value_cache& path : paths_) path.reserve(deepest);
-    }
-
-    /// Returns its depth.
-    std::size_t find_parts_of_tree(std::size_t first, std::size_t last) {
-        std::size_t whole = first, end = 0;
-        for (std::size_t row = first; row < last; ++row) {
-            if (rows_[row].position < rows_[whole].position) whole = row;
-            end = std::max(end, rows_[row].position + 1);
-        }
-        if (whole > first) parts_.push_back({first, whole, order::in_turn});
-        for (std::size_t row = whole; row < last; row += batch_) {
-            parts_.push_back({row, std::min(last, row + batch_), order::tree, whole});
-        }
-        return end - rows_[whole].position;
+        const std::size_t columns = 12, heads = config_.key_value_heads;
+        const std::size_t most = std::max<std::size_t>(columns / group_, 1);
+        parts_.find(rows_, batch_ = most);
+        const std::size_t calls = parts_.all().size() * heads;
+        is_sliced_ = padded_positions_ > 2 * cache_layout::block_positions && !parts_.has_tree() &&
+                     calls % threads() != 0 && calls < 4 * threads();
+        if (is_sliced_) return;
+        batch_ = std::clamp<std::size_t>(rows_.size() * heads / (3 * threads()), 1, most);
+        parts_.find(rows_, batch_);
     }
 
     /// A row's queries of one key-value head. Rows of a head lie together, as attention takes them.
@@ -194,7 +144,7 @@ class row_attention : public row_products {
 
     /// A tree may go on in the next call: its rows there attend to those above them in the cache.
     void cache_last_path(std::size_t layer) {
-        const part& last = parts_.back();
+        const attention_part& last = parts_.all().back();
         if (last.how != order::tree) return;
         for (std::size_t head = 0; head < config_.key_value_heads; ++head) {
             cache(layer, last.last - 1, head);
@@ -245,6 +195,34 @@ class row_attention : public row_products {
         return task;
     }
 
+    /// Each step of all parts and heads, shared by slices.
+    void attend_in_slices(std::size_t layer, const matrix& reader) {
+        const std::size_t heads = config_.key_value_heads, tasks = parts_.all().size() * heads;
+        const auto task = [&](std::size_t index) {
+            const attention_part& of = parts_.all()[index / heads];
+            return attention_slices(
+                kernels_, task_of(layer, of.first, of.last, rows_[of.first].position + 1, index % heads, index));
+        };
+        const auto each = [&](std::size_t slices, const auto& step) {
+            for_parts(tasks, slices, [&](std::size_t index, std::size_t slice, std::size_t) { step(index, slice); });
+        };
+        const std::size_t blocks = std::min(padded_positions_ / cache_layout::block_positions, 4 * threads());
+        each(blocks, [&](std::size_t index, std::size_t slice) { task(index).scores(slice, blocks); });
+        each(batch_ * group_, [&](std::size_t index, std::size_t column) { task(index).softmax(column); });
+        const std::size_t wanted = std::max<std::size_t>(2, (2 * threads() + tasks - 1) / tasks);
+        const std::size_t slices = std::min(task(0).value_slices(), wanted);
+        each(slices, [&](std::size_t index, std::size_t slice) {
+            const auto of = task(index);
+            of.values(slice, slices);
+            const attention_part& part = parts_.all()[index / heads];
+            for (std::size_t row = part.first; row < part.last; ++row) {
+                float* const mixed = mixed_.data() + row * queries_ + index % heads * group_ * config_.head_size;
+                of.take(slice, slices, row - part.first, mixed);
+            }
+        });
+        prepare_mixed(reader);
+    }
+
     void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker,
                 const matrix& reader) {
         const auto task = task_of(layer, first, last, rows_[first].position + 1, head, worker);
@@ -254,7 +232,8 @@ class row_attention : public row_products {
 
     /// What is before the tree goes through all columns at once, then each row's path, in memory of the worker's, where
     /// row after row overwrites what it does not descend from. Every sum takes the positions in order, as in a chain.
-    void attend_tree(std::size_t layer, const part& of, std::size_t head, std::size_t worker, const matrix& reader) {
+    void attend_tree(std::size_t layer, const attention_part& of, std::size_t head, std::size_t worker,
+                     const matrix& reader) {
         const std::size_t shared = rows_[of.whole].position;
         const auto task = task_of(layer, of.first, of.last, shared, head, worker);
         kernels_.attention_scores(task, shared);
@@ -289,6 +268,11 @@ class row_attention : public row_products {
         take_attended(task, of.first, head, reader);
     }
 
+    void prepare_mixed(const matrix& reader) {
+        for_rows(rows_.size(),
+                 [&](std::size_t row) { prepare_part(copies_, reader, mixed_.data(), row, 0, queries_); });
+    }
+
     /// Where what the rows attended to belongs.
     void take_attended(const backend::host::attention_task& task, std::size_t first, std::size_t head,
                        const matrix& reader) {
@@ -303,7 +287,8 @@ class row_attention : public row_products {
 
     std::vector<double> frequencies_;
     std::size_t queries_, keys_, group_, batch_ = 1, padded_positions_ = 0;
-    std::vector<part> parts_;
+    attention_parts parts_{most_rows};
+    bool is_sliced_ = false;
     backend::host::float_buffer grouped_, attended_, turns_, scores_;
     std::vector<key_value_cache> paths_;  ///< of each worker
 };

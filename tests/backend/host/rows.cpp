@@ -7,36 +7,13 @@
 
 #include "augur/backend/host/kernels.hpp"
 #include "backend/host/matrices.hpp"
+#include "backend/host/small_cache.hpp"
 
 BOOST_AUTO_TEST_SUITE(backend_rows)
 
 using namespace augur::testing;
 
 namespace {
-
-/// Keys and values of one head in the cache's layout, blocks of 32 positions.
-struct small_cache {
-    static constexpr std::size_t block_positions = 32;
-    std::size_t head_size, value_offset;
-    std::vector<std::vector<float>> blocks;
-    std::vector<const float*> pointers;
-
-    small_cache(std::size_t size, const std::vector<float>& keys, const std::vector<float>& values)
-        : head_size(size), value_offset(block_positions * size) {
-        const std::size_t positions = keys.size() / size, components = (size + 15) / 16 * 16;
-        blocks.resize((positions + block_positions - 1) / block_positions,
-                      std::vector<float>(value_offset + components * block_positions));
-        for (std::size_t at = 0; at < positions; ++at) {
-            float* block = blocks[at / block_positions].data();
-            const std::size_t row = at % block_positions;
-            for (std::size_t i = 0; i < size; ++i) {
-                block[(row / 16 * size + i) * 16 + row % 16] = keys[at * size + i];
-                block[value_offset + (i / 16 * block_positions + row) * 16 + i % 16] = values[at * size + i];
-            }
-        }
-        for (const auto& block : blocks) pointers.push_back(block.data());
-    }
-};
 
 std::vector<float> attend(const small_cache& cache, const std::vector<float>& query, std::size_t heads,
                           std::size_t positions, host::instruction_set set, std::size_t rows = 1) {
