@@ -98,9 +98,10 @@ struct two_kinds {
     kernels timed_kernels = timing();
     llama::host_passes plain, looking;
 
-    explicit two_kinds(const llama::host_model& of)
-        : plain(of.configuration(), of.parameters(), real, of.threads(), {of.context_length()}, {}),
-          looking(of.configuration(), of.parameters(), timed_kernels, of.threads(), {of.context_length()}, {}) {}
+    two_kinds(const llama::host_model& of, llama::cache_format cache)
+        : plain(of.configuration(), of.parameters(), real, of.threads(), {of.context_length(), 0, cache}, {}),
+          looking(of.configuration(), of.parameters(), timed_kernels, of.threads(), {of.context_length(), 0, cache},
+                  {}) {}
 };
 
 /// Passes of both kinds over the same rows, of a sequence each.
@@ -186,7 +187,7 @@ void run(const std::string& path, const llama::load_options& options, std::size_
         text[i] = static_cast<token>((i * 7919 + 13) % model.vocabulary_size());
     }
     const std::vector<std::size_t> rows{1, 4, 8};
-    two_kinds passes(model);
+    two_kinds passes(model, options.cache);
     std::vector<profile> made;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         made.push_back({model, passes});
@@ -195,9 +196,10 @@ void run(const std::string& path, const llama::load_options& options, std::size_
     for (int round = 0; round < 61; ++round) {
         for (std::size_t i = 0; i < rows.size(); ++i) made[i].turn(std::span(text).first(rows[i]));
     }
-    std::printf("%s, %zu threads, %.1f MB of weights, after %zu tokens; an empty loop of the threads takes %.2f us\n",
-                std::string(name_of(model.format())).c_str(), model.threads(),
-                1e-6 * static_cast<double>(model.memory_bytes()), context, 1e6 * empty_loop_seconds(model.threads()));
+    std::printf(
+        "%s, cache %s, %zu threads, %.1f MB of weights, after %zu tokens; an empty loop of the threads takes %.2f us\n",
+        std::string(name_of(model.format())).c_str(), name_of(options.cache).data(), model.threads(),
+        1e-6 * static_cast<double>(model.memory_bytes()), context, 1e6 * empty_loop_seconds(model.threads()));
     print(rows, made);
 }
 
@@ -205,7 +207,8 @@ void run(const std::string& path, const llama::load_options& options, std::size_
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 2) detail::fail("usage: bench_pass_profile MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]");
+        if (argc < 2)
+            detail::fail("usage: bench_pass_profile MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS] [CACHE]");
         llama::load_options options;
         if (argc > 2) options.weights = format_named(argv[2]);
         if (argc > 3) options.threads = std::stoul(argv[3]);
@@ -215,6 +218,10 @@ int main(int argc, char** argv) {
         if (argc > 5 && argv[5] != name_of(options.instruction_set)) {
             detail::fail("there are no instructions called ", argv[5]);
         }
+        for (const auto format : backend::host::all_cache_formats) {
+            if (argc > 6 && argv[6] == name_of(format)) options.cache = format;
+        }
+        if (argc > 6 && argv[6] != name_of(options.cache)) detail::fail("there is no cache called ", argv[6]);
         run(argv[1], options, argc > 4 ? std::stoul(argv[4]) : 256);
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_pass_profile: %s\n", caught.what());

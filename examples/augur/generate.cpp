@@ -196,6 +196,9 @@ transform::bias parse_biases(const std::vector<std::string>& texts) {
 /// What can be refused before a model is loaded, is.
 void check_early(const generate_options& chosen) {
     check_device(chosen.device, chosen.model.weights);
+    if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
+        detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
+    }
     transform::settings sampling = chosen.sampling;
     sampling.bias = {};  // needs the vocabulary
     static_cast<void>(transform::pipeline(std::move(sampling), 1));
@@ -219,6 +222,7 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"draft", chosen.drafts},
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
+            {"cache", chosen.model.cache},
             {"shape", llama::shape_of(target.configuration()).text()},
             {"widened_from", target.widened_from() ? target.widened_from()->text() : ""},
             {"device", chosen.device},

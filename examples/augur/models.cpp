@@ -82,10 +82,18 @@ llama::weight_format parse_weights(const std::string& name) {
     detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
 }
 
+llama::cache_format parse_cache(const std::string& name) {
+    for (const auto format : backend::host::all_cache_formats) {
+        if (name == name_of(format)) return format;
+    }
+    detail::fail("--cache ", io::quote(name), " is not available; valid are f32, q8_0");
+}
+
 llama::load_options load_options_of(const model_options& options) {
     llama::load_options chosen{.weights = parse_weights(options.weights),
                                .threads = options.threads,
                                .context_length = options.context,
+                               .cache = parse_cache(options.cache),
                                .between_layers = interruption::check};
     if (!options.shape.empty()) chosen.shape = llama::parse_shape(options.shape);
     return chosen;

@@ -18,6 +18,7 @@ std::vector<llama::shape> draft_shapes_of(const model_options& options);
 
 /// Throws, with the valid names, where there is no such format.
 llama::weight_format parse_weights(const std::string& name);
+llama::cache_format parse_cache(const std::string& name);
 llama::load_options load_options_of(const model_options& options);
 
 llama::host_model load_model(const std::string& path, const model_options& options);

@@ -12,6 +12,11 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
         ->type_name("FORMAT")
         ->default_str(into.weights);
     command
+        .add_option("--cache", into.cache,
+                    "How keys and values are held in memory: f32, or q8_0 for about a quarter of the memory")
+        ->type_name("FORMAT")
+        ->default_str(into.cache);
+    command
         .add_option("--shape", into.shape,
                     "Widen it to this shape: the same text at the cost of a model of that size. 360m, 1b, 3b, 8b or "
                     "width,feed_forward,heads,key_value_heads,head_size,layers")

@@ -21,6 +21,7 @@ namespace augur::program {
 struct model_options {
     std::string path;
     std::string weights = "keep";
+    std::string cache = "f32";
     std::size_t threads = 0;  ///< 0: as many as the machine has cores
     std::size_t context = 0;  ///< 0: the model's own
     std::string shape{};      ///< that it is widened to; empty: its own
@@ -37,7 +38,7 @@ struct prompt_options {
 
 /// --draft-shape.
 void add_draft_shapes(CLI::App& command, model_options& into);
-/// --model, --weights, --shape, --threads and, unless the command means something else by it, --context.
+/// --model, --weights, --cache, --shape, --threads and, unless the command means something else by it, --context.
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
 void add_prompt_options(CLI::App& command, prompt_options& into);
 

@@ -1,8 +1,12 @@
-#include <augur/llama/attention_slices.hpp>
+#include "augur/llama/attention_slices.hpp"
+
+#include <augur/llama/key_value_cache.hpp>
 #include <augur/model/run.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
+#include <initializer_list>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "backend/host/matrices.hpp"
@@ -17,31 +21,8 @@ using llama::attention_slices;
 
 namespace {
 
-/// A task with memory of its own.
-struct whole_task {
-    std::vector<float> weights, out;
-    host::attention_task task;
-
-    whole_task(const small_cache& cache, const std::vector<float>& query, std::size_t heads, std::size_t positions,
-               std::size_t rows) {
-        task.stride = (positions + rows + 14) / 16 * 16;
-        weights.resize(rows * heads * task.stride);
-        out.resize(rows * heads * cache.head_size);
-        task.blocks = cache.pointers.data();
-        task.value_offset = cache.value_offset;
-        task.block_positions = small_cache::block_positions;
-        task.positions = positions;
-        task.head_size = cache.head_size;
-        task.heads = heads;
-        task.rows = rows;
-        task.query = query.data();
-        task.weights = weights.data();
-        task.out = out.data();
-    }
-};
-
 /// The last slice first: their order is nobody's business.
-std::vector<float> attended_in_slices(const host::kernels& kernels, const whole_task& of, std::size_t scores,
+std::vector<float> attended_in_slices(const host::kernels& kernels, const attention_run& of, std::size_t scores,
                                       std::size_t values) {
     const attention_slices slices(kernels, of.task);
     const std::size_t columns = of.task.rows * of.task.heads, row_size = of.task.heads * of.task.head_size;
@@ -55,44 +36,61 @@ std::vector<float> attended_in_slices(const host::kernels& kernels, const whole_
     return out;
 }
 
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(slices_are_the_bits_of_the_whole) {
-    std::mt19937 random(3);
+void compare(const auto& cache, std::size_t size, std::initializer_list<std::size_t> lengths, std::size_t most) {
     const std::size_t heads = 3;
-    for (const std::size_t size : {5u, 16u, 40u, 64u}) {
-        const std::size_t longest = 130;
-        const auto keys = normal_numbers(longest * size, random), values = normal_numbers(longest * size, random);
-        const small_cache cache(size, keys, values);
-        for (const std::size_t rows : {1u, 2u, 4u}) {
-            const auto query = normal_numbers(rows * heads * size, random);
-            for (const std::size_t positions : {1u, 31u, 32u, 33u, 64u, 100u, 126u}) {
-                for (const auto set : instruction_sets()) {
-                    const auto& kernels = host::kernels_of(set);
-                    whole_task whole(cache, query, heads, positions, rows),
-                        sliced(cache, query, heads, positions, rows);
-                    kernels.attention(whole.task);
-                    BOOST_TEST(attention_slices(kernels, whole.task).value_slices() == (size + 15) / 16);
-                    for (const std::size_t parts : {1u, 2u, 3u, 7u}) {
-                        BOOST_TEST(same_bits(attended_in_slices(kernels, sliced, parts, parts), whole.out),
-                                   size << " components, " << rows << " rows, " << positions << " positions, " << parts
-                                        << " slices, " << host::name_of(set));
-                    }
+    for (const std::size_t rows : {1u, 2u, 4u}) {
+        const auto query = normal_numbers(rows * heads * size, 7);
+        for (const std::size_t positions : lengths) {
+            for (const auto set : instruction_sets()) {
+                const auto& kernels = host::kernels_of(set);
+                attention_run whole(cache, query, heads, positions, rows), sliced(cache, query, heads, positions, rows);
+                kernels.attention(whole.task);
+                BOOST_TEST(attention_slices(kernels, whole.task).value_slices() == most);
+                for (const std::size_t parts : {1u, 2u, 3u, 7u}) {
+                    BOOST_TEST(same_bits(attended_in_slices(kernels, sliced, parts, parts), whole.out),
+                               size << " components, " << rows << " rows, " << positions << " positions, " << parts
+                                    << " slices, " << host::name_of(set));
                 }
             }
         }
     }
 }
 
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(slices_are_the_bits_of_the_whole) {
+    std::mt19937 random(3);
+    for (const std::size_t size : {5u, 16u, 40u, 64u}) {
+        const auto keys = normal_numbers(130 * size, random), values = normal_numbers(130 * size, random);
+        const small_cache cache(size, keys, values);
+        compare(cache, size, {1, 31, 32, 33, 64, 100, 126}, (size + 15) / 16);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(slices_of_quantised_keys_and_values_are_the_bits_of_the_whole) {
+    std::mt19937 random(4);
+    for (const std::size_t size : {32u, 64u, 96u}) {
+        llama::key_value_cache cache({1, 1, size, llama::cache_format::q8_0});
+        cache.reserve(530);
+        for (std::size_t i = 0; i < 530; ++i) {
+            cache.write(0, 0, i, normal_numbers(size, random).data(), normal_numbers(size, random).data());
+        }
+        compare(cache, size, {1, 100, 255, 256, 257, 525}, size / 32);
+    }
+}
+
 // Three key-value heads do not divide between two threads, or four: their attention is cut. One thread cuts nothing.
 BOOST_AUTO_TEST_CASE(long_rows_do_not_depend_on_threads) {
     const std::size_t length = 530;
-    for (const std::uint32_t heads : {3u, 6u, 12u}) {
+    for (const auto& [heads, format] : {std::pair{3u, llama::cache_format::f32},
+                                        {6u, llama::cache_format::f32},
+                                        {12u, llama::cache_format::f32},
+                                        {6u, llama::cache_format::q8_0}}) {
         const small_llama file(io::tensor_type::q8_0, 192, heads, 3, 32);
         const auto tokens = some_tokens(length, 77);
         std::vector<float> wanted[3];
         for (const std::size_t threads : {1u, 2u, 4u, 16u}) {
-            const auto loaded = file.load({.threads = threads});
+            const auto loaded = file.load({.threads = threads, .cache = format});
             auto a = loaded.make_sequence(), b = loaded.make_sequence();
             loaded.extend(a, std::span(tokens).first(length - 11), 0);
             loaded.extend(b, std::span(tokens).first(length - 3), 0);

@@ -21,4 +21,11 @@ BOOST_AUTO_TEST_CASE(the_bundled_llama_keeps_them) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(keys_and_values_in_q8_0_keep_them) {
+    const auto model = testing::small_llama(io::tensor_type::f32, 64, 2, 1).load({.cache = llama::cache_format::q8_0});
+    const auto r = testing::model_laws(model, {.cases = testing::unless_sanitized<std::size_t>(20, 5)});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(r.skipped.empty(), r);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

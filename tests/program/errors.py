@@ -51,6 +51,8 @@ class Generate(ProgramTest):
         self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
+        self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")
+        self.refused(["a multiple of 32", "have 8"], "--cache", "q8_0")
         self.refused(["'tpu'", "cpu, cuda"], "--device", "tpu")
 
     def test_what_later_versions_have(self):

@@ -38,6 +38,16 @@ class Reference(ProgramTest):
                 self.assertTrue(made["identical"])
                 self.assertEqual(len(known["greedy_ids"]), len(made["ids"]))
 
+    def test_keys_and_values_in_q8_0_take_less_memory_and_change_no_text_of_a_scheme(self):
+        plain, made = (
+            self.generated("--prompt", REFERENCES[0]["prompt"], "--max-tokens", 16, "--ignore-eos", "--compare", *ONE_TURN,
+                           "--scheme", "lookup", "--cache", cache, model=MODEL, noting="--chat")
+            for cache in ("f32", "q8_0")
+        )
+        self.assertTrue(made["identical"])
+        self.assertEqual(["f32", "q8_0"], [each["settings"]["cache"] for each in (plain, made)])
+        self.assertLess(made["memory_bytes"], plain["memory_bytes"])
+
     def test_last_row(self):
         for known in REFERENCES:
             path = FOLDER / "row.f32"

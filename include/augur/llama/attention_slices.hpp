@@ -20,7 +20,7 @@ class attention_slices {
     attention_slices(const backend::host::kernels& kernels, const task& whole) : kernels_(kernels), whole_(whole) {}
 
     /// More slices of values would have nothing to do.
-    std::size_t value_slices() const { return panels(); }
+    std::size_t value_slices() const { return units(); }
 
     void scores(std::size_t slice, std::size_t slices) const {
         const auto mine = backend::host::part_of(blocks(), slice, slices);
@@ -56,14 +56,17 @@ class attention_slices {
     }
 
  private:
-    static constexpr std::size_t panel = backend::host::panel_rows;
+    /// Components that are not parted: a panel, or what one scale is for.
+    std::size_t unit() const { return is_plain() ? backend::host::panel_rows : backend::host::scaled_together; }
+    bool is_plain() const { return whole_.format == backend::host::cache_format::f32; }
+    std::size_t number_bytes() const { return is_plain() ? sizeof(float) : 1; }
 
     std::size_t columns() const { return whole_.rows * whole_.heads; }
     std::size_t seen() const { return whole_.positions + whole_.rows - 1; }
     std::size_t blocks() const { return (seen() + whole_.block_positions - 1) / whole_.block_positions; }
-    std::size_t panels() const { return (whole_.head_size + panel - 1) / panel; }
+    std::size_t units() const { return (whole_.head_size + unit() - 1) / unit(); }
     std::size_t first_component(std::size_t slice, std::size_t slices) const {
-        return std::min(backend::host::part_of(panels(), slice, slices).first * panel, whole_.head_size);
+        return std::min(backend::host::part_of(units(), slice, slices).first * unit(), whole_.head_size);
     }
 
     /// Fewer components, which lie by themselves: all columns of a slice before the next slice.
@@ -71,7 +74,8 @@ class attention_slices {
         const std::size_t first = first_component(slice, slices);
         task part = whole_;
         part.head_size = first_component(slice + 1, slices) - first;
-        part.value_offset += first * whole_.block_positions;
+        part.value_offset += first * whole_.block_positions * number_bytes();
+        part.value_scales += first / backend::host::scaled_together * whole_.block_positions * 2;
         part.out += columns() * first;
         return part;
     }

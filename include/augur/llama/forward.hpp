@@ -31,9 +31,10 @@ struct layer_range {
 /// pass runs at a time.
 class forward_pass : row_attention {
  public:
-    forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads)
+    forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads,
+                 cache_format format)
         : row_attention(c, kernels, threads,
-                        std::max({c.width, c.heads * c.head_size, c.feed_forward, w.fusion.weight.depth()})),
+                        std::max({c.width, c.heads * c.head_size, c.feed_forward, w.fusion.weight.depth()}), format),
           weights_(w) {
         for (auto [buffer, size] : {std::pair{&state_, c.width},
                                     {&normed_, c.width},

@@ -37,9 +37,10 @@ namespace augur::llama {
 
 struct load_options {
     weight_format weights = weight_format::keep;
-    std::size_t threads = 0;         ///< 1..64; 0 means as many as the machine has cores
-    std::size_t context_length = 0;  ///< to allow less than the model's own; 0 means the model's own
-    std::size_t cache_bytes = 0;     ///< that keys and values of a sequence may take; 0 means what memory is available
+    std::size_t threads = 0;                 ///< 1..64; 0 means as many as the machine has cores
+    std::size_t context_length = 0;          ///< to allow less than the model's own; 0 means the model's own
+    cache_format cache = cache_format::f32;  ///< of keys and values; q8_0 takes about a quarter of the memory
+    std::size_t cache_bytes = 0;  ///< that keys and values of a sequence may take; 0 means what memory is available
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
@@ -152,7 +153,7 @@ class host_model {
               weight(std::move(w)),
               passes(settings, weight, backend::host::kernels_of(options.instruction_set),
                      options.threads != 0 ? options.threads : default_threads(),
-                     {checked_context(options.context_length, settings.context), options.cache_bytes},
+                     {checked_context(options.context_length, settings.context), options.cache_bytes, options.cache},
                      options.between_layers) {}
 
         config settings;

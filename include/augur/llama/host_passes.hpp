@@ -23,10 +23,11 @@
 
 namespace augur::llama {
 
-/// What a sequence may hold.
+/// What a sequence may hold, and how.
 struct sequence_limits {
     std::size_t tokens = 0;
     std::size_t cache_bytes = 0;  ///< 0 means what memory is available
+    cache_format format = cache_format::f32;
 };
 
 /// Runs passes of sequences of one shape, one run at a time: sequences of several threads take turns.
@@ -40,12 +41,14 @@ class host_passes {
           weights_(w),
           limits_(limits),
           between_layers_(std::move(between_layers)),
-          forward_(c, w, kernels, threads) {}
+          forward_(c, w, kernels, threads, limits.format) {
+        check_cache_format(limits.format, c.head_size);
+    }
 
     std::size_t threads() const { return forward_.threads(); }
     std::size_t context_length() const { return limits_.tokens; }
     std::size_t tap_size() const { return config_.heads * config_.head_size + config_.width; }
-    cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size}; }
+    cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size, limits_.format}; }
 
     /// `fused`: hidden states for the inputs of the only pass, one per token, in a model that fuses them.
     scattered_scores run(std::span<const pass_type> asked, const float* fused = nullptr) {
@@ -96,7 +99,8 @@ class host_passes {
     }
 
     void check(const sequence& s) const {
-        if (s.cache_.layout() != layout()) augur::detail::fail("the sequence belongs to a model of another shape");
+        if (s.cache_.layout() != layout())
+            augur::detail::fail("the sequence belongs to a model of another shape, or with another cache");
     }
 
  private:

@@ -22,7 +22,8 @@ namespace augur::llama {
 /// on its queries, its position and what is cached before it: not on the other rows, or on who computes it.
 class row_attention : public row_products {
  protected:
-    row_attention(const config& c, const backend::host::kernels& kernels, std::size_t threads, std::size_t longest)
+    row_attention(const config& c, const backend::host::kernels& kernels, std::size_t threads, std::size_t longest,
+                  cache_format format)
         : row_products(kernels, threads, longest),
           config_(c),
           frequencies_(rotary_frequencies(c)),
@@ -38,7 +39,7 @@ class row_attention : public row_products {
             buffer->require(most_rows * size);
         }
         for (std::size_t i = 0; i < this->threads(); ++i) {
-            paths_.emplace_back(cache_layout{.layers = 1, .heads = 1, .head_size = c.head_size});
+            paths_.emplace_back(cache_layout{.layers = 1, .heads = 1, .head_size = c.head_size, .format = format});
         }
     }
 
@@ -176,12 +177,8 @@ class row_attention : public row_products {
     backend::host::attention_task task_of(std::size_t layer, std::size_t first, std::size_t last, std::size_t positions,
                                           std::size_t head, std::size_t worker) {
         const key_value_cache& cache = *rows_[first].cache;
-        const cache_layout& layout = cache.layout();
         backend::host::attention_task task;
-        task.blocks = cache.blocks();
-        task.block_positions = cache_layout::block_positions;
-        task.key_offset = layout.offset(layer, head);
-        task.value_offset = task.key_offset + layout.value_offset();
+        cache.show(task, layer, head);
         task.positions = positions;
         task.head_size = config_.head_size;
         task.heads = group_;
@@ -246,9 +243,7 @@ class row_attention : public row_products {
             for (std::size_t row = of.first; row < of.last; ++row) {
                 place(row);
                 auto alone = task;
-                alone.blocks = path.blocks();
-                alone.key_offset = 0;
-                alone.value_offset = path.layout().value_offset();
+                path.show(alone, 0, 0);
                 alone.rows = 1;
                 alone.query = grouped_queries(row, head);
                 alone.weights = task.weights + (row - of.first) * group_ * task.stride + shared;

@@ -17,21 +17,9 @@ namespace {
 
 std::vector<float> attend(const small_cache& cache, const std::vector<float>& query, std::size_t heads,
                           std::size_t positions, host::instruction_set set, std::size_t rows = 1) {
-    host::attention_task task;
-    task.stride = (positions + rows + 14) / 16 * 16;
-    std::vector<float> weights(rows * heads * task.stride), out(rows * heads * cache.head_size);
-    task.blocks = cache.pointers.data();
-    task.value_offset = cache.value_offset;
-    task.block_positions = small_cache::block_positions;
-    task.positions = positions;
-    task.head_size = cache.head_size;
-    task.heads = heads;
-    task.rows = rows;
-    task.query = query.data();
-    task.weights = weights.data();
-    task.out = out.data();
-    host::kernels_of(set).attention(task);
-    return out;
+    const attention_run run(cache, query, heads, positions, rows);
+    host::kernels_of(set).attention(run.task);
+    return run.out;
 }
 
 /// What one head sees of so many positions, as the definition says.

@@ -2,6 +2,7 @@
 // What the kernels are asked to do. Plain data, the same for every instruction set.
 
 #include <cstddef>
+#include <string_view>
 
 #include "augur/backend/host/storage.hpp"
 
@@ -26,13 +27,28 @@ struct product_task {
     bool accumulate = false;  ///< f32 only
 };
 
+/// How keys and values are kept: as floats; or as Q8_0 has them, a signed byte each and of every 32 components of a
+/// position a scale in binary16, which then must divide the head size.
+enum class cache_format { f32, q8_0 };
+inline constexpr cache_format all_cache_formats[] = {cache_format::f32, cache_format::q8_0};
+inline constexpr std::size_t scaled_together = 32;
+
+constexpr std::string_view name_of(cache_format format) {
+    return format == cache_format::f32 ? "f32" : "q8_0";
+}
+
 /// Attention of `heads` query heads that share one key-value head, for `rows` positions in a row. The cache is a list
 /// of blocks of `block_positions` positions; keys lie in panels of 16 positions by head_size, values in panels of 16
-/// components by block_positions. Sums run over the positions in order, so `rows` does not matter to the result.
+/// components by block_positions, scales by block_positions for each 32 components. Sums run over the positions in
+/// order, so `rows` does not matter to the result.
 struct attention_task {
-    const float* const* blocks = nullptr;
-    std::size_t key_offset = 0, value_offset = 0;  ///< floats from a block's start to this layer and head
-    std::size_t block_positions = 0;               ///< a multiple of 16
+    static constexpr std::size_t most_block_positions = 256;
+
+    cache_format format = cache_format::f32;
+    const std::byte* const* blocks = nullptr;
+    std::size_t key_offset = 0, value_offset = 0;  ///< bytes from a block's start to this layer and head
+    std::size_t key_scales = 0, value_scales = 0;  ///< the same, where there are scales
+    std::size_t block_positions = 0;               ///< a multiple of 16, at most most_block_positions
     std::size_t positions = 0;                     ///< how many the first row sees, at least 1; each row one more
     std::size_t head_size = 0;
     std::size_t heads = 0;
