@@ -147,6 +147,10 @@ class Workshop:
         """Where the tests of the header's folder are."""
         return (ROOT / "tests" / header).parent
 
+    def is_near(self, test, header, killer=None):
+        """The last killer, or of the header's folder."""
+        return test == killer or test.parent == self.home_of(header)
+
     def tests_of(self, header, killer=None):
         """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it;
         those that are slow behind all others."""
@@ -157,9 +161,12 @@ class Workshop:
 
         return sorted((test for test, headers in self.tests.items() if header in headers), key=distance)
 
-    def verdict(self, mutant, killer=None):
-        """Which test kills the mutant, and how; None, "passes" if all pass."""
+    def verdict(self, mutant, killer=None, near=None):
+        """Which test kills the mutant, and how; None, "passes" if all pass. Of the tests that are near, or those that are not, where
+        that is said: see is_near."""
         for test in self.tests_of(mutant.header, killer):
+            if near is not None and self.is_near(test, mutant.header, killer) != near:
+                continue
             self.check_sound(test)
             how = self.outcome_with(mutant, test)
             if how == "passes":
@@ -277,27 +284,35 @@ class Court:
         if not killer:
             self.survivors.append(mutant)
 
-    def together(self, shop):
-        """Most of them: one layer, its tests compiled once. All are shown to the tests of their folder before any is shown to those
-        of others, since what is left then is shown to every test there is."""
+    def hold(self, shop):
+        """All are shown to the tests of their folder before any is shown to those of others: what is left then is shown to every test
+        there is."""
         crowd = Together(shop, dict(self.left), {mutant.header: header_text(mutant) for mutant in self.left.values()})
         for near in (True, False):
-            for number in crowd.numbers():
-                if number not in self.left:
-                    continue
-                if time.monotonic() > self.end:
-                    return
-                killer, how = crowd.killer(number, near, self.last_killer(self.left[number]))
-                if killer:
-                    self.enter(number, killer, how)
+            self.together(crowd, near)
+            self.one_by_one(shop, near)
 
-    def one_by_one(self, shop):
-        """The others: what is seen when a test is compiled, what does not fit beside the original, and survivors."""
+    def together(self, crowd, near):
+        """Most of them: one layer, its tests compiled once."""
+        for number in crowd.numbers():
+            if number not in self.left:
+                continue
+            if time.monotonic() > self.end:
+                return
+            killer, how = crowd.killer(number, near, self.last_killer(self.left[number]))
+            if killer:
+                self.enter(number, killer, how)
+
+    def one_by_one(self, shop, near=None):
+        """The others: what is seen when a test is compiled, what does not fit beside the original, and, where no other test is left to
+        show them to, survivors."""
         for number, mutant in list(self.left.items()):
             if time.monotonic() > self.end:
                 return
             try:
-                self.enter(number, *shop.verdict(mutant, self.last_killer(mutant)))
+                killer, how = shop.verdict(mutant, self.last_killer(mutant), near)
+                if killer or not near:
+                    self.enter(number, killer, how)
             except Misfit as misfit:
                 self.misfits.append(misfit)
                 del self.left[number]
@@ -347,9 +362,10 @@ def main():
                 with tempfile.TemporaryDirectory(prefix="augur_mutation_") as folder:
                     kept = None if arguments.sample else results
                     shop, court = Workshop(folder, arguments.compiler), Court(visible, kept, arguments.minutes)
-                    if not arguments.sample:
-                        court.together(shop)
-                    court.one_by_one(shop)
+                    if arguments.sample:
+                        court.one_by_one(shop)
+                    else:
+                        court.hold(shop)
                     return court.close()
         finally:
             if not arguments.sample:

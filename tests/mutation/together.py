@@ -40,9 +40,8 @@ class Together:
         """The test that kills it, and how; (None, None) where none of them sees it at run time, or it does not fit after all. Looks
         at the last killer and the tests of the header's folder, or else at all others."""
         header = self.mutants[number].header
-        home = self.shop.home_of(header)
         for test in self.shop.tests_of(header, last):
-            if (test == last or test.parent == home) != near:
+            if self.shop.is_near(test, header, last) != near:
                 continue
             program = self.program(test)
             if number not in self.lines[header]:
