@@ -20,13 +20,27 @@ namespace host = augur::backend::host;
 
 inline const std::vector<host::storage> all_formats(std::begin(host::all_storages), std::end(host::all_storages));
 
-/// Those that this machine has; portable is always the first.
+/// Those that this machine has; portable is always the first. Where tiles are emulated (tests/emulated), they are had by
+/// machines that have what goes with them.
 inline std::vector<host::instruction_set> instruction_sets() {
+#if defined(AUGUR_EMULATED_TILES)
+    std::vector<host::instruction_set> emulated{host::instruction_set::portable};
+    if (host::is_supported(host::instruction_set::avx512_bf16)) emulated.push_back(host::instruction_set::amx);
+    return emulated;
+#else
     std::vector<host::instruction_set> out;
     for (const auto set : host::all_instruction_sets) {
         if (set != host::instruction_set::automatic && host::is_supported(set)) out.push_back(set);
     }
     return out;
+#endif
+}
+
+inline const host::kernels& kernels_for(host::instruction_set set) {
+#if defined(AUGUR_EMULATED_TILES)
+    if (set == host::instruction_set::amx) return host::amx::table;
+#endif
+    return host::kernels_of(set);
 }
 
 inline std::vector<float> normal_numbers(std::size_t count, std::mt19937& random) {
@@ -136,7 +150,7 @@ struct prepared_columns {
         : memory(x.size() / depth * host::input_bytes(format, (depth + 31) / 32 * 32)),
           stride(format == host::input_format::f32 ? depth * sizeof(float) : host::input_bytes(format, depth)) {
         for (std::size_t c = 0; c < x.size() / depth; ++c) {
-            host::kernels_of(set).prepare(format, x.data() + c * depth, 0, depth, memory.data() + c * stride);
+            kernels_for(set).prepare(format, x.data() + c * depth, 0, depth, memory.data() + c * stride);
         }
     }
     const std::byte* column(std::size_t c) const { return memory.data() + c * stride; }

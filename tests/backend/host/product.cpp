@@ -21,7 +21,7 @@ std::vector<float> multiply(const host::packed_matrix& matrix, const prepared_co
     std::vector<float> y(columns * stride, guard), out;
     auto task = host::product_of(matrix, x.column(first_column), columns, y.data());
     task.y_stride = stride;
-    host::kernels_of(set).product(task);
+    kernels_for(set).product(task);
     for (std::size_t c = 0; c < columns; ++c) {
         const auto row = y.begin() + static_cast<std::ptrdiff_t>(c * stride);
         out.insert(out.end(), row, row + static_cast<std::ptrdiff_t>(matrix.rows()));
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_product_may_continue_sums_and_cover_some_panels_only) {
             task.first_panel = 1;
             task.last_panel = 4;
             task.accumulate = true;
-            host::kernels_of(set).product(task);
+            kernels_for(set).product(task);
             std::vector<float> row(50);
             for (std::size_t c = 0; c < 15; ++c) {
                 for (std::size_t r = 0; r < 80; ++r) {
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(integers_of_any_number_of_blocks_cover_the_panels_of_their_
                     auto task = host::product_of(packed, x.column(0), columns, found.data());
                     task.first_panel = first;
                     task.last_panel = last;
-                    host::kernels_of(set).product(task);
+                    kernels_for(set).product(task);
                     BOOST_TEST(same_bits(found, wanted), host::name_of(format)
                                                              << ", " << host::name_of(set) << ", " << blocks
                                                              << " blocks, " << columns << " columns");
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_column_can_be_prepared_apart) {
     std::mt19937 random(8);
     const auto x = normal_numbers(170, random);
     for (const auto set : instruction_sets()) {
-        const auto prepare = host::kernels_of(set).prepare;
+        const auto prepare = kernels_for(set).prepare;
         for (const auto format : {input_format::f32, input_format::bf16, input_format::q8}) {
             const std::size_t depth = format == input_format::q8 ? 160 : 170, bytes = host::input_bytes(format, depth);
             host::aligned_buffer whole(bytes), parts(bytes);
