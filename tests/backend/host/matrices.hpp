@@ -20,8 +20,8 @@ namespace host = augur::backend::host;
 
 inline const std::vector<host::storage> all_formats(std::begin(host::all_storages), std::end(host::all_storages));
 
-/// Those that this machine has; portable is always the first. Where tiles are emulated (tests/emulated), they are had by
-/// machines that have what goes with them.
+/// Those that this machine has; portable is always the first. Where tiles are emulated (tests/emulated), machines have
+/// them that have what goes with them.
 inline std::vector<host::instruction_set> instruction_sets() {
 #if defined(AUGUR_EMULATED_TILES)
     std::vector<host::instruction_set> emulated{host::instruction_set::portable};
