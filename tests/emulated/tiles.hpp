@@ -1,6 +1,6 @@
 #pragma once
-// The tile instructions of AMX, emulated, in place of the intrinsics: to be included before the kernels, in a program of
-// its own. Intel's manual, volume 2, chapter 3 ("Intel AMX instruction set reference").
+// The tile instructions of AMX, emulated, in place of the intrinsics: to be included before the kernels, in a program
+// of its own. Intel's manual, volume 2, chapter 3 ("Intel AMX instruction set reference").
 
 #include <immintrin.h>
 
