@@ -1,8 +1,8 @@
 // Where the time of a forward pass on the CPU goes: every part by its name, beside what reading its weights takes.
 //
-//   bench_pass_profile MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]
+//   bench_pass_profile MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS] [CACHE]
 //
-// as in  bench_pass_profile model.gguf bf16 2 256 avx2.  The kernels are called through functions that look at the
+// as in  bench_pass_profile model.gguf bf16 2 256 avx2 q8_0.  The kernels are called through functions that look at the
 // clock, so what is profiled is the pass that users run. Two passes over the same model take turns, one with these
 // functions and one without, which says what looking costs. A part's time is the sum over the threads divided by their
 // number; what is left of the pass is what no kernel does: waiting for other threads, beginning loops, adding to the
