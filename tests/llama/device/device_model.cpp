@@ -263,6 +263,25 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses([&] { model.keep(early, std::vector<std::size_t>{0}); }, "the tree was scored after 3 tokens");
 }
 
+/// Positions that wait for layers are forgotten as those that have been through all are.
+BOOST_AUTO_TEST_CASE(waiting_positions_can_be_truncated) {
+    const emulated_model<bfloat16> model({}, some_llama(true));
+    const std::vector<token> before = {4, 5}, tokens = {1, 2, 3}, kept = {4, 5, 1, 2};
+    auto whole = model.make_sequence(), parts = model.make_sequence(), none = model.make_sequence();
+    const auto wanted = copied(model.extend(whole, kept, 2));
+    for (auto* s : {&parts, &none}) {
+        model.extend(*s, before, 0);
+        run(model, {.sequence = s, .tokens = tokens, .to_layer = 1});
+    }
+    model.truncate(parts, 4);
+    BOOST_TEST(model.waiting(parts) == 2u);
+    BOOST_TEST(copied(run(model, {.sequence = &parts, .from_layer = 1})) == wanted, boost::test_tools::per_element());
+    model.truncate(none, 1);
+    BOOST_TEST(model.waiting(none) == 0u);
+    model.extend(none, std::vector<token>{5}, 0);
+    BOOST_TEST(copied(model.extend(none, std::vector<token>{1, 2})) == wanted, boost::test_tools::per_element());
+}
+
 /// What was extended since lies in the tree's slots, even if it was taken back.
 /// The rows of passes are computed in an order of their own: those without logits first. Where one pass has the first
 /// rows and the last, all are not its.

@@ -10,9 +10,11 @@
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "augur/llama/device/device_model.hpp"
@@ -52,10 +54,9 @@ struct decoded_text {
 };
 
 /// The text, round by round; `seen(round)` after each, where 0 is the prompt's.
-decoded_text run(const auto& scheme, float temperature, const auto& seen) {
+decoded_text run(const auto& scheme, const augur::transform::settings& chosen, const auto& seen) {
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
-    augur::decode::session session(scheme, prompt, {.temperature = {temperature}}, {.max_tokens = 30},
-                                   augur::random::philox_chooser(7));
+    augur::decode::session session(scheme, prompt, chosen, {.max_tokens = 30}, augur::random::philox_chooser(7));
     decoded_text made;
     seen(0);
     while (session.finished == augur::finish_reason::running) {
@@ -84,17 +85,17 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
     const auto check = [&](const auto& drafter, const auto& criterion, float temperature) {
         *on.counts = {};
         std::size_t prefilled = 0;
-        const decoded_text got =
-            run(augur::speculate(drafter, there, planned, criterion), temperature, [&](std::size_t round) {
-                if (round == 0) prefilled = on.counts->downloaded;
-                BOOST_TEST(on.counts->downloaded == prefilled);
-            });
+        const decoded_text got = run(augur::speculate(drafter, there, planned, criterion),
+                                     {.temperature = {temperature}}, [&](std::size_t round) {
+                                         if (round == 0) prefilled = on.counts->downloaded;
+                                         BOOST_TEST(on.counts->downloaded == prefilled);
+                                     });
         BOOST_TEST(on.counts->shared > 0u);
         BOOST_TEST(on.counts->shared % (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)) == 0u);
         BOOST_TEST(on.counts->shared <= 4 * (sizeof(kernels::chain_verdict) + sizeof(kernels::tree_verdict)));
         *on.counts = {};
-        const decoded_text expected =
-            run(augur::speculate(drafter, here, planned, criterion), temperature, [](std::size_t) {});
+        const decoded_text expected = run(augur::speculate(drafter, here, planned, criterion),
+                                          {.temperature = {temperature}}, [](std::size_t) {});
         BOOST_TEST(got.text == expected.text, boost::test_tools::per_element());
         BOOST_TEST(got.accepted == expected.accepted);
         BOOST_TEST(on.counts->downloaded >= expected.rounds * there.vocabulary_size() * sizeof(float));
@@ -111,6 +112,32 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
     check(augur::draft::lookup_tree(1, 4), accept::rejection_sampling{}, 0.8f);
     BOOST_TEST(accepted > 30u);
     BOOST_TEST(branches > 3u);
+}
+
+/// What a mask allows after a node depends on the tokens of the node's path, not of those drafted before it.
+BOOST_AUTO_TEST_CASE(a_mask_is_asked_about_paths) {
+    const auto host = augur::testing::small_llama(augur::io::tensor_type::bf16).load();
+    using model_type = device::device_model<kernels::bfloat16, kernels::emulated_system>;
+    const model_type there({}, host);
+    const augur::model::any_model here(there);
+    const augur::policy::tree_static planned(
+        augur::topology::of_paths({{0}, {1}, {2}, {0, 0}, {1, 0}, {2, 0}, {1, 0, 0}}));
+    augur::transform::settings chosen{.temperature = {1.5f}};
+    chosen.mask = [](std::span<float> logits, const augur::prefix& before) {
+        const std::size_t last = before.size();
+        const auto sum = static_cast<std::size_t>(before.tokens()[last - 1] + 3 * before.tokens()[last - 2]) + last;
+        for (std::size_t i = 0; i < logits.size(); ++i) {
+            if ((i + sum) % 5 > 1) logits[i] = -INFINITY;
+        }
+    };
+    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
+    const auto text = [&](const auto& target) {
+        return run(augur::speculate(shared, target, planned, accept::coupled{}), chosen, [](std::size_t) {});
+    };
+    const decoded_text got = text(there), expected = text(here);
+    BOOST_TEST(got.text == expected.text, boost::test_tools::per_element());
+    BOOST_TEST(got.accepted == expected.accepted);
+    BOOST_TEST(got.branches > 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
