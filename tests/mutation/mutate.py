@@ -152,13 +152,13 @@ class Workshop:
         return test == killer or test.parent == self.home_of(header)
 
     def tests_of(self, header, killer=None):
-        """The most probable killer first: the last one, those that killed others of the header, the header's own test, its folder's;
-        those that are slow and killed none behind all others."""
+        """The most probable killer first: the last one, the header's own test, its folder's, those that killed others of it; those
+        that are slow, and killed none of it, behind all others."""
         home, stem = self.home_of(header), pathlib.Path(header).stem
 
         def distance(test):
             kills, slow = self.kills[header, test], self.levels.get(test, "-O0") != "-O0"
-            return (test != killer, kills == 0, slow, test.parent != home, test.stem != stem, -kills)
+            return (test != killer, slow and kills == 0, test.parent != home, test.stem != stem, -kills)
 
         return sorted((test for test, headers in self.tests.items() if header in headers), key=distance)
 

@@ -156,6 +156,9 @@ class Order(unittest.TestCase):
         shop.levels = mutate.collections.defaultdict(lambda: "-O0", {files[2]: "-O1"})
         shop.kills = mutate.collections.Counter({("types/token.hpp", files[3]): 2})
         self.assertEqual(["b", "c", "a", "token"], [test.stem for test in shop.tests_of("types/token.hpp")])
+        shop.kills["types/token.hpp", files[2]] = 1
+        self.assertEqual(["token", "b", "c", "a"], [test.stem for test in shop.tests_of("types/token.hpp")])
+        shop.kills["types/token.hpp", files[2]] = 0
         del shop.levels[files[2]]
         self.assertEqual(["token", "b", "c", "a"], [test.stem for test in shop.tests_of("types/token.hpp")])
         self.assertEqual(["a", "token", "b", "c"], [test.stem for test in shop.tests_of("types/token.hpp", files[0])])
