@@ -49,6 +49,7 @@ RUN_BYTES = 4 << 30  # a mutant may never stop allocating
 LEAST_SECONDS = 5  # or never end: it has so much processor time,
 PATIENCE = 3  # and so many times what the test takes without it;
 CLOCK = 30  # on a clock, beside other work, so many times that
+BLOCKED = 60  # one that used no processor time at all for so long on a clock does not end either
 FAST_SECONDS = 2  # a test that takes longer without a mutant is optimised, and runs after the others
 SOUND_SECONDS = 600
 SKIPPED = 77
@@ -239,17 +240,37 @@ class Workshop:
         """With the mutant of that number, where the program has it."""
         seconds = seconds or LEAST_SECONDS + PATIENCE * self.sound[test]
         began = processor_seconds()
-        try:
-            run = subprocess.run(
-                [program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=CLOCK * seconds,
-                preexec_fn=lambda: bound(int(seconds)), check=False, env=os.environ | {"AUGUR_MUTANT": str(number)},
-            )
-        except subprocess.TimeoutExpired:
-            return "does not end"
+        with subprocess.Popen(
+            [program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: bound(int(seconds)),
+            env=os.environ | {"AUGUR_MUTANT": str(number)},
+        ) as run:
+            ended = waited_for(run, CLOCK * seconds)
         self.took = processor_seconds() - began
-        if run.returncode == -signal.SIGXCPU or run.returncode == -signal.SIGKILL:
+        if not ended or run.returncode == -signal.SIGXCPU or run.returncode == -signal.SIGKILL:
             return "does not end"
         return "fails" if run.returncode not in (0, SKIPPED) else "passes"
+
+
+def waited_for(run, seconds):
+    """Whether it ended by itself. One that waits for what never comes, and so uses no processor time, is not waited for long."""
+    end = time.monotonic() + seconds
+    used = -1
+    while time.monotonic() < end:
+        try:
+            run.wait(min(BLOCKED, end - time.monotonic()))
+            return True
+        except subprocess.TimeoutExpired:
+            before, used = used, ticks_of(run.pid)
+            if used == before:
+                break
+    run.kill()
+    return False
+
+
+def ticks_of(process):
+    """Processor time it has used, in the system's ticks: fields 14 and 15, of which the second is a name in brackets."""
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def processor_seconds():

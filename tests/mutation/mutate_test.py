@@ -164,5 +164,31 @@ class Order(unittest.TestCase):
         self.assertEqual(["a", "token", "b", "c"], [test.stem for test in shop.tests_of("types/token.hpp", files[0])])
 
 
+class Ends(unittest.TestCase):
+    """How programs end that are no tests."""
+
+    def outcome(self, text, seconds=5):
+        shop = mutate.Workshop.__new__(mutate.Workshop)
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "program"
+            program.write_text("#!/bin/sh\n" + text, encoding="utf-8")
+            program.chmod(0o755)
+            return shop.run(program, None, seconds=seconds)
+
+    def test_how_it_ends(self):
+        self.assertEqual(["passes", "passes", "fails"], [self.outcome(f"exit {code}") for code in (0, 77, 1)])
+        self.assertEqual("fails", self.outcome("kill -ABRT $$"))
+
+    def test_what_takes_too_much_processor_time_does_not_end(self):
+        self.assertEqual("does not end", self.outcome("while :; do :; done", 1))
+
+    def test_what_waits_for_ever_is_not_waited_for(self):
+        before, mutate.BLOCKED = mutate.BLOCKED, 0.2
+        try:
+            self.assertEqual("does not end", self.outcome("exec sleep 1000"))
+        finally:
+            mutate.BLOCKED = before
+
+
 if __name__ == "__main__":
     unittest.main()
