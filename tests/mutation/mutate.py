@@ -308,11 +308,13 @@ class Court:
 
     def hold(self, shop):
         """All are shown to the tests of their folder before any is shown to those of others: what is left then is shown to every test
-        there is."""
+        there is. Those that run together are judged alone at last only, for what a compiler decides seldom fits beside the original."""
         crowd = Together(shop, dict(self.left), {mutant.header: header_text(mutant) for mutant in self.left.values()})
-        for near in (True, False):
-            self.together(crowd, near)
-            self.one_by_one(shop, near)
+        self.together(crowd, True)
+        apart = self.left.keys() - set(crowd.numbers())
+        self.one_by_one(shop, {number: True for number in apart})
+        self.together(crowd, False)
+        self.one_by_one(shop, {number: False if number in apart else None for number in self.left})
 
     def together(self, crowd, near):
         """Most of them: one layer, its tests compiled once."""
@@ -325,15 +327,16 @@ class Court:
             if killer:
                 self.enter(number, killer, how)
 
-    def one_by_one(self, shop, near=None):
+    def one_by_one(self, shop, near):
         """The others: what is seen when a test is compiled, what does not fit beside the original, and, where no other test is left to
-        show them to, survivors."""
-        for number, mutant in list(self.left.items()):
+        show them to, survivors. `near` has, by number, which tests those are that a mutant is shown to: see Workshop.verdict."""
+        for number in sorted(near.keys() & self.left.keys()):
+            mutant = self.left[number]
             if time.monotonic() > self.end:
                 return
             try:
-                killer, how = shop.verdict(mutant, self.last_killer(mutant), near)
-                if killer or not near:
+                killer, how = shop.verdict(mutant, self.last_killer(mutant), near[number])
+                if killer or not near[number]:
                     self.enter(number, killer, how)
             except Misfit as misfit:
                 self.misfits.append(misfit)
@@ -385,7 +388,7 @@ def main():
                     kept = None if arguments.sample else results
                     shop, court = Workshop(folder, arguments.compiler), Court(visible, kept, arguments.minutes)
                     if arguments.sample:
-                        court.one_by_one(shop)
+                        court.one_by_one(shop, dict.fromkeys(court.left))
                     else:
                         court.hold(shop)
                     return court.close()
