@@ -77,9 +77,9 @@ class tiles {
     }
 
  private:
-    using tile = std::array<std::array<std::byte, 64>, 16>;
+    using tile_data = std::array<std::array<std::byte, 64>, 16>;
 
-    tile& of(int which) {
+    tile_data& of(int which) {
         if (!configured_) detail::fail("tile ", which, " is used and not configured");
         return data_[static_cast<std::size_t>(which)];
     }
@@ -113,7 +113,7 @@ class tiles {
     }
 
     shapes shapes_{};
-    std::array<tile, 8> data_{};
+    std::array<tile_data, 8> data_{};
     bool configured_ = false;
 };
 
