@@ -60,6 +60,21 @@ BOOST_AUTO_TEST_CASE(typical) {
     }
 }
 
+/// Equally probable tokens are just as probable as they must be to be drawn; to be accepted they would have to be more.
+BOOST_AUTO_TEST_CASE(typical_draws_what_is_just_as_probable_as_it_must_be) {
+    std::mt19937 random(3);
+    const augur::transform::settings chosen{.temperature = {0.8f}};
+    trees::outcomes seen;
+    for (std::size_t vocabulary = 2; vocabulary <= 40; ++vocabulary) {
+        const accept::typical drawn{
+            {.epsilon = 1 / static_cast<double>(vocabulary), .delta = 1, .next = accept::typical_next::drawn}};
+        auto played = trees::random_tree(random, vocabulary, chosen, accept::typical::drawing{}, true);
+        played.target.assign(played.target.size(), 1.0f);
+        trees::check_tree(emulated, drawn, played, played.certain, seen);
+    }
+    BOOST_TEST(seen.corrected > 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
     check_trees(emulated, rounds::likely_enough{}, sampled);
 }
