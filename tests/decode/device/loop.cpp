@@ -310,6 +310,20 @@ BOOST_AUTO_TEST_CASE(rounds_that_a_system_fails_to_record_are_launched_one_by_on
     }
 }
 
+BOOST_AUTO_TEST_CASE(no_round_follows_the_one_that_runs_when_it_is_cancelled) {
+    const run_check check;
+    const resident_mock::model target(check.target_law, check.vocabulary, 90, 8);
+    const resident_mock::model draft(check.draft_law, check.vocabulary, 90, 2);
+    for (const bool cancelled : {false, true}) {
+        speculation_loop loop(target, draft, policy::fixed_length{3}, accept::coupled{}, {}, 7);
+        loop.start(check.prompt, 80, {}, 1);
+        if (cancelled) loop.cancel();
+        loop.launch(loop_as::whole);
+        loop.wait();
+        BOOST_TEST((loop.rounds() == 1) == cancelled);
+    }
+}
+
 /// Runs, and shows nothing.
 struct silent_loop {
     std::size_t rounds() const { return 2; }
