@@ -119,12 +119,7 @@ int main(int argc, char** argv) {
         llama::load_options options;
         if (argc > 3) options.weights = format_named(argv[3]);
         if (argc > 4) options.threads = std::stoul(argv[4]);
-        for (const auto set : backend::host::all_instruction_sets) {
-            if (argc > 6 && argv[6] == name_of(set)) options.instruction_set = set;
-        }
-        if (argc > 6 && argv[6] != name_of(options.instruction_set)) {
-            detail::fail("there are no instructions called ", argv[6]);
-        }
+        if (argc > 6) options.instruction_set = named(argv[6], backend::host::all_instruction_sets);
         run(argv[1], argv[2], options, argc > 5 ? std::stoul(argv[5]) : 2048);
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_cache_formats: %s\n", caught.what());

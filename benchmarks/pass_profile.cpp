@@ -212,16 +212,8 @@ int main(int argc, char** argv) {
         llama::load_options options;
         if (argc > 2) options.weights = format_named(argv[2]);
         if (argc > 3) options.threads = std::stoul(argv[3]);
-        for (const auto set : backend::host::all_instruction_sets) {
-            if (argc > 5 && argv[5] == name_of(set)) options.instruction_set = set;
-        }
-        if (argc > 5 && argv[5] != name_of(options.instruction_set)) {
-            detail::fail("there are no instructions called ", argv[5]);
-        }
-        for (const auto format : backend::host::all_cache_formats) {
-            if (argc > 6 && argv[6] == name_of(format)) options.cache = format;
-        }
-        if (argc > 6 && argv[6] != name_of(options.cache)) detail::fail("there is no cache called ", argv[6]);
+        if (argc > 5) options.instruction_set = named(argv[5], backend::host::all_instruction_sets);
+        if (argc > 6) options.cache = named(argv[6], backend::host::all_cache_formats);
         run(argv[1], options, argc > 4 ? std::stoul(argv[4]) : 256);
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_pass_profile: %s\n", caught.what());

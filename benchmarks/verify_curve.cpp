@@ -17,20 +17,11 @@
 #include <vector>
 
 #include "augur/llama/host_model.hpp"
+#include "formats.hpp"
 
 namespace {
 
 using namespace augur;
-
-/// The one of `names` that is called so.
-auto parse(const std::string& text, const auto& names) {
-    std::string valid;
-    for (const auto name : names) {
-        if (text == name_of(name)) return name;
-        valid += (valid.empty() ? "" : ", ") + std::string(name_of(name));
-    }
-    detail::fail(text, " is not one of ", valid);
-}
 
 /// With parents as a tree, whose nodes wait for `keep` until the next pass.
 double milliseconds(const llama::host_model& model, llama::sequence& sequence, std::span<const token> tokens,
@@ -92,9 +83,9 @@ int main(int argc, char** argv) {
     try {
         if (argc < 2) detail::fail("usage: bench_verify_curve MODEL [WEIGHTS] [THREADS] [CONTEXT] [INSTRUCTIONS]");
         llama::load_options options;
-        if (argc > 2) options.weights = parse(argv[2], llama::all_weight_formats);
+        if (argc > 2) options.weights = format_named(argv[2]);
         if (argc > 3) options.threads = std::stoul(argv[3]);
-        if (argc > 5) options.instruction_set = parse(argv[5], backend::host::all_instruction_sets);
+        if (argc > 5) options.instruction_set = named(argv[5], backend::host::all_instruction_sets);
         run(argv[1], options, argc > 4 ? std::stoul(argv[4]) : 256);
     } catch (const std::exception& caught) {
         std::fprintf(stderr, "bench_verify_curve: %s\n", caught.what());
