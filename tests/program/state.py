@@ -154,7 +154,7 @@ class State(ProgramTest):
             self.path.write_text(with_checksum(json.dumps(changed, separators=(",", ":"))))
             self.stays([expected, str(self.path)])
         for change, expected in (
-            ({"augur.state": 2}, "its version is 2"),
+            ({"augur.state": 1}, "its version is 1"),
             ({"verify_seconds": [-1]}, "-1"),
             ({"policies": {"bushes": {"passes": [], "drafting": [], "accepted": [], "looks": []}}}, "bushes"),
         ):

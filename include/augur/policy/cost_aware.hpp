@@ -107,7 +107,7 @@ class basic_cost_aware {
     double acceptance(const observation& seen, std::size_t position) const {
         const kind& of = source_of(seen).kinds[kind_of(seen)];
         double rate = expected_before(seen);
-        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate);
+        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate, doubt_of(seen));
         return rate;
     }
 
@@ -128,10 +128,12 @@ class basic_cost_aware {
     }
 
  private:
-    static constexpr double first_allowance = 4, most_allowance = 8;        ///< passes of plain decoding
-    static constexpr double most_recalled = 8;                              ///< tokens
-    static constexpr std::size_t matches = 7;                               ///< kinds by match; 0 is without any
-    static constexpr std::array<double, 4> edges = {0.25, 0.75, 1.5, 2.5};  ///< nats, of kinds by entropy
+    static constexpr double first_allowance = 4, most_allowance = 8;  ///< passes of plain decoding
+    static constexpr double most_recalled = 8;                        ///< tokens
+    static constexpr double first_looks = 7;   ///< rows, fading, before what they show decides whether to look
+    static constexpr double doubt = 3;         ///< tokens that an expectation from a row's entropy counts as
+    static constexpr std::size_t matches = 7;  ///< kinds by match; 0 is without any
+    static constexpr std::array<double, 4> edges = {0.5, 1.5, 2.5, 3.5};  ///< nats, of kinds by entropy
     static constexpr std::size_t all_kinds = matches + edges.size() + 1;
 
     /// Drafts of one quality.
@@ -206,6 +208,7 @@ class basic_cost_aware {
         return static_cast<double>(seen.match_length + 1) / static_cast<double>(seen.match_length + 3);
     }
 
+    static double doubt_of(const observation& seen) { return kind_of(seen) < matches ? 1 : doubt; }
     bool due(std::size_t tried) const { return rounds_ - tried >= options_.probe_after; }
     bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
     /// Tokens that a second yields.
@@ -225,7 +228,7 @@ class basic_cost_aware {
         double stands = 1;
         double tokens = 0;
         for (std::size_t length = 1; length <= most; ++length) {
-            rate = of.positions[length - 1].rate(rate);
+            rate = of.positions[length - 1].rate(rate, doubt_of(seen));
             stands *= rate;
             tokens += stands;
             const double extra = extra_seconds(from, seen, length);
@@ -236,7 +239,7 @@ class basic_cost_aware {
         return best;
     }
 
-    /// Whether a row's entropy is worth a draft pass: by what each kind gains, as often as they came.
+    /// Whether a row's entropy is worth a draft pass: by what each kind gains, as often as they came, once some came.
     bool worth_a_look(const source& from) const {
         const double look = from.token_seconds.mean;
         if (!affordable(look)) return false;
@@ -250,7 +253,7 @@ class basic_cost_aware {
             gain += share * best_choice(from, {.first_draft_entropy_nats = typical}).gain;
             shares += share;
         }
-        return shares == 0 || gain > shares * pace() * look || due(from.looked);
+        return shares < first_looks || gain > shares * pace() * look || due(from.looked);
     }
 
     /// Books what a round gained or lost against plain decoding.
