@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(rows_that_were_looked_at_keep_their_shares) {
     cost_aware first;
     observation seen;
     for (int i = 0; i < 90; ++i) {
-        seen.first_draft_entropy_nats = i % 3 == 0 ? 3.0 : 0.1;
+        seen.first_draft_entropy_nats = i % 3 == 0 ? 4.0 : 0.1;
         first.learn({seen, 0, 0, 0.1, 1});
     }
     const knowledge known = first.learned(), again = cost_aware({}, known).learned();
