@@ -197,6 +197,29 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
     BOOST_TEST((judged({even, {0, -9, 0}, {0, -9, 0}, even, even}).path == std::vector<std::size_t>{1, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
+    const auto row = distribution::weighted({1, 2, 3});
+    const auto tree = [&](const std::vector<std::int32_t>& parents) {
+        proposal<distribution> made;
+        for (std::size_t i = 0; i < parents.size(); ++i) made.push(static_cast<token>(i % 3), row, parents[i]);
+        return made;
+    };
+    const auto one = tree({-1, -1, 0, 1}), other = tree({-1, 0, 1, -1});
+    const std::vector<std::vector<float>> rows{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 1, 1}, {0, 0, 0}};
+    const transform::pipeline transform({}, 3);
+    prefix before(std::vector<token>{0});
+    accept::walk_storage<transform::pipeline, accept::multipath_block> kept;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        for (const auto* made : {&one, &other}) {
+            random::philox_chooser chooser(seed);
+            const verdict fresh = accept::walk(accept::multipath_block{}, *made, rows, transform, before, chooser, 0);
+            verdict again;
+            accept::walk(accept::multipath_block{}, *made, rows, transform, before, chooser, 0, kept, again);
+            BOOST_TEST((again == fresh));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts) {
     const auto target = hashed_model(3, 1), small = hashed_model(3, 2);
     decode::options chosen;

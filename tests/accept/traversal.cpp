@@ -226,4 +226,19 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_inside_a_cascade) {
     BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_chain_ends_at_no_leaf_whatever_was_judged_before) {
+    proposal<point_mass> chain;
+    chain.push(1);
+    const std::vector<std::vector<float>> rows(2, {0, 9, 0, 0, 0});
+    const transform::pipeline transform({.temperature = {0}}, 5);
+    prefix before(std::vector<token>{0});
+    random::philox_chooser chooser(1);
+    accept::walk_storage<transform::pipeline, accept::traversal> kept;
+    verdict out;
+    out.at_leaf = true;
+    accept::walk(accept::traversal{}, chain, rows, transform, before, chooser, 0, kept, out);
+    BOOST_TEST(out.accepted == 1u);
+    BOOST_TEST(!out.at_leaf);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -177,6 +177,10 @@ BOOST_AUTO_TEST_CASE(of_equally_long_paths_the_more_probable_wins_and_of_equal_o
     late.push(2, 1);
     late.push(2, 0);
     BOOST_TEST((judged(rule, late, {even, even, even, even, even}, {}).path == std::vector<std::size_t>{0, 3}));
+    proposal<point_mass> deeper = late;  // its second path is found first
+    deeper.push(0, 2);
+    deeper.push(0, 3);
+    BOOST_TEST((judged(rule, deeper, std::vector(7, even), {}).path == std::vector<std::size_t>{0, 3, 5}));
     // A longer path wins, however improbable.
     const std::vector<float> never{0, 9, -9};
     BOOST_TEST((judged(rule, made, {second, even, never, even, even}, {}).path == std::vector<std::size_t>{0, 2}));

@@ -471,14 +471,20 @@ struct counted {
 };
 
 BOOST_AUTO_TEST_CASE(one_race_serves_all_siblings_of_a_position) {
-    std::size_t asked = 0;
-    counted chooser{random::philox_chooser(1), &asked};
-    proposal<point_mass> made;
-    for (token t = 0; t < 4; ++t) made.push(t, after_prefix);
-    prefix before(std::vector<token>{0});
-    const std::vector<std::vector<float>> rows(5, std::vector<float>(5, 0.0f));
-    const verdict ruled = accept::walk(accept::coupled{}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
-    BOOST_TEST(asked == 1 + ruled.accepted);  // one for each position
+    std::size_t younger = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        std::size_t asked = 0;
+        counted chooser{random::philox_chooser(seed), &asked};
+        proposal<point_mass> made;
+        for (token t = 0; t < 4; ++t) made.push(t, after_prefix);
+        prefix before(std::vector<token>{0});
+        const std::vector<std::vector<float>> rows(5, std::vector<float>(5, 0.0f));
+        const verdict ruled =
+            accept::walk(accept::coupled{}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
+        BOOST_TEST(asked == 1 + ruled.accepted);  // one for each position
+        younger += ruled.path.empty() || ruled.path[0] > 0 ? 1 : 0;
+    }
+    BOOST_TEST(younger > 10u);  // where more than one sibling was compared
 }
 
 BOOST_AUTO_TEST_SUITE_END()

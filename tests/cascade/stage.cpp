@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(a_block_ends_where_the_model_has_no_row) {
         draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<on_broken>);
         const auto proposed = draft::propose(drafter, state, context);
         BOOST_TEST(proposed.size() == 2u);
+        BOOST_TEST(state.now.counts.rounds <= 2u);  // and is not asked for again
         for (const token t : proposed.tokens()) BOOST_TEST((0 <= t && t < 3));
     }
 }

@@ -72,6 +72,24 @@ BOOST_AUTO_TEST_CASE(eight_texts_are_what_they_are_alone) {
     BOOST_TEST(small.largest == 8u);
 }
 
+BOOST_AUTO_TEST_CASE(a_larger_batch_may_follow_a_smaller_one) {
+    const counted_batches target(testing::hashed_model(40, 1));
+    decode::options chosen{.seed = 5};
+    chosen.stop.max_tokens = 5;
+    const std::vector<token> prompt{1, 2};
+    for (const std::size_t size : {2u, 100u}) {
+        const std::vector<std::span<const token>> all(size, prompt);
+        const auto together = decode::generate_together(plain(target), all, chosen);
+        BOOST_TEST(target.largest == size);
+        for (std::size_t i = 0; i < size; ++i) {
+            decode::options own = chosen;
+            own.seed += i;
+            BOOST_TEST(together[i].tokens == decode::generate(plain(target), prompt, own).tokens,
+                       boost::test_tools::per_element());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(passes_of_a_model_are_run_together) {
     const counted_batches target(testing::hashed_model(40, 1)), small(testing::hashed_model(40, 2));
     const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});

@@ -51,9 +51,8 @@ std::string told(const auto& s) {
     return text;
 }
 
-BOOST_FIXTURE_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result, fixture) {
-    const auto scheme = this->scheme();
-    auto alone = session_of(scheme), broken = session_of(scheme);
+void check_cancelled_rounds(const auto& scheme) {
+    auto alone = fixture::session_of(scheme), broken = fixture::session_of(scheme);
     const decode::step_options untimed{.timed = false};
     std::mt19937 random(1);
     std::size_t cancelled = 0;
@@ -81,6 +80,13 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result, 
         BOOST_TEST_REQUIRE(told(broken) == told(alone));
     }
     BOOST_TEST(cancelled > 20u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result, fixture) {
+    check_cancelled_rounds(scheme());
+    const auto learning = [] { return cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}; };
+    const auto smallest = testing::hashed_model(30, 4);
+    check_cancelled_rounds(cascaded(smallest, learning(), small, learning(), middle, learning(), target));
 }
 
 BOOST_FIXTURE_TEST_CASE(stops_once_for_every_pass, fixture) {
@@ -121,6 +127,9 @@ BOOST_FIXTURE_TEST_CASE(wrong_answers_are_refused_and_the_right_one_still_taken,
     const scores rows = target.extend(*asked.sequence, asked.tokens);
     BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 0, 30)), error,
                           is("a pass that wants 1 rows was answered with 0"));
+    const std::vector<float> two(60);
+    BOOST_CHECK_EXCEPTION(pass.answer(scores(two.data(), 2, 30)), error,
+                          is("a pass that wants 1 rows was answered with 2"));
     BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 1, 29)), error,
                           is("row 0 of an answer has 29 logits, but the vocabulary has 30 tokens"));
     pass.answer(rows);

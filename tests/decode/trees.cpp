@@ -95,4 +95,19 @@ BOOST_AUTO_TEST_CASE(a_tree_that_was_not_announced_is_refused) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(log_probabilities_are_of_the_rows_of_the_path) {
+    const auto law = testing::hashed_model(6, 1, 2, 60), small = testing::hashed_model(6, 1, 2, 200);
+    decode::options chosen{.seed = 3};
+    chosen.stop.max_tokens = 40;
+    chosen.log_probabilities = true;
+    const std::vector<token> prompt{1, 2};
+    const auto expected = decode::generate(plain(law), prompt, chosen);
+    const testing::tree_mock target(law);
+    path_watch seen;
+    const auto scheme = speculate(bush<draft::argmax>{small}, target, policy::fixed_length{4}, accept::coupled{});
+    const auto made = decode::generate(scheme, prompt, chosen, seen);
+    BOOST_TEST(seen.branched > 0u);
+    BOOST_TEST(made.log_probabilities == expected.log_probabilities, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

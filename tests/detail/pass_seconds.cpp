@@ -1,6 +1,7 @@
 #include "augur/detail/pass_seconds.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <vector>
 
 using namespace augur;
 using detail::pass_seconds;
@@ -31,6 +32,13 @@ BOOST_AUTO_TEST_CASE(a_further_row_costs_a_tenth_until_more_is_known_and_half_of
     BOOST_TEST(passes(3) == (2 * 2.0 + 1.2) / 3, is);
     BOOST_TEST(passes(2) == 1.5, is);  // halfway
     BOOST_TEST(passes(5) == 2.0 + 2 * 0.25, is);
+}
+
+BOOST_AUTO_TEST_CASE(more_rows_take_no_less_than_fewer) {
+    const std::vector<double> curve{1, 2, 1.5};
+    const pass_seconds passes(3, 0.5, curve);
+    BOOST_TEST(passes(2) == 1.85, is);
+    BOOST_TEST(passes(3) == 1.85, is);  // not the 1.7 that it alone would be
 }
 
 BOOST_AUTO_TEST_CASE(early_figures_count_alike) {

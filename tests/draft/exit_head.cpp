@@ -38,6 +38,18 @@ BOOST_AUTO_TEST_CASE(without_noise_the_mock_has_the_rows_of_the_model) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_state_of_a_pass_is_that_of_its_last_token) {
+    const testing::split_mock model(testing::hashed_model(5, 1), 4);
+    const std::vector<token> tokens{3, 1, 4};
+    auto split = model.make_sequence();
+    const pass<testing::split_mock::sequence_type> shallow{.sequence = &split, .tokens = tokens, .to_layer = 2};
+    model.run(std::span(&shallow, 1));
+    const logit_row state = draft::exit_state<exit_mock>(model, split);
+    const auto states = model.hidden(split);
+    BOOST_TEST(std::equal(state.begin(), state.end(), states[2].begin(), states[2].end()));
+    BOOST_TEST(!std::equal(state.begin(), state.end(), states[0].begin(), states[0].end()));
+}
+
 void refused(const exit_mock& head, const testing::split_mock& target, const std::string& message) {
     BOOST_CHECK_EXCEPTION(draft::check_exit(head, target), error,
                           [&](const error& e) { return std::string(e.what()).find(message) != std::string::npos; });

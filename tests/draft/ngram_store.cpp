@@ -72,6 +72,12 @@ BOOST_AUTO_TEST_CASE(shorter_contexts_than_the_least_end_the_draft) {
     BOOST_TEST(guess(store, {3}, 2, {}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_least_context_holds_for_every_token_of_the_draft) {
+    const auto table = ngram_table::count(texts{{1, 2, 3}, {3, 4}}, {1, 3, 10});
+    BOOST_TEST(guess(draft::ngram_store(table, 1), {1, 2}, 5, {2}) == (ids{3, 4}));
+    BOOST_TEST(guess(draft::ngram_store(table, 2), {1, 2}, 5, {2}) == (ids{3}));
+}
+
 BOOST_AUTO_TEST_CASE(laws) {
     const auto table = ngram_table::count(texts{{0, 1, 2, 3, 1, 2, 0, 0, 1, 3}}, {1, 3, 4});
     for (std::size_t least : {1u, 2u}) {

@@ -180,6 +180,22 @@ static_assert(SplitModel<counted<split_mock>>);
 
 using counted_split = counted<split_mock>;
 
+BOOST_AUTO_TEST_CASE(inside_a_cascade_no_pass_goes_through_all_layers_again) {
+    const counted_split middle(split_mock(testing::hashed_model(9, 1)));
+    const auto target = testing::hashed_model(9, 2);
+    const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
+    const auto scheme = cascaded(head, cascade::model_link{fixed_length{2}, exact{}}, middle,
+                                 cascade::model_link{fixed_length{4}, exact{}}, target);
+    auto s = session_of(scheme, greedy(), 60);
+    middle.taken();
+    while (s.finished == finish_reason::running) {
+        decode::step(scheme, s);
+        const auto made = middle.taken();
+        BOOST_TEST(made.whole == 0u);
+        BOOST_TEST(made.deep_passes > 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(each_layer_sees_each_token_once) {
     const counted_split target(split_mock(testing::hashed_model(9, 1)));
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};

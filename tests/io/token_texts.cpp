@@ -79,6 +79,8 @@ BOOST_FIXTURE_TEST_CASE(a_fingerprint_is_of_texts_and_numbers, folder) {
                                texts{"a", "bc", ""}, texts{"a", "b", "", "c"}, texts{"a", "b", "c", "d"}}) {
         BOOST_TEST(mark != mark_of(read(other)));
     }
+    // Where one text ends and the next number begins is part of it.
+    BOOST_TEST(mark_of({{0, "a"}, {1, "b"}}) != mark_of({{0, std::string("a\1\0\0\0\0\0\0\0b", 10)}}));
     BOOST_TEST(mark_of({}).empty());
 }
 

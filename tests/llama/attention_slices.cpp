@@ -116,4 +116,41 @@ BOOST_AUTO_TEST_CASE(long_rows_do_not_depend_on_threads) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(long_trees_do_not_depend_on_threads) {
+    const small_llama file(io::tensor_type::q8_0, 192, 6, 3, 32);
+    const auto before = some_tokens(530, 77);
+    const std::vector<token> nodes{5, 6, 7};
+    const std::vector<std::int32_t> parents{-1, 0, 0};
+    for (const std::size_t threads : {1u, 2u, 4u}) {
+        const auto loaded = file.load({.threads = threads});
+        auto tree = loaded.make_sequence(), path = loaded.make_sequence();
+        loaded.extend(tree, before, 0);
+        loaded.extend(path, before, 0);
+        const auto rows = copied(model::run(loaded, {.sequence = &tree, .tokens = nodes, .parents = parents}));
+        const std::vector<token> last{5, 7};
+        const auto alone = copied(loaded.extend(path, last, 1));
+        BOOST_TEST(same_bits(std::vector(rows.end() - static_cast<std::ptrdiff_t>(alone.size()), rows.end()), alone),
+                   threads << " threads");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trees_of_several_sequences_may_differ_in_depth) {
+    const auto loaded = small_llama(io::tensor_type::q8_0).load({.threads = 2});
+    auto deep = loaded.make_sequence(), shallow = loaded.make_sequence();
+    const auto before = some_tokens(40, 77), nodes = some_tokens(40, 77);
+    std::vector<std::int32_t> chain;
+    for (std::int32_t i = 0; i < 40; ++i) chain.push_back(i - 1);
+    const std::vector<std::int32_t> flat{-1, -1};
+    loaded.extend(deep, before, 0);
+    loaded.extend(shallow, before, 0);
+    const std::vector<pass<llama::sequence>> both{
+        {.sequence = &deep, .tokens = nodes, .parents = chain, .rows = 1},
+        {.sequence = &shallow, .tokens = std::span(nodes).first(2), .parents = flat, .rows = 1}};
+    std::vector<model::pass_rows<llama::host_model>> made(2);
+    model::run<llama::host_model>(loaded, both, made);
+    auto path = loaded.make_sequence();
+    loaded.extend(path, before, 0);
+    BOOST_TEST(same_bits(copied(made[0]), copied(loaded.extend(path, nodes, 1))));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

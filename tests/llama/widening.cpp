@@ -65,6 +65,9 @@ BOOST_AUTO_TEST_CASE(nothing_is_free_and_nothing_leaks) {
     std::vector<float> row(layer.query.depth());
     layer.query.unpack_row(layer.query.rows() - 1, row);  // of an added head
     BOOST_TEST(std::count(row.begin(), row.end(), 0.0f) == 0);
+    std::vector<float> another(layer.query.depth());
+    layer.query.unpack_row(layer.query.rows() - 2, another);
+    BOOST_TEST(row != another);
     layer.attention_output.unpack_row(layer.attention_output.rows() - 1, row = std::vector<float>(240));
     BOOST_TEST(std::count(row.begin(), row.end(), 0.0f) == 240);
     auto sequence = wide.make_sequence();

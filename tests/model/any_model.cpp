@@ -89,6 +89,9 @@ BOOST_AUTO_TEST_CASE(a_tree_is_kept_on_an_engine_without_trees) {
     const std::vector<std::int32_t> parents{-1, 0, -1};
     model::run(held, {.sequence = &s, .tokens = nodes, .parents = parents});
     BOOST_TEST(held.length(s) == 0u);
+    held.keep(s, std::vector<std::size_t>{});
+    BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{0}), error);  // none of it was kept, and it is gone
+    model::run(held, {.sequence = &s, .tokens = nodes, .parents = parents});
     BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{1}), error);
     BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{0, 2}), error);
     held.keep(s, std::vector<std::size_t>{0, 1});

@@ -286,4 +286,12 @@ BOOST_AUTO_TEST_CASE(parts_of_the_layers_are_answered_by_who_has_run_them) {
     BOOST_CHECK_EXCEPTION(awaited::of(&again, model)->answer({}), error, says("0 positions of its sequence wait"));
 }
 
+BOOST_AUTO_TEST_CASE(a_chain_that_somebody_else_runs_is_held) {
+    const auto model = testing::hashed_model(6, 3);
+    model::cached_sequence<testing::function_model> cache(model);
+    const std::vector<token> tokens{1, 2}, drafted{3, 4}, all{1, 2, 3, 4};
+    cache.run_by(tokens, drafted, {}, [&](const auto& asked) { model::run<testing::function_model>(model, asked); });
+    BOOST_TEST(cache.tokens() == all, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -299,6 +299,10 @@ BOOST_AUTO_TEST_CASE(what_gains_nothing_is_not_drafted) {
     const policy::cost_aware better({.max_length = 1, .verify_seconds = {3, 4.15}});
     BOOST_TEST(even.length({}) == 0u);
     BOOST_TEST(better.length({}) == 1u);
+    // A match of one token is expected to stand once in two, for half a pass.
+    const policy::cost_aware exactly_even({.max_length = 2, .verify_seconds = {1, 1.5, 2}});
+    BOOST_TEST(exactly_even.verify_seconds(2) == 1.5);
+    BOOST_TEST(exactly_even.length({.match_length = 1}) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_pay_is_tried_again_now_and_then) {

@@ -28,6 +28,9 @@ struct needs_confidence : recording {
 struct uses_matches : recording {
     static constexpr signals uses = signals::match_length;
 };
+struct needs_matches : recording {
+    static constexpr signals needs = signals::match_length;
+};
 
 template <class Policy>
 using query = policy::length_query<Policy>;
@@ -89,6 +92,42 @@ BOOST_FIXTURE_TEST_CASE(a_match_that_is_used_is_pending_until_it_is_seen, fixtur
     BOOST_TEST((shown[0].pending == signals::match_length));
     BOOST_TEST((shown[1].pending == signals::none));
     BOOST_TEST(shown[1].match_length == 6u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_policy_that_needs_the_match_is_not_asked_before, fixture) {
+    const needs_matches policy{{&shown}};
+    query<needs_matches> asked;
+    asked.begin(policy, {}, 10, signals::match_length);
+    BOOST_TEST(shown.empty());
+    BOOST_TEST(asked.wanted() == 10u);
+    asked.see_match(policy, 6);
+    BOOST_TEST(shown.size() == 1u);
+    BOOST_TEST(asked.wanted() == 3u);
+}
+
+/// Decides on a tree once it has seen two rows of the draft's chain.
+struct looks_at_two : recording {
+    static constexpr signals needs = signals::draft_confidence;
+    topology plan{after_prefix, 0, 1};
+    const augur::topology& topology(const observation& seen) const {
+        shown->push_back(seen);
+        return plan;
+    }
+    std::size_t looks_ahead() const { return 2; }
+    std::size_t length(const observation&) const = delete;
+};
+
+BOOST_FIXTURE_TEST_CASE(who_looks_ahead_is_asked_with_the_last_of_its_rows, fixture) {
+    const looks_at_two policy{{&shown}};
+    query<looks_at_two> asked;
+    asked.begin(policy, {}, 10, signals::draft_confidence);
+    asked.see_row(policy, 0, 0, 0.5);
+    BOOST_TEST(shown.empty());
+    BOOST_TEST(asked.wanted() == 10u);
+    asked.see_row(policy, 1, 0, 0.5);
+    BOOST_TEST(shown.size() == 1u);
+    BOOST_TEST(shown[0].path_value == 0.25);
+    BOOST_TEST(asked.wanted() == 3u);
 }
 
 BOOST_FIXTURE_TEST_CASE(no_answer_exceeds_the_room, fixture) {

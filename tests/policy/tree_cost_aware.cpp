@@ -140,6 +140,17 @@ BOOST_AUTO_TEST_CASE(a_text_that_becomes_predictable_is_drafted_for_again) {
     BOOST_TEST(after.tokens > 4 * 50);
 }
 
+BOOST_AUTO_TEST_CASE(what_no_expectation_pays_for_is_tried_now_and_then) {
+    std::size_t rank = 99;
+    tree_cost_aware policy;
+    const world in{[&](std::size_t) { return rank; },
+                   [](std::size_t rows) { return 1 + 0.6 * static_cast<double>(rows - 1); }};
+    live(policy, in, 400);
+    rank = 0;
+    live(policy, in, 200);
+    BOOST_TEST(live(policy, in, 50).tokens > 60);
+}
+
 BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {
     BOOST_TEST(tree_cost_aware().topology({}).size() == 0u);
     BOOST_TEST(tree_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).topology({}).size() > 0u);

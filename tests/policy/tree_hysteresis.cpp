@@ -82,7 +82,11 @@ BOOST_AUTO_TEST_CASE(while_rows_are_to_come_the_draft_goes_on) {
     seen.pending = signals::draft_confidence;
     BOOST_TEST(policy.topology(seen).size() == 6u);
     policy.learn({seen, 0, 0});
-    BOOST_TEST(policy.tree() == 0u);  // that answer was none
+    BOOST_TEST(policy.tree() == 0u);      // that answer was none
+    observation early = of_path(1, 0.9);  // of the rows so far
+    early.pending = signals::draft_confidence;
+    policy.learn({early, 0, 0});
+    BOOST_TEST(policy.tree() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(features_are_what_they_say) {

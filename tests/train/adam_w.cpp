@@ -97,6 +97,20 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     BOOST_CHECK_THROW(later.restore(vector<double>::Zero(5), vector<double>::Zero(6), 1, 0), error);
 }
 
+BOOST_AUTO_TEST_CASE(a_slope_within_the_clip_is_as_it_is) {
+    adam_w_options bounded = chosen, free = chosen;
+    bounded.epsilon = free.epsilon = 1;  // a step is then as long as its slope
+    free.clip = 0;
+    adam_w<double> one(6, bounded), other(6, free);
+    vector<double> a = numbers({1, -2, 0.5, 3, 0.25, -1}), b = a;
+    const auto slope = numbers({0.003, -0.01, 0.02, 0, 0.007, 0.04});
+    for (int i = 0; i < 3; ++i) {
+        one.step(a, slope, blocks);
+        other.step(b, slope, blocks);
+    }
+    BOOST_TEST(a == b);
+}
+
 BOOST_AUTO_TEST_CASE(options_that_make_no_step_are_refused) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const auto refused = [](auto member, double bad) {

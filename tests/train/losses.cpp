@@ -169,7 +169,9 @@ BOOST_AUTO_TEST_CASE(a_margin_that_is_there_teaches_nothing_more) {
     taught.top = static_cast<std::size_t>(largest);
     loss_options chosen = constant(0);
     chosen.policy = policy_kind::margin;
-    chosen.margin = 0;
+    double second = -1e9;
+    for (Eigen::Index i = 0; i < logits.size(); ++i) second = i == largest ? second : std::max(second, logits[i]);
+    chosen.margin = (logits[largest] - second) / 2;
     const auto found = judge(chosen, taught, logits);
     BOOST_TEST(found.values.total == 0);
     BOOST_TEST(found.slope.isZero(0));

@@ -129,6 +129,7 @@ BOOST_AUTO_TEST_CASE(a_slope_that_overflows_is_dropped_and_decoding_goes_on) {
     online.committed(8, 1);
     BOOST_TEST(online.report().dropped == 1U);
     BOOST_TEST(online.report().updates == 0U);
+    BOOST_TEST(!online.publish());  // there is nothing new
     BOOST_TEST(head.values() == before);
     for (std::size_t n = 0; n < 64; ++n) show(online, n);  // they give way
     online.committed(8, 1);

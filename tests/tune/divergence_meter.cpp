@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(what_the_target_excludes_is_drawn_from_the_target) {
 transform::settings sampling() {
     transform::settings made;
     made.penalties.repetition = 1.3f;
+    made.penalties.frequency = 0.3f;
     made.top_k.k = 6;
     return made;
 }
