@@ -180,7 +180,7 @@ static_assert(SplitModel<counted<split_mock>>);
 
 using counted_split = counted<split_mock>;
 
-BOOST_AUTO_TEST_CASE(inside_a_cascade_no_pass_goes_through_all_layers_again) {
+BOOST_AUTO_TEST_CASE(inside_a_cascade_what_went_through_the_first_layers_goes_on_from_there) {
     const counted_split middle(split_mock(testing::hashed_model(9, 1)));
     const auto target = testing::hashed_model(9, 2);
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
@@ -188,12 +188,10 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_no_pass_goes_through_all_layers_again) {
                                  cascade::model_link{fixed_length{4}, exact{}}, target);
     auto s = session_of(scheme, greedy(), 60);
     middle.taken();
-    while (s.finished == finish_reason::running) {
-        decode::step(scheme, s);
-        const auto made = middle.taken();
-        BOOST_TEST(made.whole == 0u);
-        BOOST_TEST(made.deep_passes > 0u);
-    }
+    while (s.finished == finish_reason::running) decode::step(scheme, s);
+    const auto made = middle.taken();
+    BOOST_TEST(made.shallow > 30u);
+    BOOST_TEST(made.deep == made.shallow);
 }
 
 BOOST_AUTO_TEST_CASE(each_layer_sees_each_token_once) {
