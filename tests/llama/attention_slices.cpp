@@ -1,5 +1,6 @@
 #include "augur/llama/attention_slices.hpp"
 
+#include <augur/llama/attention_parts.hpp>
 #include <augur/llama/key_value_cache.hpp>
 #include <augur/model/run.hpp>
 #include <boost/test/unit_test.hpp>
@@ -135,22 +136,18 @@ BOOST_AUTO_TEST_CASE(long_trees_do_not_depend_on_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(trees_of_several_sequences_may_differ_in_depth) {
-    const auto loaded = small_llama(io::tensor_type::q8_0).load({.threads = 2});
-    auto deep = loaded.make_sequence(), shallow = loaded.make_sequence();
-    const auto before = some_tokens(40, 77), nodes = some_tokens(40, 77);
-    std::vector<std::int32_t> chain;
-    for (std::int32_t i = 0; i < 40; ++i) chain.push_back(i - 1);
-    const std::vector<std::int32_t> flat{-1, -1};
-    loaded.extend(deep, before, 0);
-    loaded.extend(shallow, before, 0);
-    const std::vector<pass<llama::sequence>> both{
-        {.sequence = &deep, .tokens = nodes, .parents = chain, .rows = 1},
-        {.sequence = &shallow, .tokens = std::span(nodes).first(2), .parents = flat, .rows = 1}};
-    std::vector<model::pass_rows<llama::host_model>> made(2);
-    model::run<llama::host_model>(loaded, both, made);
-    auto path = loaded.make_sequence();
-    loaded.extend(path, before, 0);
-    BOOST_TEST(same_bits(copied(made[0]), copied(loaded.extend(path, nodes, 1))));
+    llama::key_value_cache deep({1, 1, 32, llama::cache_format::f32}), shallow({1, 1, 32, llama::cache_format::f32});
+    float kept = 0;
+    std::vector<llama::forward_row> rows;
+    for (const std::size_t position : {40u, 41u, 42u}) {
+        rows.push_back({.position = position, .cache = &deep, .kept = &kept});
+    }
+    for (int i = 0; i < 2; ++i) rows.push_back({.position = 7, .cache = &shallow, .kept = &kept});
+    llama::attention_parts parts(rows.size());
+    parts.find(rows, 4);
+    BOOST_TEST(parts.deepest() == 3u);
+    parts.find(std::span(rows).last(2), 4);
+    BOOST_TEST(parts.deepest() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

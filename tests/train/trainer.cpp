@@ -129,13 +129,22 @@ BOOST_AUTO_TEST_CASE(a_slope_that_overflows_is_dropped_and_decoding_goes_on) {
     online.committed(8, 1);
     BOOST_TEST(online.report().dropped == 1U);
     BOOST_TEST(online.report().updates == 0U);
-    BOOST_TEST(!online.publish());  // there is nothing new
     BOOST_TEST(head.values() == before);
     for (std::size_t n = 0; n < 64; ++n) show(online, n);  // they give way
     online.committed(8, 1);
     BOOST_TEST(online.report().updates == 1U);
     BOOST_TEST(head.values().allFinite());
     BOOST_TEST(head.values() != before);
+}
+
+BOOST_AUTO_TEST_CASE(after_a_dropped_update_there_is_nothing_to_publish) {
+    auto head = teacher.head({.norm = norm_kind::none, .rank = 4});
+    trainer online(head, small());
+    const std::vector<float> hidden(linear_teacher::width, 3e38F), logits(linear_teacher::classes, 1.0F);
+    for (std::size_t n = 0; n < 8; ++n) online.add({hidden, logits, 1, accept_bit::rejected, n});
+    BOOST_TEST(!online.update());
+    BOOST_TEST(online.report().dropped == 1U);
+    BOOST_TEST(!online.publish());
 }
 
 /// A round that drafts 3, 5, 6, of which the first is accepted, in ten seconds.
