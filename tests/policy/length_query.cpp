@@ -108,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_needs_the_match_is_not_asked_before, fixtu
 /// Decides on a tree once it has seen two rows of the draft's chain.
 struct looks_at_two : recording {
     static constexpr signals needs = signals::draft_confidence;
-    topology plan{after_prefix, 0, 1};
+    augur::topology plan{after_prefix, 0, 1};
     const augur::topology& topology(const observation& seen) const {
         shown->push_back(seen);
         return plan;
