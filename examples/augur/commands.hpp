@@ -7,6 +7,7 @@
 namespace augur::program {
 
 void add_generate(CLI::App& program);
+void add_answer(CLI::App& program);
 void add_chat(CLI::App& program);
 void add_entropy(CLI::App& program);
 void add_tokenize(CLI::App& program);

@@ -20,6 +20,7 @@ inline constexpr std::size_t window = 4096;          ///< tokens, ead
 inline constexpr std::size_t dwell = 1u << 24;       ///< tokens, ead
 inline constexpr double threshold = 1000;            ///< of divergence or entropy, in whatever unit
 inline constexpr std::size_t repetitions = 1000000;  ///< of a measurement
+inline constexpr std::size_t together = 1024;        ///< texts of answer
 inline constexpr std::size_t factor = 1000000;       ///< of tune
 
 inline constexpr std::size_t tokens = 1u << 30;  ///< of all runs of a setting; and prompts

@@ -65,6 +65,7 @@ int main(int count, char** values) {
     CLI::App program("Language models decoded faster by guessing ahead.", "augur");
     program.require_subcommand(1);
     augur::program::add_generate(program);
+    augur::program::add_answer(program);
     augur::program::add_tokenize(program);
     augur::program::add_logits(program);
     augur::program::add_bench(program);

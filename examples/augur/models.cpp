@@ -161,28 +161,34 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
     return encoder.encode(*text, as_prompt);
 }
 
-std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
-                                       const std::string& model_path, bool chat, const std::string& command) {
-    require(words, model_path, command);
+void for_each_line(const std::string& path,
+                   const std::function<void(const io::json_reader<nlohmann::ordered_json>&, std::size_t line)>& see) {
     std::istringstream file(is_open_already(path) ? read_stream(path) : io::read_text(path, most::text_bytes));
-    std::vector<prompt_entry> prompts;
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {
         ++number;
         if (line.empty()) continue;
         const std::string origin = detail::message(path, ", line ", number);
         const auto parsed = io::parse_json<nlohmann::ordered_json>(line, origin, most::line);
-        const io::json_reader<nlohmann::ordered_json> entry(parsed, origin);
-        prompt_options prompt;
-        prompt.text = entry.required<std::string>("prompt");
-        prompt.chat = chat;
-        const auto task = entry.value_or<std::string>("task", "all");
-        try {
-            prompts.push_back({number, task, encode_prompt(prompt, words, model_path)});
-        } catch (const error& problem) {
-            detail::fail(origin, ": ", problem.what());
-        }
+        see(io::json_reader<nlohmann::ordered_json>(parsed, origin), number);
     }
+}
+
+std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
+                                       const std::string& model_path, bool chat, const std::string& command) {
+    require(words, model_path, command);
+    std::vector<prompt_entry> prompts;
+    for_each_line(path, [&](const auto& entry, std::size_t line) {
+        prompt_options prompt;
+        prompt.text = entry.template required<std::string>("prompt");
+        prompt.chat = chat;
+        const auto task = entry.template value_or<std::string>("task", "all");
+        try {
+            prompts.push_back({line, task, encode_prompt(prompt, words, model_path)});
+        } catch (const error& problem) {
+            detail::fail(entry.origin(), ": ", problem.what());
+        }
+    });
     if (prompts.empty()) detail::fail(path, " holds no prompts");
     return prompts;
 }

@@ -1,9 +1,12 @@
 #pragma once
 // From the options to a model, its tokenizer and the prompt's tokens.
 
+#include <augur/io/json_reader.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +42,10 @@ std::optional<std::string> read_prompt(const prompt_options& options);
 /// The prompt's tokens: special tokens are added as the model asks, and parsed where they are written in the text.
 std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
                                  const std::string& path);
+
+/// `see(entry, line)` for each line of JSON that is not empty; the entry's origin names the file and the line.
+void for_each_line(const std::string& path,
+                   const std::function<void(const io::json_reader<nlohmann::ordered_json>&, std::size_t line)>& see);
 
 struct prompt_entry {
     std::size_t line;

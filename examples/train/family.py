@@ -24,6 +24,7 @@ def arguments():
     add("--work", type=pathlib.Path, help="where unfinished work is kept (OUT/work)")
     add("--device", default="auto", help="auto (a GPU where there is one), cpu, cuda, cuda:1, ...")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of this process, on the CPU (%(default)s)")
+    add("--augur", metavar="PROGRAM", help="the program that writes the texts, faster than PyTorch on a CPU")
     add("--batch", type=int, default=96, help="texts that are written together (%(default)s)")
     add("--limit", type=int, default=256, help="tokens of an answer at most (%(default)s)")
     add("--head", type=int, default=4096, help="rows of a member's head, the most frequent tokens; 0 for all (%(default)s)")

@@ -57,11 +57,25 @@ class Features:
     def files(self, path):
         return [self.folder / f"{path.stem}.{name}.npy" for name in ("best", "hidden", *(f"layer{i}" for i in self.layers))]
 
+    def used(self):
+        return sum(file.stat().st_size for file in self.folder.glob("*.npy"))
+
+    def keep(self, path, shard, rows):
+        """Stores the states that came with a shard's texts, of all tokens but the last of each, within the budget."""
+        if self.used() + rows.nbytes > self.budget:
+            return
+        parts = rows.split([length - 1 for length in shard["lengths"]])
+        none = rows.new_zeros(1, rows.shape[1])
+        store.save_rows(self.folder / f"{path.stem}.hidden.npy", torch.cat([row for part in parts for row in (part, none)]))
+
     def fill(self, shards):
         """Stores what is missing of these shards, as far as the budget reaches."""
-        used = sum(file.stat().st_size for file in self.folder.glob("*.npy"))
+        used = self.used()
         for path in tqdm.tqdm(shards, desc="features", unit="shard", miniters=1):
-            if all(file.exists() for file in self.files(path)):
+            best, *states = self.files(path)
+            if all(file.exists() for file in states):
+                if not best.exists():
+                    store.save_rows(best, self.best_of_written(texts.read(path), store.map_rows(states[0])))
                 continue
             tokens = [torch.from_numpy(text.tokens).long() for text in texts.read(path)]
             used += sum(map(len, tokens)) * (4 + 2 * self.target.shape.width * (1 + len(self.layers)))
@@ -82,8 +96,21 @@ class Features:
     @torch.inference_mode()
     def compute(self, tokens):
         hidden, between = self.target(tokens, self.layers)
-        best = torch.cat([(rows @ self.target.head.T).argmax(-1) for rows in hidden.flatten(0, 1).split(1024)])
-        return best.view(tokens.shape).int(), hidden, *(between[i] for i in self.layers)
+        return self.best(hidden.flatten(0, 1)).view(tokens.shape), hidden, *(between[i] for i in self.layers)
+
+    @torch.inference_mode()
+    def best(self, hidden):
+        return torch.cat([(rows.to(self.target.head.dtype) @ self.target.head.T).argmax(-1) for rows in hidden.split(1024)]).int()
+
+    def best_of_written(self, written, hidden):
+        """The same of texts with states of their own: of answers, whose greedy ones are the best tokens themselves."""
+        parts = []
+        for text, rows in zip(written, hidden.split([len(text.tokens) for text in written])):
+            best = torch.from_numpy(text.tokens).int().roll(-1)
+            if text.temperature > 0:
+                best[text.answer - 1 :] = self.best(rows[text.answer - 1 :].to(self.device)).cpu()
+            parts.append(best)
+        return torch.cat(parts)
 
     def lessons(self, path):
         """The texts of a shard, with their states where they are stored."""

@@ -1,4 +1,6 @@
-"""How well a member drafts greedy text of prompts that it has not seen: a chain behind every position."""
+"""How well a member drafts texts of prompts that it has not seen: a chain behind every position."""
+
+import collections
 
 import numpy
 import torch
@@ -6,6 +8,7 @@ import torch
 import prompts
 
 LENGTH = 4  # of a chain
+MOST = 16  # texts of a kind and a temperature that are judged
 
 
 def chains_of(member, batch):
@@ -45,12 +48,34 @@ def fallback(*sources):
     return chosen
 
 
+def some(lessons):
+    """The first of each kind and temperature."""
+    counts, chosen = collections.Counter(), []
+    for lesson in lessons:
+        group = lesson.text.kind, lesson.text.temperature
+        counts[group] += 1
+        if counts[group] <= MOST:
+            chosen.append(lesson)
+    return chosen
+
+
 def roots(text):
     """Positions whose next token is of the answer and followed by LENGTH more."""
     return range(text.answer - 1, len(text.tokens) - 1 - LENGTH)
 
 
 def judge(drafted, lessons):
+    """Figures of greedy text, and on average over kinds those of text that was sampled at each temperature."""
+    by = collections.defaultdict(lambda: ([], []))
+    for chains, lesson in zip(drafted, lessons):
+        for column, value in zip(by[lesson.text.temperature], (chains, lesson)):
+            column.append(value)
+    figures = of_kinds(*by.pop(0.0, ([], [])))
+    figures["sampled"] = {f"{temperature:g}": of_kinds(*by[temperature])["mean"] for temperature in sorted(by)}
+    return figures
+
+
+def of_kinds(drafted, lessons):
     """Agreement per offset, and the accepted length of chains with the bonus token, by kind and on average over kinds."""
     figures = {}
     for index, kind in enumerate(prompts.KINDS):

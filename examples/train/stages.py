@@ -39,11 +39,11 @@ def run(options):
     torch.set_num_threads(options.threads)
     device = options.device if options.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     target = llama.load(options.target, device)
-    write_texts(options, target)
-    if options.only_write:
-        return
     layers = exits.depths(target.shape) if "exit" in options.members else ()
     stored = features.Features(target, options.work / "features", options.disk_budget * 1e9, layers)
+    write_texts(options, target, stored)
+    if options.only_write:
+        return
     shards = texts.shards(options.work / "texts")
     stored.fill(shards)
     family = Family(options, target, stored, [lesson for path in shards for lesson in stored.lessons(path)])
@@ -53,11 +53,14 @@ def run(options):
     cards.write(options.out)
 
 
-def write_texts(options, target):
+def write_texts(options, target, stored):
     folder = options.work / "texts"
     if texts.written(folder) >= options.tokens:
         return
     tokenizer = llama.load_tokenizer(options.target)
+    writer = write.Torch(target)
+    if options.augur:
+        writer = write.Program(options.augur, options.target, options.threads, target.shape.width)
     with tqdm.tqdm(total=options.tokens, unit="token", desc="write", smoothing=0.05, miniters=1, mininterval=5) as bar:
         index = 0
         while (written := texts.written(folder)) < options.tokens:
@@ -67,7 +70,9 @@ def write_texts(options, target):
             with store.claimed(path) as mine:
                 if mine:
                     seed = options.seed * 1_000_003 + 2 * index
-                    made = write.write_shard(target, tokenizer, seed, options.batch, options.limit, bar.update)
+                    made, states = write.write_shard(writer, tokenizer, seed, options.batch, options.limit, bar.update)
+                    if states is not None:
+                        stored.keep(path, made, states)
                     store.save_arrays(path, **made)
             index += 1
 
@@ -76,7 +81,7 @@ class Family:
     def __init__(self, options, target, stored, lessons):
         self.options, self.target, self.stored = options, target, stored
         self.learned = texts.first([lesson for lesson in lessons if not lesson.text.held_out], options.tokens)
-        self.held_out = [lesson for lesson in lessons if lesson.text.held_out]
+        self.held_out = judge.some([lesson for lesson in lessons if lesson.text.held_out])
         self.written = [lesson.text for lesson in self.learned]
         self.ids = head.frequent(self.written, options.head, target.shape.vocabulary)
         self.tokens = sum(len(text.tokens) - text.answer for text in self.written)

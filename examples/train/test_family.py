@@ -7,6 +7,7 @@ Tests that need PyTorch are skipped, and say so, where it is missing.
 import importlib.util
 import itertools
 import json
+import os
 import pathlib
 import random
 import sys
@@ -220,10 +221,6 @@ class Networks(unittest.TestCase):
                 self.assertEqual(alone, text)
 
     def test_a_shard_is_read_as_it_was_written(self):
-        import prompts
-        import store
-        import texts
-        import torch
         import write
 
         class Letters:
@@ -240,13 +237,29 @@ class Networks(unittest.TestCase):
             def apply_chat_template(self, chat, tokenize, add_generation_prompt=False):
                 return f"<{chat[0]['content']}>" + ("[" if add_generation_prompt else "")
 
+        writers = [write.Torch(self.target)]
+        if "AUGUR_PROGRAM" in os.environ:
+            writers.append(write.Program(os.environ["AUGUR_PROGRAM"], TINY, 2, self.target.shape.width))
+        for writer in writers:
+            self.check_shard(writer, Letters())
+
+    def check_shard(self, writer, tokenizer):
+        import features
+        import prompts
+        import store
+        import texts
+        import torch
+        import write
+
         count = []
-        made = write.write_shard(self.target, Letters(), seed=1, batch=12, limit=8, on_token=count.append)
+        made, states = write.write_shard(writer, tokenizer, seed=1, batch=12, limit=8, on_token=count.append)
         with tempfile.TemporaryDirectory() as folder:
             path = texts.shard(pathlib.Path(folder), 3)
             store.save_arrays(path, **made)
             self.assertEqual(sum(count), texts.written(pathlib.Path(folder)))
             read = texts.read(path)
+            if states is not None:
+                self.check_states(features.Features(self.target, pathlib.Path(folder), 1e9), path, made, states)
         self.assertEqual([kind for kind, _, _ in prompts.plan(1, 12)], [prompts.KINDS[text.kind] for text in read])
         for text in read:
             begun = "".join(map(chr, text.tokens[: text.answer]))
@@ -256,7 +269,26 @@ class Networks(unittest.TestCase):
             self.assertTrue(len(answer) == 8 or answer[-1] == 500, answer)
             self.assertNotIn(500, answer[:-1])
         torch.manual_seed(2)  # nothing but the seed given decides
-        self.assertEqual(made, write.write_shard(self.target, Letters(), seed=1, batch=12, limit=8, on_token=count.append))
+        again, _ = write.write_shard(writer, tokenizer, seed=1, batch=12, limit=8, on_token=count.append)
+        self.assertEqual(made, again)
+
+    def check_states(self, kept, path, made, states):
+        """States that came with the texts are those that PyTorch computes; the best tokens follow from them."""
+        import torch
+
+        kept.keep(path, made, states)
+        kept.fill([path])
+        lessons = kept.lessons(path)
+        self.assertEqual([0.0, 0.7, 1.0], sorted({lesson.text.temperature for lesson in lessons}))
+        for lesson in lessons:
+            with torch.inference_mode():
+                hidden, _ = self.target(torch.from_numpy(lesson.text.tokens).long()[None])
+            known = slice(0, len(lesson.text.tokens) - 1)
+            self.assertTrue(torch.allclose(lesson.hidden[known].float(), hidden[0, known].float(), rtol=0.02, atol=0.05))
+            known = slice(lesson.text.answer - 1, len(lesson.text.tokens) - 1)
+            logits = hidden[0, known].float() @ self.target.head.T.float()
+            chosen = logits.gather(1, lesson.best[known, None].long())[:, 0]
+            self.assertTrue(torch.allclose(chosen, logits.max(1).values, atol=0.1))  # rounded states may tie
 
     def test_a_path_is_the_text_up_to_its_root_and_what_it_drafted(self):
         import torch

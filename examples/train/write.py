@@ -1,5 +1,10 @@
 """The target writes its training text: it ends prompts that were begun for it, and answers all."""
 
+import json
+import subprocess
+import tempfile
+
+import numpy
 import torch
 from torch.nn import functional
 
@@ -7,8 +12,47 @@ import llama
 import prompts
 import store
 
-TEMPERATURES = (0.0, 0.7, 0.0, 1.0)  # of the answers, in turn; what is held out is greedy
+TEMPERATURES = (0.0, 0.7, 0.0, 1.0)  # of the answers, in turn
 PROMPT_LIMIT = 64
+TOGETHER = 64  # texts that the program writes at a time
+
+
+class Torch:
+    """Writes with the target in PyTorch."""
+
+    def __init__(self, model):
+        self.model = model
+
+    @torch.inference_mode()
+    def write(self, prompts, temperatures, seed, limit, end, on_token=lambda count: None):
+        """The texts, prompts included, each up to and with its end; and no states, which are then computed later."""
+        device = self.model.head.device
+        random = torch.Generator(device).manual_seed(seed)
+        batch = Batch(self.model, prompts, limit, end)
+        return batch.write(torch.tensor(temperatures, device=device), random, on_token), None
+
+
+class Program:
+    """Writes with the program `augur`, several times as fast on a CPU; its states come with the texts."""
+
+    def __init__(self, program, model, threads, width):
+        self.command = [program, "answer", "--model", model, "--threads", str(threads), "--together", str(TOGETHER)]
+        self.width = width
+
+    def write(self, prompts, temperatures, seed, limit, end, on_token=lambda count: None):
+        with tempfile.TemporaryDirectory() as folder:
+            asked, answered, states = (f"{folder}/{name}" for name in ("prompts.jsonl", "answers.jsonl", "states"))
+            with open(asked, "w") as file:
+                for i, (prompt, temperature) in enumerate(zip(prompts, temperatures)):
+                    own = dict(prompt_ids=prompt, temperature=temperature, seed=(seed << 20) + i)
+                    print(json.dumps(own), file=file)
+            files = ["--prompts", asked, "--output", answered, "--states", states, "--max-tokens", str(limit)]
+            subprocess.run([*self.command, *files], check=True, stderr=subprocess.DEVNULL)
+            with open(answered) as file:
+                answers = [json.loads(line)["ids"] for line in file]
+            rows = torch.from_numpy(numpy.fromfile(states, numpy.int16)).view(torch.bfloat16).view(-1, self.width)
+        on_token(sum(map(len, answers)))
+        return [prompt + answer for prompt, answer in zip(prompts, answers)], rows
 
 
 class Batch:
@@ -114,13 +158,10 @@ def opening_ids(tokenizer, opening):
     return tokenizer(text[: text.index("\0")] + opening, add_special_tokens=False)["input_ids"]
 
 
-@torch.inference_mode()
-def make_prompts(model, tokenizer, seed, count, end):
+def make_prompts(writer, tokenizer, seed, count, end):
     planned = prompts.plan(seed, count)
     begun = [opening_ids(tokenizer, opening) for _, _, opening in planned if opening]
-    random = torch.Generator(model.head.device).manual_seed(seed)
-    temperatures = torch.ones(len(begun), device=model.head.device)
-    ended = iter(Batch(model, begun, PROMPT_LIMIT, end).write(temperatures, random))
+    ended = iter(writer.write(begun, [1.0] * len(begun), seed, PROMPT_LIMIT, end)[0])
     made = []
     for kind, prompt, opening in planned:
         if opening:
@@ -130,22 +171,19 @@ def make_prompts(model, tokenizer, seed, count, end):
     return made
 
 
-@torch.inference_mode()
-def write_shard(model, tokenizer, seed, batch, limit, on_token):
-    """Texts, where their answers begin, their kinds and temperatures."""
+def write_shard(writer, tokenizer, seed, batch, limit, on_token):
+    """Texts, where their answers begin, their kinds and temperatures; and the writer's states, if it has any."""
     end = tokenizer.eos_token_id
-    made = make_prompts(model, tokenizer, seed, batch, end)
+    made = make_prompts(writer, tokenizer, seed, batch, end)
     asked = [chat_ids(tokenizer, prompt) for _, prompt in made]
-    held_out = [prompts.held_out(prompt) for _, prompt in made]
-    order = [0.0 if judged else TEMPERATURES[i // 2 % len(TEMPERATURES)] for i, judged in enumerate(held_out)]
-    temperatures = torch.tensor(order, device=model.head.device)
-    random = torch.Generator(model.head.device).manual_seed(seed + 1)
-    texts = Batch(model, asked, limit, end).write(temperatures, random, on_token)
-    return dict(
+    temperatures = [TEMPERATURES[i // 2 % len(TEMPERATURES)] for i in range(batch)]
+    texts, states = writer.write(asked, temperatures, seed + 1, limit, end, on_token)
+    shard = dict(
         tokens=sum(texts, []),
         lengths=[len(text) for text in texts],
         answers=[len(prompt) for prompt in asked],
         kinds=[prompts.KINDS.index(kind) for kind, _ in made],
-        temperatures=order,
-        held_out=held_out,
+        temperatures=temperatures,
+        held_out=[prompts.held_out(prompt) for _, prompt in made],
     )
+    return shard, states

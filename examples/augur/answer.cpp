@@ -1,0 +1,242 @@
+// augur answer: many prompts, several at a time.
+
+#include <augur/accept/coupled.hpp>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/batch.hpp>
+#include <augur/detail/half.hpp>
+#include <augur/detail/stopwatch.hpp>
+#include <augur/io/json_reader.hpp>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands.hpp"
+#include "message.hpp"
+#include "models.hpp"
+#include "output_file.hpp"
+#include "terminal.hpp"
+
+namespace augur::program {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct answer_options {
+    model_options model;
+    std::string prompts, output, states;
+    bool chat = false, ignore_eos = false;
+    std::size_t together = 32, max_tokens = 128;
+    float temperature = 0;
+    std::uint64_t seed = 0;
+};
+
+/// A line of the prompts: what is asked, and how it is answered.
+struct question {
+    std::vector<token> ids;
+    float temperature;
+    std::uint64_t seed;
+    std::size_t max_tokens;
+    std::string origin;
+};
+
+/// Drafts nothing and keeps the target's hidden state at every position, in 16 bits.
+struct state_keeper {
+    struct state_type {
+        std::vector<std::uint16_t> rows;
+    };
+    using claim_type = point_mass;
+
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
+    void on_commit(state_type& state, const prefix&, const auto& states) const {
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            for (const float number : states[i]) state.rows.push_back(detail::float_to_bfloat16(number));
+        }
+    }
+};
+
+class answering {
+ public:
+    explicit answering(const answer_options& chosen)
+        : chosen_(chosen),
+          words_(load_tokenizer(chosen.model.path)),
+          model_(load_model(chosen.model.path, chosen.model)),
+          questions_(read_questions()) {}
+
+    void run() {
+        const interruption stop;
+        if (!chosen_.output.empty()) answers_.emplace(chosen_.output);
+        if (chosen_.states.empty()) {
+            answer_all(plain(model_));
+        } else {
+            states_.emplace(chosen_.states);
+            answer_all(speculate(state_keeper{}, model_, policy::fixed_length{0}, accept::coupled{}));
+            states_->commit();
+        }
+        if (answers_) answers_->commit();
+    }
+
+ private:
+    std::vector<question> read_questions() const {
+        std::vector<question> all;
+        for_each_line(chosen_.prompts, [&](const io::json_reader<json>& entry, std::size_t) {
+            try {
+                all.push_back(read_question(entry, all.size()));
+            } catch (const error& problem) {
+                detail::fail(entry.origin(), ": ", problem.what());
+            }
+        });
+        if (all.empty()) detail::fail(chosen_.prompts, " holds no prompts");
+        return all;
+    }
+
+    question read_question(const io::json_reader<json>& entry, std::size_t number) const {
+        auto ids = entry.optional<std::vector<token>>("prompt_ids");
+        prompt_options prompt;
+        prompt.text = entry.optional<std::string>("prompt");
+        prompt.chat = chosen_.chat;
+        if (prompt.text.has_value() == ids.has_value()) {
+            detail::fail("one of prompt and prompt_ids is needed, not ", ids ? "both" : "none");
+        }
+        if (!ids) ids = encode_prompt(prompt, words_, chosen_.model.path);
+        return {*std::move(ids), entry.value_or<float>("temperature", chosen_.temperature),
+                entry.value_or<std::uint64_t>("seed", chosen_.seed + number),
+                entry.value_or<std::size_t>("max_tokens", chosen_.max_tokens), entry.origin()};
+    }
+
+    /// As many texts at a time as were asked for: where one ends the next prompt begins.
+    template <class Scheme>
+    void answer_all(const Scheme& scheme) {
+        using session = decode::session<Scheme>;
+        std::map<std::size_t, std::unique_ptr<session>> active;
+        decode::batch<Scheme> together(scheme);
+        const detail::stopwatch watch;
+        std::size_t next = 0;
+        while (next < questions_.size() || !active.empty()) {
+            interruption::check();
+            for (; active.size() < chosen_.together && next < questions_.size(); ++next) {
+                together.add(*active.emplace(next, begin(scheme, next)).first->second);
+            }
+            together.advance();
+            for (auto at = active.begin(); at != active.end();) {
+                if (at->second->finished == finish_reason::running) {
+                    ++at;
+                    continue;
+                }
+                together.remove(*at->second);
+                end(at->first, *at->second);
+                at = active.erase(at);
+            }
+        }
+        tell("note", questions_.size(), " texts, ", written_, " tokens, ",
+             static_cast<std::size_t>(static_cast<double>(written_) / watch.seconds()), " a second");
+    }
+
+    template <class Scheme>
+    std::unique_ptr<decode::session<Scheme>> begin(const Scheme& scheme, std::size_t at) const {
+        const question& asked = questions_[at];
+        commit::stop_conditions stops{.max_tokens = asked.max_tokens};
+        if (words_ && !chosen_.ignore_eos) stops.stop_tokens = end_tokens_of(*words_, model_);
+        try {
+            return std::make_unique<decode::session<Scheme>>(scheme, asked.ids,
+                                                             transform::settings{.temperature = {asked.temperature}},
+                                                             std::move(stops), random::philox_chooser(asked.seed));
+        } catch (const interrupted&) {
+            throw;
+        } catch (const error& problem) {
+            detail::fail(asked.origin, ": ", problem.what());
+        }
+    }
+
+    void end(std::size_t at, auto& session) {
+        if (session.finished == finish_reason::invalid_logits) detail::fail(questions_[at].origin, ": ", session.fault);
+        const auto ids = session.committed.generated();
+        written_ += ids.size();
+        json line{{"prompt_ids", questions_[at].ids}, {"ids", std::vector<token>(ids.begin(), ids.end())}};
+        if (words_) line["text"] = text_of(ids, session.finished);
+        line["finish_reason"] = name_of(session.finished);
+        finished one{json_line(line), {}};
+        if constexpr (requires { session.drafter_state.rows; }) one.rows = std::move(session.drafter_state.rows);
+        waiting_.emplace(at, std::move(one));
+        for (auto first = waiting_.begin(); first != waiting_.end() && first->first == passed_on_; ++passed_on_) {
+            pass_on(first->second.line);
+            if (states_) states_->write(bytes_of(first->second.rows));
+            first = waiting_.erase(first);
+        }
+    }
+
+    void pass_on(const std::string& line) {
+        if (answers_) return answers_->write(line);
+        print(line);
+    }
+
+    /// As they lie in memory, which is little-endian wherever this runs.
+    static std::string_view bytes_of(const std::vector<std::uint16_t>& rows) {
+        static_assert(std::endian::native == std::endian::little);
+        return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(rows[0])};
+    }
+
+    std::string text_of(std::span<const token> ids, finish_reason why) const {
+        if (why == finish_reason::stop_token) ids = ids.first(ids.size() - 1);
+        return words_->decode(ids);
+    }
+
+    struct finished {
+        std::string line;
+        std::vector<std::uint16_t> rows;
+    };
+
+    const answer_options& chosen_;
+    std::optional<io::tokenizer> words_;
+    llama::host_model model_;
+    std::vector<question> questions_;
+    std::optional<output_file> answers_, states_;
+    std::map<std::size_t, finished> waiting_;  ///< that an earlier prompt's have to precede
+    std::size_t passed_on_ = 0, written_ = 0;
+};
+
+void answer_prompts(const answer_options& chosen) {
+    if (chosen.together == 0) detail::fail("--together is 0; it must be at least 1");
+    if (chosen.output.empty()) check_standard_output();
+    if (!chosen.output.empty()) check_output("--output", chosen.output, {chosen.model.path, chosen.prompts});
+    if (!chosen.states.empty()) check_output("--states", chosen.states, {chosen.model.path, chosen.prompts});
+    answering(chosen).run();
+}
+
+}  // namespace
+
+void add_answer(CLI::App& program) {
+    auto* command = program.add_subcommand("answer", "Answer many prompts, several at a time, plainly");
+    const auto chosen = std::make_shared<answer_options>();
+    add_model_options(*command, chosen->model);
+    command
+        ->add_option("--prompts", chosen->prompts,
+                     "JSON lines with \"prompt\" or \"prompt_ids\", and perhaps \"temperature\", \"seed\" and "
+                     "\"max_tokens\", which go before the options")
+        ->type_name("FILE")
+        ->required();
+    command->add_flag("--chat", chosen->chat, "Wrap each prompt in the model's chat template");
+    add_number(*command, "-n,--max-tokens", chosen->max_tokens, "Tokens of an answer at most", "N", "128");
+    add_number(*command, "--temperature", chosen->temperature, "0 is greedy", "T", "0");
+    add_number(*command, "--seed", chosen->seed, "Of the first prompt; each later one has the next", "N", "0");
+    command->add_flag("--ignore-eos", chosen->ignore_eos, "Go on after tokens that end a text");
+    add_number(*command, "--together", chosen->together, "Texts at a time", "N", "32", most::together);
+    command->add_option("--output", chosen->output, "Where the answers go, a line each; else standard output")
+        ->type_name("FILE");
+    command
+        ->add_option("--states", chosen->states,
+                     "Write the hidden state of every token but the last of each text: rows of bfloat16, little-endian")
+        ->type_name("FILE");
+    command->callback([chosen] { answer_prompts(*chosen); });
+}
+
+}  // namespace augur::program

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""augur answer: many prompts at a time give what each gives alone."""
+
+import json
+import pathlib
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from program import FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
+
+WIDTH = 32  # of the tiny model
+
+
+def asked(name, entries):
+    path = FOLDER / name
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    return path
+
+
+class Answer(ProgramTest):
+    def answers(self, path, *more):
+        done = self.works("answer", "--model", TARGET, "--prompts", path, *more)
+        return done, [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+
+    def test_each_text_is_the_one_that_it_is_alone(self):
+        settings = [dict(temperature=0), dict(temperature=0.8, seed=5), dict(temperature=1, seed=7, max_tokens=31)]
+        entries = [dict(prompt=prompt, **settings[i % 3]) for i, prompt in enumerate(PROMPTS * 3)]
+        for together in (1, 5, 64):
+            done, made = self.answers(asked("together.jsonl", entries), "--together", together, "--max-tokens", 17)
+            self.assertEqual(len(entries), len(made))
+            for entry, answer in zip(entries, made):
+                chosen = ["--temperature", entry["temperature"], "--seed", entry.get("seed", 0)]
+                chosen += ["--max-tokens", entry.get("max_tokens", 17), "--scheme", "plain"]
+                alone = self.generated("--prompt", entry["prompt"], *chosen)
+                self.assertEqual([alone[key] for key in ("ids", "text")], [answer[key] for key in ("ids", "text")])
+                self.assertEqual(alone["finish_reason"], answer["finish_reason"])
+            total = sum(len(answer["ids"]) for answer in made)
+            self.assertRegex(done.stderr.decode(), rf"^augur: note: {len(entries)} texts, {total} tokens, \d+ a second\n$")
+        self.assertGreater(len({tuple(answer["ids"]) for answer in made}), 4)
+
+    def test_seeds_follow_one_another(self):
+        entries = [dict(prompt_ids=[5, 6, 7])] * 4
+        made = self.answers(asked("seeds.jsonl", entries), "--temperature", 1, "--seed", 3, "--ignore-eos")[1]
+        for i, answer in enumerate(made):
+            drawn = ("--temperature", 1, "--seed", 3 + i, "--ignore-eos", "--scheme", "plain")
+            self.assertEqual(self.generated("--prompt-ids", "5,6,7", *drawn)["ids"], answer["ids"])
+            self.assertEqual(([5, 6, 7], 128), (answer["prompt_ids"], len(answer["ids"])))
+        self.assertGreater(len({tuple(answer["ids"]) for answer in made}), 1)
+
+    def test_chat(self):
+        path = asked("chat.jsonl", [dict(prompt="the cat")])
+        made = self.answers(path, "--chat", "--max-tokens", 9)[1]
+        alone = self.generated("--prompt", "the cat", "--chat", "--max-tokens", 9, "--scheme", "plain")
+        self.assertEqual((alone["prompt_ids"], alone["ids"]), (made[0]["prompt_ids"], made[0]["ids"]))
+
+    def test_files(self):
+        """States are of all tokens but each text's last, text after text, whatever order they end in."""
+        entries = [dict(prompt_ids=[5 + i, 6, 7], max_tokens=1 + 9 * (i % 2), temperature=1) for i in range(5)]
+        path, states, output = asked("states.jsonl", entries), FOLDER / "states", FOLDER / "answers.jsonl"
+        rows = []
+        for together in (1, 3):
+            self.answers(path, "--states", states, "--output", output, "--together", together, "--ignore-eos")
+            made = [json.loads(line) for line in output.read_text().splitlines()]
+            positions = sum(len(answer["prompt_ids"]) + len(answer["ids"]) - 1 for answer in made)
+            rows.append(states.read_bytes())
+            self.assertEqual(2 * WIDTH * positions, len(rows[-1]))
+        self.assertEqual(*rows)
+        self.assertEqual(self.answers(path, "--ignore-eos")[1], made)  # keeping states changes no text
+        row = lambda at: rows[0][2 * WIDTH * at : 2 * WIDTH * (at + 1)]
+        self.assertNotEqual(row(0), row(1))
+        numbers = [struct.unpack("<f", b"\0\0" + rows[0][i : i + 2])[0] for i in range(0, len(rows[0]), 2)]
+        self.assertTrue(all(abs(number) < 1e3 for number in numbers))
+        self.assertGreater(len(set(numbers)), 100)
+
+    def test_refusals(self):
+        def refused(expected, entries, *more):
+            path = entries if isinstance(entries, str) else asked("refused.jsonl", entries)
+            output = FOLDER / "never.jsonl"
+            self.refuses(expected, "answer", "--model", TARGET, "--prompts", path, "--output", output, *more)
+            self.assertFalse(output.exists())
+
+        good = dict(prompt="the cat")
+        refused(["line 2", "one of prompt and prompt_ids", "none"], [good, dict(temperature=1)])
+        refused(["line 1", "one of prompt and prompt_ids", "both"], [dict(prompt="a", prompt_ids=[1])])
+        refused(["line 2", "999"], [good, dict(prompt_ids=[999])])
+        refused(["line 1", "-0.5"], [dict(prompt="a", temperature=-0.5)])
+        refused(["line 1", "max_tokens", "-1"], [dict(prompt="a", max_tokens=-1)])
+        refused(["line 1", "empty"], [dict(prompt="")])
+        refused("holds no prompts", [])
+        refused(["--together is 0"], [good], "--together", 0)
+        refused(["--together is 2000", "1024"], [good], "--together", 2000)
+        self.refuses("--states", "answer", "--model", TARGET, "--prompts", asked("own.jsonl", [good]), "--states", TARGET)
+
+
+if __name__ == "__main__":
+    unittest.main()
