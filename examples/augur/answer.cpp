@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -209,6 +210,10 @@ void answer_prompts(const answer_options& chosen) {
     if (chosen.output.empty()) check_standard_output();
     if (!chosen.output.empty()) check_output("--output", chosen.output, {chosen.model.path, chosen.prompts});
     if (!chosen.states.empty()) check_output("--states", chosen.states, {chosen.model.path, chosen.prompts});
+    namespace fs = std::filesystem;
+    if (!chosen.states.empty() && fs::weakly_canonical(chosen.states) == fs::weakly_canonical(chosen.output)) {
+        detail::fail("--states ", chosen.states, " is written to twice; --output and --states are different files");
+    }
     answering(chosen).run();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
+#include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <utility>
@@ -95,6 +96,11 @@ std::size_t loaded_scheme::rows_to_measure() const {
 
 void loaded_scheme::prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds) {
     if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(target, drafters_, files_));
+    const bool is_hybrid = scheme_.scheme == "hybrid", is_whole = drafters_.ngrams && drafters_.eagle;
+    if (is_hybrid && scheme_.automatic_tree && !is_whole) {
+        detail::fail("scheme 'hybrid' drafts trees by an eagle layer after an n-gram table, but there is no ",
+                     drafters_.ngrams ? "eagle" : "ngram", " for this model");
+    }
     const std::size_t rows = rows_to_measure();
     if (rows == 0) return;
     const bool is_known = learned_.verify_seconds.size() >= std::min(rows, runs.context_length());
@@ -102,14 +108,15 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     if (verify_seconds.empty()) verify_seconds = tune::verify_curve(runs, rows);
     verify_seconds.resize(std::min(rows, verify_seconds.size()));
     verify_seconds_ = std::move(verify_seconds);
-    if (by_auto_ && drafts_what_pays(scheme_)) {
+    if (by_auto_ && drafts_what_pays(scheme_) && (is_whole || !is_hybrid)) {
         scheme_.automatic_tree = auto_drafts_trees(scheme_, verify_seconds_);
     }
 }
 
 /// Of what learns for this scheme, in a state.
 std::string loaded_scheme::policy_name() const {
-    return drafts_trees_that_pay(scheme_) ? "trees" : "chains";
+    if (!drafts_trees_that_pay(scheme_)) return "chains";
+    return scheme_.scheme == "hybrid" ? "chains and trees" : "trees";
 }
 
 void loaded_scheme::recall(io::policy_state before) {
@@ -118,8 +125,10 @@ void loaded_scheme::recall(io::policy_state before) {
             static_cast<void>(policy::cost_aware({}, known));
         } else if (name == "trees") {
             static_cast<void>(policy::tree_cost_aware({}, known));
+        } else if (name == "chains and trees") {
+            static_cast<void>(policy::hybrid_cost_aware({}, known));
         } else {
-            detail::fail("no scheme has a policy ", io::quote(name), "; there are chains and trees");
+            detail::fail("no scheme has a policy ", io::quote(name), "; there are chains, trees, chains and trees");
         }
     }
     learned_ = std::move(before);

@@ -31,9 +31,6 @@
 namespace augur::program {
 namespace {
 
-/// Tokens that an n-gram of the table has matched at least, to be asked before a network.
-constexpr std::size_t surer_than_network = 5;
-
 using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 
 any_criterion criterion_of(const std::string& name) {
@@ -241,6 +238,15 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
     if (into.automatic_tree) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
 }
 
+std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved,
+                                                               const members& drafters) {
+    constexpr std::size_t surer_than_network = 5;  // tokens of the table's contexts
+    const std::size_t least = drafters.eagle ? std::min(surer_than_network, drafters.ngrams->orders().longest) : 1;
+    // What the text itself repeats is the better guess, unless it rests on a single token.
+    return {draft::prompt_lookup(std::max<std::size_t>(resolved.lookup_min, 2), resolved.lookup_max),
+            draft::ngram_store(*drafters.ngrams, least)};
+}
+
 bool drafts_what_pays(const scheme_options& resolved) {
     constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
     return !resolved.length && !drafts_trees(resolved) &&
@@ -263,11 +269,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             return as_it_pays(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max));
         }
         if (drafters.ngrams) {
-            // What the text itself repeats is the better guess, unless it rests on a single token.
-            const draft::prompt_lookup lookup(std::max<std::size_t>(resolved.lookup_min, 2), resolved.lookup_max);
-            const std::size_t longest = drafters.ngrams->orders().longest;
-            const draft::ngram_store store(*drafters.ngrams,
-                                           drafters.eagle ? std::min(surer_than_network, longest) : 1);
+            const auto [lookup, store] = lookups_of(resolved, drafters);
             if (!drafters.eagle) return as_it_pays(draft::fallback(lookup, store));
             return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
         }

@@ -9,10 +9,12 @@
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
 #include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
@@ -172,12 +174,30 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
     return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
 }
 
+policy::tree_cost_aware_options measured_trees(const std::vector<double>& verify_seconds) {
+    policy::tree_cost_aware_options chosen{.verify_seconds = verify_seconds};
+    chosen.max_nodes = std::min(chosen.max_nodes, verify_seconds.size() - 1);
+    return chosen;
+}
+
+/// What is looked up is drafted as a chain; where nothing is, the layer drafts a tree.
+run_result run_hybrid(const scheme_options& resolved, const engine& target, const members& drafters,
+                      const auto& criterion, const run_request& request) {
+    const std::size_t nodes = measured_trees(request.verify_seconds).max_nodes;
+    const policy::hybrid_cost_aware as_measured(
+        {.chains = 2, .max_nodes = nodes, .verify_seconds = request.verify_seconds}, request.known);
+    const auto [lookup, store] = lookups_of(resolved, drafters);
+    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle));
+    return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
+}
+
 }  // namespace
 
 bool auto_drafts_trees(const scheme_options& resolved, const std::vector<double>& verify_seconds) {
     constexpr std::size_t rows = 8;
     constexpr double most = 1.5;
-    return resolved.scheme == "eagle" && resolved.accept != "block" && verify_seconds.size() >= rows &&
+    const bool by_layer = resolved.scheme == "eagle" || resolved.scheme == "hybrid";
+    return by_layer && resolved.accept != "block" && verify_seconds.size() >= rows &&
            verify_seconds[rows - 1] < most * verify_seconds.front();
 }
 
@@ -198,8 +218,10 @@ void check_trees(const scheme_options& chosen) {
     }
     if (!chosen.tree && !chosen.automatic_tree) return;
     constexpr std::array<std::string_view, 5> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle"};
-    if (std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
-        detail::fail("--tree is for lookup, sd, medusa, hydra and eagle, but the scheme is ", io::quote(chosen.scheme));
+    const bool is_hybrid = chosen.scheme == "hybrid" && chosen.automatic_tree;
+    if (!is_hybrid && std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
+        detail::fail("--tree is for lookup, sd, medusa, hydra and eagle, and with auto for hybrid, but the scheme is ",
+                     io::quote(chosen.scheme));
     }
     const std::string nodes = chosen.tree
                                   ? detail::message(chosen.tree->size(), " nodes of depth ", chosen.tree->depth())
@@ -217,10 +239,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
     const auto compose = [&](const auto& criterion) {
         const auto planned = [&](auto&& drafter) {
             if (drafts_trees_that_pay(resolved)) {
-                const std::vector<double>& seconds = request.verify_seconds;
-                const std::size_t nodes = std::min(policy::tree_cost_aware_options{}.max_nodes, seconds.size() - 1);
-                const policy::tree_cost_aware as_measured({.max_nodes = nodes, .verify_seconds = seconds},
-                                                          request.known);
+                const policy::tree_cost_aware as_measured(measured_trees(request.verify_seconds), request.known);
                 return run_scheme(speculate(drafter, target, as_measured, criterion), request);
             }
             return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),
@@ -232,9 +251,8 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
                 const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
                 return planned(lookup);
             }
-            if (resolved.scheme == "eagle") {
-                return planned(draft::eagle_tree(*drafters.eagle));
-            }
+            if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
+            if (resolved.scheme == "eagle") return planned(draft::eagle_tree(*drafters.eagle));
             const draft::head_tree heads(*drafters.heads);
             if (resolved.scheme == "entmtp") return run_by_bank(resolved, target, heads, criterion, request);
             return planned(heads);

@@ -1,7 +1,10 @@
 #pragma once
 // Schemes that draft trees.
 
+#include <augur/draft/ngram_store.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheme.hpp"
@@ -17,6 +20,10 @@ inline bool drafts_trees(const scheme_options& chosen) {
 inline bool drafts_trees_that_pay(const scheme_options& chosen) {
     return chosen.automatic_tree && chosen.bank_path.empty();
 }
+
+/// What a hybrid looks for first, in the text and in the table that was counted before. Where a layer comes after them
+/// the table is asked for its longest contexts alone.
+std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved, const members& drafters);
 
 /// Whether `auto` drafts trees by this scheme, which drafts what pays: by a layer, where a pass over 8 rows takes less
 /// than 1.5 times as long as one over 1. `verify_seconds`: of passes over 1, 2, ... rows.

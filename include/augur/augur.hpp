@@ -81,6 +81,7 @@
 #include "augur/policy/cost_aware.hpp"
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
+#include "augur/policy/hybrid_cost_aware.hpp"
 #include "augur/policy/hysteresis.hpp"
 #include "augur/policy/knowledge.hpp"
 #include "augur/policy/learned_bins.hpp"

@@ -91,6 +91,7 @@ class Answer(ProgramTest):
         refused("holds no prompts", [])
         refused(["--together is 0"], [good], "--together", 0)
         refused(["--together is 2000", "1024"], [good], "--together", 2000)
+        refused(["--states", "written to twice"], [good], "--states", FOLDER / "." / "never.jsonl")
         self.refuses("--states", "answer", "--model", TARGET, "--prompts", asked("own.jsonl", [good]), "--states", TARGET)
 
 

@@ -8,9 +8,10 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
 from calibration_text import fnv  # noqa: E402
-from program import FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
+from program import FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 MEMBERS = family("grown", ["hydra", "medusa", "eagle"])
 HEADS = MEMBERS / "tiny" / "hydra.gguf"
@@ -190,6 +191,25 @@ class Grow(ProgramTest):
         chains = ((*eagle, "--scheme", "eagle"), (*eagle, "--accept", "block", "--temperature", "1"), (*eagle, "--length", "2"), (*using, "--heads", HEADS))
         for arguments in chains:
             self.assertNotIn("tree", self.generated(*arguments)["settings"]["policy"])
+
+    def test_a_hybrid_drafts_chains_and_trees(self):
+        members, state = family("hybrid_trees", ["eagle"]), FOLDER / "hybrid.state"
+        ngram_file.write(members / "tiny" / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 120, "--ignore-eos", "--temperature", 0.7, "--accept", "coupled")
+        plain = self.generated(*using, "--scheme", "plain")
+        hybrid = (*using, "--scheme", "hybrid", "--tree", "auto")
+        made = self.generated(*hybrid, "--state", state, family=members)
+        self.assertEqual(plain["ids"], made["ids"])
+        self.assertIn("hybrid_cost_aware{.chains=2", made["settings"]["policy"])
+        self.assertGreater(made["stages"][0]["drafted"], 0)
+        self.assertEqual(["chains and trees"], list(json.loads(state.read_text())["policies"]))
+        self.assertEqual(plain["ids"], self.generated(*hybrid, "--state", state, family=members)["ids"])
+        alone = family("hybrid_alone", [])
+        ngram_file.write(alone / "tiny" / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)
+        self.refuses(["'hybrid'", "no eagle"], "generate", "--model", TARGET, *hybrid, family=alone)
+        tree = FOLDER / "one.json"
+        tree.write_text("[[0]]")
+        self.refuses(["'hybrid'", "with auto for hybrid"], "generate", "--model", TARGET, *using, "--scheme", "hybrid", "--tree", tree, family=members)
 
     def test_published_heads_are_heads(self):
         for kind in ("medusa", "hydra"):

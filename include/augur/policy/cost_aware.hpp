@@ -23,6 +23,7 @@ struct cost_aware_options {
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
+    double credit = 4;             ///< passes of plain decoding that may be lost before anything is gained, in [0, 8]
     /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes
     /// in.
     std::vector<double> verify_seconds{};
@@ -51,7 +52,8 @@ class basic_cost_aware {
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
     explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          passes_(options_.max_length + 1, options_.memory, options_.verify_seconds) {
+          passes_(options_.max_length + 1, options_.memory, options_.verify_seconds),
+          allowance_(options_.credit) {
         for (source& each : sources_) {
             for (kind& of : each.kinds) of.positions.resize(options_.max_length);
         }
@@ -73,7 +75,7 @@ class basic_cost_aware {
     }
 
     std::size_t length(const observation& seen) const {
-        if (!passes_.known() || rounds_ - plain_at_ >= plain_after) return 0;
+        if (measures_plain()) return 0;
         if (includes(seen.pending, signals::match_length)) return options_.max_length;  // costs nothing to look
         const source& from = source_of(seen);
         if (includes(seen.pending, signals::draft_entropy)) return worth_a_look(from) ? options_.max_length : 0;
@@ -103,6 +105,20 @@ class basic_cost_aware {
         ++rounds_;
     }
 
+    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
+    /// time yields.
+    void learn_pass(const outcome& happened) {
+        const bool measured = happened.drafted <= options_.max_length;
+        const double verifying = happened.verify_seconds;
+        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying) : verifying;
+        settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
+        if (happened.drafted == 0) plain_at_ = rounds_;
+        ++rounds_;
+    }
+
+    /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
+    bool measures_plain() const { return !passes_.known() || rounds_ - plain_at_ >= plain_after; }
+
     /// Estimated probability that the token at `position` of a draft is accepted, given that those before it are.
     double acceptance(const observation& seen, std::size_t position) const {
         const kind& of = source_of(seen).kinds[kind_of(seen)];
@@ -128,11 +144,11 @@ class basic_cost_aware {
     }
 
  private:
-    static constexpr double first_allowance = 4, most_allowance = 8;  ///< passes of plain decoding
-    static constexpr double most_recalled = 8;                        ///< tokens
-    static constexpr double first_looks = 7;   ///< rows, fading, before what they show decides whether to look
-    static constexpr double doubt = 3;         ///< tokens that an expectation from a row's entropy counts as
-    static constexpr std::size_t matches = 7;  ///< kinds by match; 0 is without any
+    static constexpr double most_allowance = 8;  ///< passes of plain decoding
+    static constexpr double most_recalled = 8;   ///< tokens
+    static constexpr double first_looks = 7;     ///< rows, fading, before what they show decides whether to look
+    static constexpr double doubt = 3;           ///< tokens that an expectation from a row's entropy counts as
+    static constexpr std::size_t matches = 7;    ///< kinds by match; 0 is without any
     static constexpr std::array<double, 4> edges = {0.5, 1.5, 2.5, 3.5};  ///< nats, of kinds by entropy
     static constexpr std::size_t all_kinds = matches + edges.size() + 1;
 
@@ -162,6 +178,9 @@ class basic_cost_aware {
         if (options.probe_after == 0) fail("cost_aware: probe_after is 0; it must be at least 1");
         if (!(options.budget >= 0 && options.budget < 1)) {
             fail("cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
+            fail("cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
         }
         for (double seconds : options.verify_seconds) {
             if (std::isfinite(seconds) && seconds > 0) continue;
@@ -288,10 +307,10 @@ class basic_cost_aware {
     augur::detail::pass_seconds passes_;
     std::array<source, most_sources> sources_;
     std::size_t rounds_ = 0;
-    std::size_t plain_at_ = 0;            ///< the round that was last plain
-    double allowance_ = first_allowance;  ///< passes of plain decoding
-    double tokens_ = 0;                   ///< of late, fading
-    double passes_spent_ = 0;             ///< on them, in passes of plain decoding
+    std::size_t plain_at_ = 0;  ///< the round that was last plain
+    double allowance_;          ///< passes of plain decoding
+    double tokens_ = 0;         ///< of late, fading
+    double passes_spent_ = 0;   ///< on them, in passes of plain decoding
 };
 
 /// For up to four drafters in one (draft/fallback.hpp).

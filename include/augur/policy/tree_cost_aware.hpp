@@ -24,6 +24,7 @@ struct tree_cost_aware_options {
     std::size_t max_depth = 8;   ///< at least 1
     double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
     double budget = 0.01;        ///< share of the time that trying again may cost, in [0, 1)
+    double credit = 3;           ///< passes of plain decoding that may be lost before anything is gained, in [0, 16]
     /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
     std::vector<double> verify_seconds{};
 };
@@ -50,7 +51,8 @@ class basic_tree_cost_aware {
     explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
           passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
-          accepted_(options_.max_depth) {
+          accepted_(options_.max_depth),
+          allowance_(options_.credit) {
         recall(before);
         choose();
     }
@@ -75,6 +77,11 @@ class basic_tree_cost_aware {
         choose();
     }
 
+    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost.
+    void learn_pass(const outcome& happened) {
+        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.verify_seconds);
+    }
+
     /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
     double acceptance(std::size_t depth, std::size_t rank) const {
         double expected = 0.5;
@@ -97,10 +104,10 @@ class basic_tree_cost_aware {
     }
 
  private:
-    static constexpr double first_allowance = 3, most_allowance = 16;  ///< passes of plain decoding
-    static constexpr double younger = 0.4;                             ///< of the sibling before, until told otherwise
-    static constexpr double doubt = 2;                                 ///< nodes that an expectation counts as
-    static constexpr double most_recalled = 16;                        ///< nodes
+    static constexpr double most_allowance = 16;  ///< passes of plain decoding
+    static constexpr double younger = 0.4;        ///< of the sibling before, until told otherwise
+    static constexpr double doubt = 2;            ///< nodes that an expectation counts as
+    static constexpr double most_recalled = 16;   ///< nodes
 
     /// A node that could be next.
     struct candidate {
@@ -121,6 +128,9 @@ class basic_tree_cost_aware {
         }
         if (!(options.budget >= 0 && options.budget < 1)) {
             fail("tree_cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
+            fail("tree_cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
         }
         for (const double seconds : options.verify_seconds) {
             if (seconds > 0 && std::isfinite(seconds)) continue;
@@ -242,7 +252,7 @@ class basic_tree_cost_aware {
     std::vector<candidate> candidates_;                 // storage
     std::vector<std::int32_t> parents_;                 // storage
     augur::topology plan_;
-    double allowance_ = first_allowance;
+    double allowance_;
     std::size_t rounds_ = 0, plain_at_ = 0, tried_at_ = 0, try_after_ = first_try;
 };
 

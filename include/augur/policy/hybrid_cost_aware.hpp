@@ -1,0 +1,127 @@
+#pragma once
+// Chains of those drafters that look up, and trees of the one that comes after them, by measured cost and acceptance.
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <vector>
+
+#include "augur/policy/concept.hpp"
+#include "augur/policy/cost_aware.hpp"
+#include "augur/policy/knowledge.hpp"
+#include "augur/policy/tree_cost_aware.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/observation.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::policy {
+
+struct hybrid_cost_aware_options {
+    std::size_t chains = 1;       ///< drafters that draft chains; those after them draft trees; at least 1
+    std::size_t max_length = 10;  ///< of a chain, at least 1
+    std::size_t max_nodes = 32;   ///< of a tree, 1 to 256
+    std::size_t max_depth = 8;    ///< of a tree, at least 1
+    double budget = 0.01;         ///< share of the time that may be lost on finding out, in [0, 1)
+    /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
+    std::vector<double> verify_seconds{};
+};
+
+/// For a fallback (draft/fallback.hpp): its first `chains` drafters, which match n-grams, draft as long a chain as
+/// cost_aware finds worth its time, those after them the tree that tree_cost_aware does. Both learn what passes cost
+/// from every round; acceptance, each from its own. A round that measures plain decoding is plain for both. The time
+/// that they lose against plain decoding is bounded as theirs: in sum by five passes and a hundredth of the time.
+/// Effect on the distribution: none. Plans depend on the clock, so the rounds of two runs may differ; under exact and
+/// coupled the text does not. Cost: both parts'; nothing is allocated but a tree that differs from the last.
+class hybrid_cost_aware {
+ public:
+    static constexpr signals uses = signals::match_length;
+
+    /// `before`: what one of the same sizes learned in earlier texts.
+    explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
+        : chains_(options.chains),
+          chain_(of_chains(options), of_chains(before)),
+          tree_(of_trees(options), of_trees(before)) {
+        if (chains_ == 0) augur::detail::fail("hybrid_cost_aware: chains is 0; then tree_cost_aware is what is meant");
+        if (!(options.budget >= 0 && options.budget < 1)) {
+            augur::detail::fail("hybrid_cost_aware: budget is ", options.budget,
+                                "; it must be at least 0 and less than 1");
+        }
+        for (std::size_t length = 0; length <= options.max_length; ++length) {
+            plans_.push_back(augur::topology::chain(length));
+        }
+    }
+
+    /// What the next text's policy can begin with: of the chains, then of the trees.
+    knowledge learned() const {
+        knowledge all = chain_.learned();
+        const knowledge trees = tree_.learned();
+        all.passes = trees.passes.size() > all.passes.size() ? trees.passes : all.passes;
+        all.drafting.insert(all.drafting.end(), trees.drafting.begin(), trees.drafting.end());
+        all.accepted.insert(all.accepted.end(), trees.accepted.begin(), trees.accepted.end());
+        return all;
+    }
+
+    const augur::topology& topology(const observation& seen) const {
+        if (chain_.measures_plain()) return plans_.front();
+        return seen.source < chains_ ? plans_[chain_.length(seen)] : tree_.topology(seen);
+    }
+
+    void watch(const auto& view) {
+        const outcome happened = view.result();
+        if (happened.decided_on.source < chains_) {
+            chain_.learn(happened);
+            tree_.learn_pass(happened);
+        } else {
+            chain_.learn_pass(happened);
+            tree_.watch(view);
+        }
+    }
+
+    const cost_aware& chain_part() const { return chain_; }
+    const tree_cost_aware& tree_part() const { return tree_; }
+
+    friend std::ostream& operator<<(std::ostream& out, const hybrid_cost_aware& p) {
+        return out << "hybrid_cost_aware{.chains=" << p.chains_ << ", .chain=" << p.chain_ << ", .tree=" << p.tree_
+                   << '}';
+    }
+
+ private:
+    static cost_aware_options of_chains(const hybrid_cost_aware_options& options) {
+        cost_aware_options made;
+        made.max_length = options.max_length;
+        made.budget = options.budget / 2;
+        made.credit = 3;
+        made.verify_seconds = options.verify_seconds;
+        return made;
+    }
+    static tree_cost_aware_options of_trees(const hybrid_cost_aware_options& options) {
+        tree_cost_aware_options made;
+        made.max_nodes = options.max_nodes;
+        made.max_depth = options.max_depth;
+        made.budget = options.budget / 2;
+        made.credit = 2;
+        made.verify_seconds = options.verify_seconds;
+        return made;
+    }
+
+    /// Chains alone have groups of rows: as many as they have groups of drafts, which come first.
+    static knowledge of_chains(knowledge before) {
+        before.accepted.resize(std::min(before.accepted.size(), before.looks.size()));
+        if (!before.drafting.empty()) before.drafting.pop_back();
+        return before;
+    }
+    static knowledge of_trees(knowledge before) {
+        const std::size_t chains = std::min(before.accepted.size(), before.looks.size());
+        before.accepted.erase(before.accepted.begin(), before.accepted.begin() + static_cast<std::ptrdiff_t>(chains));
+        if (!before.drafting.empty()) before.drafting.erase(before.drafting.begin(), before.drafting.end() - 1);
+        before.looks.clear();
+        return before;
+    }
+
+    std::size_t chains_;
+    cost_aware chain_;
+    tree_cost_aware tree_;
+    std::vector<augur::topology> plans_;  ///< chains, by their length
+};
+
+}  // namespace augur::policy

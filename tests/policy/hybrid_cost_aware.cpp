@@ -1,0 +1,214 @@
+#include "augur/policy/hybrid_cost_aware.hpp"
+
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/fallback.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/policy_laws.hpp>
+#include <boost/test/unit_test.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace augur;
+using policy::hybrid_cost_aware;
+
+static_assert(SpeculationPolicy<hybrid_cost_aware> && DecidesTopology<hybrid_cost_aware>);
+static_assert(needs_of<hybrid_cost_aware> == signals::none);
+static_assert(signals_of<hybrid_cost_aware> == signals::match_length);
+
+BOOST_AUTO_TEST_SUITE(policy_hybrid_cost_aware)
+
+constexpr double a_row = 0.05;  // of a pass
+const std::vector<double> curve{1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.55};
+
+struct made_up_round {
+    proposal<point_mass> proposed{};
+    verdict decided{};
+    observation decided_on{};
+
+    outcome result() const {
+        const double rows = 1 + static_cast<double>(decided.drafted);
+        return {decided_on, decided.drafted, decided.accepted, 0.01 * static_cast<double>(decided.drafted),
+                1 + a_row * rows};
+    }
+};
+
+/// A match of so many tokens, or none, which is the other's turn.
+observation seen_by(std::size_t source, std::size_t match = 0) {
+    observation seen;
+    seen.source = source;
+    seen.match_length = match;
+    return seen;
+}
+
+/// A round of the plan for what is seen: the first `right` tokens of each path's first children are accepted.
+made_up_round round(const hybrid_cost_aware& policy, const observation& seen, std::size_t right) {
+    made_up_round made;
+    made.decided_on = seen;
+    const topology& plan = policy.topology(seen);
+    for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
+    made.decided.drafted = plan.size();
+    std::int32_t parent = after_prefix;
+    for (; made.decided.accepted < right; ++made.decided.accepted) {
+        const std::size_t child = parents::next_child(plan.parents(), plan.size(), parent, 0);
+        if (child == plan.size()) break;
+        made.decided.path.push_back(child);
+        parent = static_cast<std::int32_t>(child);
+    }
+    return made;
+}
+
+/// As a fallback does: the match is first; where it is worth nothing the tree is.
+made_up_round turn(hybrid_cost_aware& policy, std::size_t match, std::size_t match_right, std::size_t tree_right) {
+    made_up_round made;
+    if (match > 0) made = round(policy, seen_by(0, match), match_right);
+    if (made.decided.drafted == 0) made = round(policy, seen_by(1), tree_right);
+    policy.watch(made);
+    return made;
+}
+
+BOOST_AUTO_TEST_CASE(matches_get_chains_and_the_other_drafter_trees) {
+    hybrid_cost_aware policy({.verify_seconds = curve});
+    std::size_t chains = 0, trees = 0;
+    for (std::size_t i = 0; i < 200; ++i) {
+        const std::size_t match = i % 2 == 0 ? 7 : 0;
+        const made_up_round made = turn(policy, match, 99, 2);
+        if (made.decided_on.source == 0) {
+            BOOST_TEST(made.proposed.is_chain());
+            chains += made.decided.drafted > 0 ? 1 : 0;
+        } else {
+            trees += made.decided.drafted > 0 ? 1 : 0;
+        }
+    }
+    BOOST_TEST(chains > 80u);
+    BOOST_TEST(trees > 80u);
+    BOOST_TEST(policy.topology(seen_by(0, 7)).size() == 10u);
+    BOOST_TEST(policy.topology(seen_by(0, 7)).is_chain());
+    const topology& tree = policy.topology(seen_by(1));
+    BOOST_TEST(tree.depth() >= 2u);
+    BOOST_TEST(tree.depth() <= 3u);
+}
+
+BOOST_AUTO_TEST_CASE(each_learns_acceptance_from_its_own_rounds_and_costs_from_all) {
+    hybrid_cost_aware policy({.verify_seconds = curve});
+    const double before = policy.tree_part().acceptance(0, 0);
+    for (std::size_t i = 0; i < 20; ++i) turn(policy, 5, 99, 0);
+    BOOST_TEST(policy.tree_part().acceptance(0, 0) == before);
+    BOOST_TEST(policy.chain_part().acceptance(seen_by(0, 5), 0) > 0.9);
+    BOOST_TEST(std::abs(policy.tree_part().verify_seconds(11) - (1 + 11 * a_row)) < 0.02);
+
+    hybrid_cost_aware other({.verify_seconds = {1, 9, 9, 9}});  // wrong: passes over more rows cost little
+    const double expected = other.chain_part().acceptance(seen_by(0, 5), 0);
+    for (std::size_t i = 0; i < 300; ++i) turn(other, 0, 0, 99);
+    BOOST_TEST(other.chain_part().acceptance(seen_by(0, 5), 0) == expected);
+    BOOST_TEST(other.tree_part().acceptance(0, 0) > 0.9);
+    BOOST_TEST(other.chain_part().verify_seconds(3) < 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
+    hybrid_cost_aware policy({.verify_seconds = curve});
+    std::size_t since = 0, longest = 0, plain = 0;
+    for (std::size_t i = 0; i < 200; ++i) {
+        const made_up_round made = turn(policy, i % 3 == 0 ? 7 : 0, 99, 99);
+        since = made.decided.drafted == 0 ? 0 : since + 1;
+        plain += made.decided.drafted == 0 ? 1 : 0;
+        longest = std::max(longest, since);
+    }
+    BOOST_TEST(longest == policy::cost_aware::plain_after);
+    BOOST_TEST(plain >= 5u);
+    BOOST_TEST(plain <= 10u);
+    const hybrid_cost_aware fresh;
+    BOOST_TEST(fresh.topology(seen_by(0, 7)).size() == 0u);
+    BOOST_TEST(fresh.topology(seen_by(1)).size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
+    for (const std::size_t every : {1u, 2u, 5u}) {
+        hybrid_cost_aware policy;
+        double seconds = 0;
+        std::size_t drafted = 0;
+        for (std::size_t i = 0; i < 512; ++i) {
+            const outcome made = turn(policy, i % every == 0 ? 1 + i % 7 : 0, 0, 0).result();
+            seconds += made.verify_seconds + made.draft_seconds;
+            drafted += made.drafted > 0 ? 1 : 0;
+        }
+        BOOST_TEST(seconds <= 1.02 * 512 * (1 + a_row), "every " << every << ": " << seconds);
+        BOOST_TEST(drafted > 3u);
+    }
+}
+
+struct rounds_seen {
+    std::size_t chains = 0, trees = 0;
+    void watch(const auto& view) {
+        if (view.proposed.size() == 0) return;
+        if (view.decided_on.source == 0) {
+            ++chains;
+            BOOST_TEST(view.proposed.is_chain());
+        } else {
+            trees += view.proposed.is_chain() ? 0 : 1;
+        }
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
+    const auto target = testing::hashed_model(12, 1);
+    const auto draft = testing::noisy_model(target, 0.4);
+    hybrid_cost_aware policy({.verify_seconds = std::vector<double>(33, 1.0)});
+    const auto scheme = speculate(draft::fallback(draft::prompt_lookup(3), draft::model_tree(draft)), target, policy,
+                                  accept::coupled{});
+    decode::options options{.timed = false};
+    options.stop.max_tokens = 300;
+    options.sampling.temperature.value = 0.7f;
+    rounds_seen seen;
+    const std::vector<token> prompt{1, 2, 3, 4, 1, 2, 3};
+    const auto made = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+               boost::test_tools::per_element());
+    BOOST_TEST(seen.chains > 0u);
+    BOOST_TEST(seen.trees > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
+    const auto r = testing::policy_laws(hybrid_cost_aware({.verify_seconds = curve}));
+    BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
+    hybrid_cost_aware policy({.verify_seconds = curve});
+    for (std::size_t i = 0; i < 100; ++i) turn(policy, i % 2 == 0 ? 7 : 0, 99, 0);
+    const policy::knowledge learned = policy.learned();
+    const hybrid_cost_aware next({}, learned);
+    BOOST_TEST(next.chain_part().acceptance(seen_by(0, 7), 3) > 0.8);
+    BOOST_TEST(next.tree_part().acceptance(0, 0) < 0.3);
+    BOOST_TEST(std::abs(next.tree_part().verify_seconds(5) - policy.tree_part().verify_seconds(5)) < 0.02);
+    BOOST_TEST(next.topology(seen_by(0, 7)).size() > 5u);
+    const auto refused = [](const char* value) {
+        return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
+    };
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({}, policy::cost_aware().learned()), error, refused("drafters"));
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({}, policy::tree_cost_aware().learned()), error, refused("drafters"));
+    policy::knowledge fewer = learned;
+    fewer.accepted.pop_back();
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({}, fewer), error, refused("groups of drafts"));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
+    const auto names = [](const char* value) {
+        return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
+    };
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({.chains = 0}), error, names("chains is 0"));
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({.max_length = 0}), error, names("max_length is 0"));
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({.max_nodes = 257}), error, names("257"));
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({.budget = 1}), error, names("budget is 1"));
+    BOOST_CHECK_EXCEPTION(hybrid_cost_aware({.verify_seconds = {1, 0}}), error, names("holds 0"));
+    BOOST_CHECK_EXCEPTION(policy::cost_aware({.credit = 9}), error, names("credit is 9"));
+    BOOST_CHECK_EXCEPTION(policy::tree_cost_aware({.credit = -1}), error, names("credit is -1"));
+    std::ostringstream out;
+    out << hybrid_cost_aware({.chains = 2});
+    BOOST_TEST(out.str().starts_with("hybrid_cost_aware{.chains=2, .chain=cost_aware{.max_length=10"), out.str());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
