@@ -101,8 +101,7 @@ class basic_cost_aware {
         settle(happened.accepted + 1, seconds, made > 0);
         if (looked) learn_look(from, seen);
         if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
-        if (happened.drafted == 0) plain_at_ = rounds_;
-        ++rounds_;
+        end_round(happened);
     }
 
     /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
@@ -112,8 +111,7 @@ class basic_cost_aware {
         const double verifying = happened.verify_seconds;
         const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying) : verifying;
         settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
-        if (happened.drafted == 0) plain_at_ = rounds_;
-        ++rounds_;
+        end_round(happened);
     }
 
     /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
@@ -283,6 +281,11 @@ class basic_cost_aware {
         passes_spent_ = options_.memory * passes_spent_ + passes;
         allowance_ += options_.budget * passes + (drafted ? static_cast<double>(tokens) - passes : 0);
         allowance_ = std::min(allowance_, most_allowance);
+    }
+
+    void end_round(const outcome& happened) {
+        if (happened.drafted == 0) plain_at_ = rounds_;
+        ++rounds_;
     }
 
     void learn_look(source& from, const observation& seen) {
