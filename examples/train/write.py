@@ -47,7 +47,9 @@ class Program:
                     own = dict(prompt_ids=prompt, temperature=temperature, seed=(seed << 20) + i)
                     print(json.dumps(own), file=file)
             files = ["--prompts", asked, "--output", answered, "--states", states, "--max-tokens", str(limit)]
-            subprocess.run([*self.command, *files], check=True, stderr=subprocess.DEVNULL)
+            done = subprocess.run([*self.command, *files], stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                raise SystemExit(f"{self.command[0]} ended with {done.returncode}: {done.stderr.strip()}")
             with open(answered) as file:
                 answers = [json.loads(line)["ids"] for line in file]
             rows = torch.from_numpy(numpy.fromfile(states, numpy.int16)).view(torch.bfloat16).view(-1, self.width)
