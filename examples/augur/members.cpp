@@ -74,6 +74,12 @@ std::string member_in(const std::string& path) {
     return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
 
+/// Members are held as their files hold them, whatever the target's weights are: bytes are what a draft costs.
+llama::load_options as_stored(llama::load_options options) {
+    options.weights = llama::weight_format::keep;
+    return options;
+}
+
 llama::host_model load_draft(const std::string& path, const llama::host_model& target, llama::load_options options,
                              const std::optional<llama::shape>& wanted) {
     const std::string member = member_in(path);
@@ -84,7 +90,7 @@ llama::host_model load_draft(const std::string& path, const llama::host_model& t
     if (member.empty()) return llama::host_model::load(path, options);
     if (member == "exit") return llama::load_exit(path, target, 0, options);
     if (member == "qualifier") return llama::load_qualifier(path, target, options);
-    return llama::load_draft(path, target, options);
+    return llama::load_draft(path, target, as_stored(std::move(options)));
 }
 
 draft::ngram_table load_ngrams(const std::string& path, const llama::host_model& target) {
@@ -108,7 +114,7 @@ void load_member(members& into, const std::string& kind, const std::string& path
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
-        into.eagle.emplace(llama::eagle_model::load(path, target, options));
+        into.eagle.emplace(llama::eagle_model::load(path, target, as_stored(options)));
     } else if (kind == "exit") {
         into.exit.emplace(llama::exit_head::load(path, target, exit_layer, options));
     } else if (kind == "draft") {
@@ -116,7 +122,7 @@ void load_member(members& into, const std::string& kind, const std::string& path
     } else if (kind == "qualifier") {
         into.qualifier.emplace(load_draft(path, target, options, wanted));
     } else {
-        into.heads.emplace(llama::draft_heads::load(path, kind, target, options));
+        into.heads.emplace(llama::draft_heads::load(path, kind, target, as_stored(options)));
     }
 }
 

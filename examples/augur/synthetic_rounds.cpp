@@ -21,6 +21,14 @@ std::size_t layers_beyond_caches(const llama::config& c, backend::host::storage 
     return std::min<std::size_t>(c.layers, static_cast<std::size_t>(beyond_caches / layer) + 2);
 }
 
+/// As the files of a family are and the program holds them, where the shape has whole blocks.
+backend::host::storage format_of_members(const llama::config& c, backend::host::storage otherwise) {
+    constexpr auto format = backend::host::storage::q8_0;
+    const std::size_t block = backend::host::layout_of(format).file_depth;
+    const bool has_blocks = c.width % block == 0 && c.feed_forward % block == 0 && c.heads * c.head_size % block == 0;
+    return has_blocks ? format : otherwise;
+}
+
 /// Bytes of all weights and caches, about.
 std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& asked, std::size_t different) {
     const std::uint64_t width = c.width, layer = llama::layer_numbers(c), head = head_tokens * width;
@@ -46,7 +54,8 @@ synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(aske
     llama::synthetic_weights make(c, asked.weights);
     const llama::load_options options{.threads = asked.threads};
     target_.emplace(c, make.model(different_), options);
-    make_drafters(c, make, options);
+    llama::synthetic_weights members(c, format_of_members(c, asked.weights), 2);
+    make_drafters(c, members, options);
     for (std::size_t i = 0; i < asked.context + room; ++i) {
         text_.push_back(static_cast<token>((i * 7919 + 13) % asked.vocabulary));
     }

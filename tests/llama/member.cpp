@@ -66,6 +66,35 @@ BOOST_AUTO_TEST_CASE(a_draft_borrows_what_its_file_leaves_out) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_head_that_is_borrowed_takes_no_more_bytes_a_weight_than_the_draft_has) {
+    using backend::host::storage;
+    const temporary_directory folder;
+    const auto tokens = some_tokens(9, 77);
+    for (const auto type : {io::tensor_type::f32, io::tensor_type::bf16, io::tensor_type::q8_0}) {
+        const auto target = small_llama(type).load();
+        small_llama part = small_member("draft", target, io::tensor_type::q8_0);
+        part.lists["augur.head.tokens"] = kept;
+        const auto path = part.write(folder / "draft.gguf");
+        const auto small = llama::load_draft(path, target);
+        BOOST_TEST((small.parameters().head.format() == storage::q8_0));
+        const auto asked = llama::load_draft(path, target, {.weights = llama::weight_format::f32});
+        BOOST_TEST((asked.parameters().head.format() == target.parameters().output().format()));
+        std::vector<float> row(64), rounded(64);
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+            target.parameters().output().unpack_row(static_cast<std::size_t>(kept[i]), row);
+            small.parameters().head.unpack_row(i, rounded);
+            const float largest = std::abs(
+                *std::max_element(row.begin(), row.end(), [](float a, float b) { return std::abs(a) < std::abs(b); }));
+            for (std::size_t k = 0; k < row.size(); ++k) BOOST_TEST(std::abs(row[k] - rounded[k]) <= largest / 200);
+        }
+        // A draft whose own matrices are floats keeps the target's.
+        small_llama floats = small_member("draft", target, io::tensor_type::f32);
+        floats.lists["augur.head.tokens"] = kept;
+        const auto plain = llama::load_draft(floats.write(folder / "floats.gguf"), target);
+        BOOST_TEST((plain.parameters().head.format() == target.parameters().output().format()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_draft_may_bring_its_own_embedding_and_head) {
     const temporary_directory folder;
     const auto target = small_llama().load();

@@ -56,7 +56,7 @@ class draft_heads {
             heads.push_back(std::move(head));
         }
         if (heads.empty()) augur::detail::fail(path.string(), ": there is no tensor augur.head.0.weight");
-        return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(), options);
+        return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(options.weights), options);
     }
 
     /// From parts: `output`, for heads that have none of their own, has the rows of `head_tokens`, ascending, or of all

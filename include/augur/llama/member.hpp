@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "augur/io/gguf.hpp"
+#include "augur/io/quantize.hpp"
 #include "augur/io/quote.hpp"
+#include "augur/io/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/selection.hpp"
@@ -85,7 +87,7 @@ class member_file {
     }
 
     /// All layers of the file; its embedding, or else the target's, shared; its head, or else the rows of the target's
-    /// that belong to the head tokens.
+    /// that belong to the head tokens (target_head).
     weights read(weight_format format) const {
         const config c = configuration();
         const weight_reader reader(tensors(), c, gguf_names(), format);
@@ -101,9 +103,19 @@ class member_file {
         if (file_.find(names.head)) {
             out.head = reader.matrix(names.head, head_tokens_.empty() ? c.vocabulary : head_tokens_.size(), c.width);
         } else if (!head_tokens_.empty() || own_embedding || target_.parameters().head.rows() != 0) {
-            out.head = target_head();
+            out.head = target_head(format);
         }
         return out;
+    }
+
+    /// The same, with `keep` in Q8_0 where the file's own matrices are and the target holds more than a byte a weight:
+    /// a draft's bits are nobody's promise, and fewer bytes are read sooner.
+    backend::host::packed_matrix target_head(weight_format format) const {
+        using backend::host::storage;
+        backend::host::packed_matrix rows = target_head();
+        const bool is_wide =
+            rows.format() == storage::f32 || rows.format() == storage::f16 || rows.format() == storage::bf16;
+        return format == weight_format::keep && is_wide && holds_q8_0() ? as_q8_0(rows) : std::move(rows);
     }
 
     /// The rows of the target's head that belong to the head tokens; all if none are named.
@@ -120,6 +132,24 @@ class member_file {
 
  private:
     std::string origin() const { return file_.path().string(); }
+
+    bool holds_q8_0() const {
+        return std::any_of(file_.tensors().begin(), file_.tensors().end(),
+                           [](const io::tensor_view& each) { return each.type == io::tensor_type::q8_0; });
+    }
+
+    static backend::host::packed_matrix as_q8_0(const backend::host::packed_matrix& from) {
+        constexpr auto type = io::tensor_type::q8_0;
+        backend::host::packed_matrix out(backend::host::storage::q8_0, from.rows(), from.depth());
+        std::vector<float> numbers(from.depth());
+        std::vector<std::byte> blocks(from.depth() / io::block_size(type) * io::block_bytes(type));
+        for (std::size_t row = 0; row < from.rows(); ++row) {
+            from.unpack_row(row, numbers);
+            io::quantize(type, numbers, blocks);
+            out.set_row(row, blocks);
+        }
+        return out;
+    }
 
     /// Of the layers in the file; where it has none, of the target as it was before it was widened.
     config original_configuration() const {
