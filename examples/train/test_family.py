@@ -220,6 +220,14 @@ class Networks(unittest.TestCase):
                     alone.append(int((hidden[0, -1] @ self.target.head.T).argmax()))
                 self.assertEqual(alone, text)
 
+    def test_every_kind_is_answered_at_every_temperature(self):
+        import prompts
+        import write
+
+        planned = [(kind, prompt is None) for kind, prompt, _ in prompts.plan(1, 96)]
+        pairs = {(*each, write.temperature(i)) for i, each in enumerate(planned)}
+        self.assertEqual(set(itertools.product(prompts.KINDS, (True, False), set(write.TEMPERATURES))), pairs)
+
     def test_a_shard_is_read_as_it_was_written(self):
         import write
 

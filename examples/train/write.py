@@ -33,7 +33,7 @@ class Torch:
 
 
 class Program:
-    """Writes with the program `augur`, several times as fast on a CPU; its states come with the texts."""
+    """Writes with the program `augur`; its states come with the texts."""
 
     def __init__(self, program, model, threads, width):
         self.command = [program, "answer", "--model", model, "--threads", str(threads), "--together", str(TOGETHER)]
@@ -173,12 +173,18 @@ def make_prompts(writer, tokenizer, seed, count, end):
     return made
 
 
+def temperature(i):
+    """Of answer i of a shard: each kind of prompt has all of them in turn."""
+    turn = 2 * len(prompts.KINDS)  # prompts of all kinds, from openings and templates
+    return TEMPERATURES[(i // 2 + i // turn) % len(TEMPERATURES)]
+
+
 def write_shard(writer, tokenizer, seed, batch, limit, on_token):
     """Texts, where their answers begin, their kinds and temperatures; and the writer's states, if it has any."""
     end = tokenizer.eos_token_id
     made = make_prompts(writer, tokenizer, seed, batch, end)
     asked = [chat_ids(tokenizer, prompt) for _, prompt in made]
-    temperatures = [TEMPERATURES[i // 2 % len(TEMPERATURES)] for i in range(batch)]
+    temperatures = [temperature(i) for i in range(batch)]
     texts, states = writer.write(asked, temperatures, seed + 1, limit, end, on_token)
     shard = dict(
         tokens=sum(texts, []),
