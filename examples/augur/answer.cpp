@@ -90,11 +90,7 @@ class answering {
     std::vector<question> read_questions() const {
         std::vector<question> all;
         for_each_line(chosen_.prompts, [&](const io::json_reader<json>& entry, std::size_t) {
-            try {
-                all.push_back(read_question(entry, all.size()));
-            } catch (const error& problem) {
-                detail::fail(entry.origin(), ": ", problem.what());
-            }
+            all.push_back(read_question(entry, all.size()));
         });
         if (all.empty()) detail::fail(chosen_.prompts, " holds no prompts");
         return all;
@@ -102,13 +98,10 @@ class answering {
 
     question read_question(const io::json_reader<json>& entry, std::size_t number) const {
         auto ids = entry.optional<std::vector<token>>("prompt_ids");
-        prompt_options prompt;
-        prompt.text = entry.optional<std::string>("prompt");
-        prompt.chat = chosen_.chat;
-        if (prompt.text.has_value() == ids.has_value()) {
-            detail::fail("one of prompt and prompt_ids is needed, not ", ids ? "both" : "none");
+        if ((entry.find("prompt") != nullptr) == ids.has_value()) {
+            detail::fail(entry.origin(), ": one of prompt and prompt_ids is needed, not ", ids ? "both" : "none");
         }
-        if (!ids) ids = encode_prompt(prompt, words_, chosen_.model.path);
+        if (!ids) ids = encode_entry(entry, words_, chosen_.model.path, chosen_.chat);
         return {*std::move(ids), entry.value_or<float>("temperature", chosen_.temperature),
                 entry.value_or<std::uint64_t>("seed", chosen_.seed + number),
                 entry.value_or<std::size_t>("max_tokens", chosen_.max_tokens), entry.origin()};

@@ -174,20 +174,25 @@ void for_each_line(const std::string& path,
     }
 }
 
+std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry,
+                                const std::optional<io::tokenizer>& words, const std::string& model_path, bool chat) {
+    prompt_options prompt;
+    prompt.text = entry.required<std::string>("prompt");
+    prompt.chat = chat;
+    try {
+        return encode_prompt(prompt, words, model_path);
+    } catch (const error& problem) {
+        detail::fail(entry.origin(), ": ", problem.what());
+    }
+}
+
 std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
                                        const std::string& model_path, bool chat, const std::string& command) {
     require(words, model_path, command);
     std::vector<prompt_entry> prompts;
     for_each_line(path, [&](const auto& entry, std::size_t line) {
-        prompt_options prompt;
-        prompt.text = entry.template required<std::string>("prompt");
-        prompt.chat = chat;
         const auto task = entry.template value_or<std::string>("task", "all");
-        try {
-            prompts.push_back({line, task, encode_prompt(prompt, words, model_path)});
-        } catch (const error& problem) {
-            detail::fail(entry.origin(), ": ", problem.what());
-        }
+        prompts.push_back({line, task, encode_entry(entry, words, model_path, chat)});
     });
     if (prompts.empty()) detail::fail(path, " holds no prompts");
     return prompts;

@@ -47,6 +47,10 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
 void for_each_line(const std::string& path,
                    const std::function<void(const io::json_reader<nlohmann::ordered_json>&, std::size_t line)>& see);
 
+/// The tokens of its "prompt". An error names its origin.
+std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry,
+                                const std::optional<io::tokenizer>& words, const std::string& model_path, bool chat);
+
 struct prompt_entry {
     std::size_t line;
     std::string task;

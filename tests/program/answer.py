@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from program import FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
+from program import FOLDER, PROMPTS, TARGET, ProgramTest, run  # noqa: E402
 
 WIDTH = 32  # of the tiny model
 
@@ -86,7 +86,9 @@ class Answer(ProgramTest):
         refused(["line 1", "one of prompt and prompt_ids", "both"], [dict(prompt="a", prompt_ids=[1])])
         refused(["line 2", "999"], [good, dict(prompt_ids=[999])])
         refused(["line 1", "-0.5"], [dict(prompt="a", temperature=-0.5)])
-        refused(["line 1", "max_tokens", "-1"], [dict(prompt="a", max_tokens=-1)])
+        refused(["refused.jsonl, line 1: max_tokens", "-1"], [dict(prompt="a", max_tokens=-1)])
+        told = run("answer", "--model", TARGET, "--prompts", asked("once.jsonl", [dict(prompt="a", max_tokens=-1)])).stderr
+        self.assertEqual(1, told.count(b"line 1"), told)
         refused(["line 1", "empty"], [dict(prompt="")])
         refused("holds no prompts", [])
         refused(["--together is 0"], [good], "--together", 0)
