@@ -63,6 +63,8 @@ scheme_options parse_scheme(const std::string& text) {
             chosen.accept = value;
         } else if (key == "exit-layer") {
             chosen.exit_layer = parse_number(origin, value, most::length);
+        } else if (key == "adapter") {
+            chosen.adapter = value;
         } else if (key == "untrained") {
             chosen.untrained = parse_number<std::size_t>(origin, value, 1) == 1;
         } else if (key == "bank") {
@@ -74,7 +76,7 @@ scheme_options parse_scheme(const std::string& text) {
         } else {
             detail::fail(
                 "--scheme ", io::quote(text), ": ", io::quote(key),
-                " is not one of length, max-k, lengths, thresholds, accept, exit-layer, untrained, bank, tree");
+                " is not one of length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree");
         }
     }
     return chosen;
@@ -349,7 +351,7 @@ void add_bench_schemes(CLI::App& bench) {
     command
         ->add_option("--scheme", chosen->schemes,
                      "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
-                     "length, max-k, lengths, thresholds, accept, exit-layer, untrained, bank, tree (repeatable)")
+                     "length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree (repeatable)")
         ->type_name("NAME")
         ->required()
         ->allow_extra_args(false);

@@ -157,9 +157,10 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
         "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it "
         "goes; entmtp: of the feature, at which the aggressive tree comes, and off which it goes, or a ladder's; "
-        "kangaroo: probability of the draft's best token below which it is the last",
+        "kangaroo, dvi: probability of the draft's best token below which it is the last",
         "LIST",
-        "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis; 0.6 with kangaroo; the bank's with entmtp");
+        "0.5; 0.4,0.5 with psd_f*; 0.25 with ead; 1.5,2.5 with hysteresis; 0.6 with kangaroo; the bank's with entmtp; "
+        "none with dvi, whose drafts are as long as pays");
     const auto exit_layer = [&s](const std::string& text) {
         s.exit_layer = parse_number("--exit-layer", text, most::length);
     };

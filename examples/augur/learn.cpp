@@ -1,7 +1,7 @@
 // augur learn: decodes prompts, and has what drafts learn from what the model says of its drafts.
 
+#include <augur/io/quote.hpp>
 #include <augur/io/utf8.hpp>
-#include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -32,8 +34,10 @@ struct learn_options {
     model_options model;
     learning_options learning;
     std::string prompts, output, replay;
+    std::string head_tokens;            ///< all, a member's file, or where empty the adapter's or the family's
+    std::optional<std::size_t> rank{};  ///< of the head's update
     transform::settings sampling{.temperature = {0}};
-    policy::confidence_stop_options stop{};
+    draft_bounds bounds{};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128, passes = 1;
     run_file_options files;
@@ -61,6 +65,27 @@ void add_choice(CLI::App& command, const std::string& flag, Choice& into,
 
 constexpr std::size_t updates_between_notes = 200;
 
+/// With what was not chosen of an exit: the adapter's, or the best known.
+learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
+    learning_options made = chosen.learning;
+    if (chosen.rank) made.head.rank = *chosen.rank;
+    if (made.scheme != "dvi") {
+        if (chosen.head_tokens.empty()) return made;
+        detail::fail("--head-tokens is ", chosen.head_tokens, ", but the scheme is ", io::quote(made.scheme),
+                     "; only dvi has a head of the model's rows");
+    }
+    const bool goes_on = !chosen.output.empty() && std::filesystem::exists(chosen.output);
+    const learning_options before = goes_on ? options_of_adapter(chosen.output, target) : new_exit_options(target);
+    if (made.exit_layer == 0) made.exit_layer = before.exit_layer;
+    if (!chosen.rank) made.head.rank = before.head.rank;
+    made.tokens = before.tokens;
+    if (chosen.head_tokens == "all") made.tokens.clear();
+    if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") {
+        made.tokens = head_tokens_in(chosen.head_tokens, target);
+    }
+    return made;
+}
+
 class pupil {
  public:
     explicit pupil(const learn_options& chosen)
@@ -69,7 +94,7 @@ class pupil {
           prompts_(read_prompts(chosen.prompts, words_, chosen.model.path, chosen.chat, "learn")),
           target_(load_model(chosen.model.path, chosen.model)),
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
-          learns_(make_learned(target_, chosen.learning, load_options_of(chosen.model))) {
+          learns_(make_learned(target_, learning_for(chosen, target_), load_options_of(chosen.model))) {
         if (chosen.files.records()) recorder_.emplace([this](token id) { return bytes_of(id, true); });
         for (const prompt_entry& each : prompts_) {
             try {
@@ -135,8 +160,8 @@ class pupil {
         return {{"model", chosen_.model.path},
                 {"prompts", chosen_.prompts},
                 {"exit_layer", learns_->exit_layer()},
-                {"threshold", chosen_.stop.threshold},
-                {"length", chosen_.stop.max_tokens},
+                {"threshold", chosen_.bounds.threshold ? json(*chosen_.bounds.threshold) : json("what pays")},
+                {"length", chosen_.bounds.most},
                 {"max_tokens", chosen_.max_tokens},
                 {"passes", chosen_.passes},
                 {"temperature", chosen_.sampling.temperature.value},
@@ -154,7 +179,7 @@ class pupil {
         run_request request{prompt.ids, options(seed), {}, {}};
         if (recorder_) request.on_round = recorder_->watcher();
         request.reads_rows = recorder_.has_value();
-        return learns_->decode(engine_, request, chosen_.stop);
+        return learns_->decode(engine_, request, chosen_.bounds);
     }
 
     /// A file that cannot be written stays as it was; decoding and learning go on, and the end is an error.
@@ -200,7 +225,9 @@ class pupil {
         if (plain && plain->ids != made.ids) {
             detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's");
         }
-        for (const std::string& note : notes) tell("note", note);
+        for (const std::string& note : notes) {
+            if (told_.insert(note).second) tell("note", note);
+        }
     }
 
     void add_to_record(const prompt_entry& prompt, const run_result& made, std::size_t pass, json figures) {
@@ -244,6 +271,7 @@ class pupil {
     std::size_t served_ = 0;
     std::optional<learning_recorder> recorder_{};  ///< where a record is wanted
     std::string guarantee_{};
+    std::set<std::string> told_{};  ///< notes
     std::string unsaved_;  ///< why the last save failed
 };
 
@@ -269,7 +297,8 @@ void learn(const learn_options& chosen) {
     if (chosen.files.records()) write_report_files(chosen.files, learner.record());
 }
 
-void add_head_options(CLI::App& command, train::head_options& into) {
+void add_head_options(CLI::App& command, learn_options& chosen) {
+    train::head_options& into = chosen.learning.head;
     using norm = train::norm_kind;
     using scale = train::scale_kind;
     using update = train::update_kind;
@@ -282,7 +311,8 @@ void add_head_options(CLI::App& command, train::head_options& into) {
         command, "--update", into.update,
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
-    add_number(command, "--rank", into.rank, "Of a low rank", "N", "16");
+    const auto rank = [&chosen](const std::string& text) { chosen.rank = parse_number<std::size_t>("--rank", text); };
+    add_text(command, "--rank", rank, "Of a low rank", "N", "the adapter's; 128 or the width with dvi, 16 with eagle");
     add_number(command, "--layer-rank", into.layer_rank,
                "dvi: of updates of the last drafting layer's projections, for the draft alone; 0: none", "N", "0");
     command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
@@ -339,7 +369,7 @@ void add_loss_options(CLI::App& command, train::loss_options& into) {
 void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.003");
     add_number(command, "--batch", into.batch, "Positions of an update", "N", "32");
-    add_number(command, "--every", into.every, "Tokens between two updates", "N", "32");
+    add_number(command, "--every", into.every, "Tokens between two updates", "N", "8");
     const auto share = [&into](const std::string& text) {
         into.share = text == "inf" ? std::numeric_limits<double>::infinity() : parse_number<double>("--share", text);
     };
@@ -380,15 +410,21 @@ void add_learn(CLI::App& program) {
                "4", most::length);
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
                "three quarters of them", most::length);
-    add_number(*command, "--threshold", chosen->stop.threshold, "Probability below which a token ends the draft", "P",
-               "0.6");
-    add_number(*command, "--length", chosen->stop.max_tokens, "The most tokens of a draft", "K", "6", most::length);
+    add_text(
+        *command, "--head-tokens", [chosen](const std::string& which) { chosen->head_tokens = which; },
+        "dvi: tokens that can be drafted: all, or those of a member in FILE", "all|FILE",
+        "the adapter's; the family's; else all");
+    add_text(
+        *command, "--threshold",
+        [chosen](const std::string& text) { chosen->bounds.threshold = parse_number<double>("--threshold", text); },
+        "Probability below which a token ends the draft", "P", "none: drafts are as long as pays");
+    add_number(*command, "--length", chosen->bounds.most, "The most tokens of a draft", "K", "6", most::length);
     add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
     add_number(*command, "--passes", chosen->passes, "Over all prompts, each with the next seed", "N", "1",
                most::repetitions);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of the first pass", "S", "0");
-    add_head_options(*command, chosen->learning.head);
+    add_head_options(*command, *chosen);
     add_loss_options(*command, chosen->learning.trainer.losses);
     add_trainer_options(*command, chosen->learning.trainer);
     command->add_flag("--compare", chosen->compare, "Decode each prompt plainly, too, and end where a text differs");

@@ -4,6 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/draft/ngram_memory.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <type_traits>
 #include <utility>
@@ -47,13 +48,17 @@ class shown_drafter final : public trained_drafter<Learned> {
             std::is_same_v<Learned, learned_exit> || std::is_same_v<Learned, learned_exit_layer>;
         return drafts_in_model ? this->learned_.identity().layer : 0;
     }
-    run_result decode(const engine& target, const run_request& request,
-                      const policy::confidence_stop_options& stop) override {
+
+ private:
+    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
         Watcher learns(this->learned_);
         const auto& drafter = this->learned_.drafts();
         return run_lossless(request, [&](auto criterion) {
-            const policy::confidence_stop until(stop);
-            return run_scheme(speculate(drafter, target, until, criterion), request, learns);
+            const auto run_by = [&](const auto& until) {
+                return run_scheme(speculate(drafter, target, until, criterion), request, learns);
+            };
+            if (!bounds.threshold) return run_by(policy::cost_aware({.max_length = bounds.most}, this->known()));
+            return run_by(policy::confidence_stop({.threshold = *bounds.threshold, .max_tokens = bounds.most}));
         });
     }
 };
@@ -80,18 +85,20 @@ class ngram_drafter final : public learned_drafter {
         return made;
     }
 
-    run_result decode(const engine& target, const run_request& request,
-                      const policy::confidence_stop_options& stop) override {
+ private:
+    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
         draft::ngram_watcher learns(memory_);
         run_result made = run_lossless(request, [&](auto criterion) {
-            const policy::fixed_length most{stop.max_tokens};
-            return run_scheme(speculate(draft::learned_ngrams(memory_), target, most, criterion), request, learns);
+            const auto run_by = [&](const auto& until) {
+                return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns);
+            };
+            if (!bounds.threshold) return run_by(policy::cost_aware({.max_length = bounds.most}, known()));
+            return run_by(policy::fixed_length{bounds.most});
         });
         tokens_ += made.ids.size();
         return made;
     }
 
- private:
     draft::ngram_memory memory_;
     std::size_t tokens_ = 0;
 };

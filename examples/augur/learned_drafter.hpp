@@ -2,15 +2,23 @@
 // What `augur learn` teaches, whatever it is.
 
 #include <augur/policy/confidence_stop.hpp>
+#include <augur/policy/knowledge.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "learning.hpp"
 #include "scheme.hpp"
 
 namespace augur::program {
+
+/// How long drafts are.
+struct draft_bounds {
+    std::optional<double> threshold{};  ///< of the best token's probability, below which it is the last; unset: as pays
+    std::size_t most = policy::confidence_stop_options{}.max_tokens;
+};
 
 class learned_drafter {
  public:
@@ -28,10 +36,21 @@ class learned_drafter {
     /// Layers that draft; 0 where none of the model's do.
     virtual std::size_t exit_layer() const { return 0; }
 
-    /// Decodes by it, greedily or as coupled to plain sampling, while it learns. `stop` ends drafts that have rows, and
-    /// bounds all.
-    virtual run_result decode(const engine& target, const run_request& request,
-                              const policy::confidence_stop_options& stop) = 0;
+    /// Decodes by it, greedily or as coupled to plain sampling, while it learns. Drafts without rows know no threshold.
+    run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
+        run_result made = decode_text(target, request, bounds);
+        if (made.learned) known_ = *made.learned;
+        return made;
+    }
+
+ protected:
+    /// What pays, by the texts before.
+    const policy::knowledge& known() const { return known_; }
+
+ private:
+    virtual run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) = 0;
+
+    policy::knowledge known_;
 };
 
 /// Of the scheme dvi, medusa, hydra, eagle or ngram, for this model, which must outlive it. Throws for another, and as

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "members.hpp"
+
 namespace augur::program {
 namespace {
 
@@ -22,6 +24,12 @@ train::state_identity identity_of(const llama::host_model& target, std::size_t l
 std::size_t exit_layer_of(const llama::host_model& target, const learning_options& chosen) {
     return chosen.exit_layer != 0 ? chosen.exit_layer : llama::default_split(target.layer_count());
 }
+/// Rows are taken from a head that has all.
+void check_rows(std::span<const token> tokens, const llama::weights& own) {
+    if (own.head_tokens.empty()) return;
+    detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
+                 own.head_tokens.size(), "; one of both must have all");
+}
 /// A head that reads the states, or with the last of the layers the taps, from which it makes them.
 template <class Head>
 Head new_exit(const llama::host_model& target, const learning_options& chosen) {
@@ -29,8 +37,12 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     const std::size_t layer = exit_layer_of(target, chosen);
     train::head_options of = chosen.head;
     of.epsilon = static_cast<double>(target.configuration().norm_epsilon);
-    const train::head_place place{layer, target.vocabulary_size(), own.final_norm, own.head_tokens};
-    const train::packed_base output(own.output(), target.threads());
+    const bool is_pruned = !chosen.tokens.empty();
+    if (is_pruned) check_rows(chosen.tokens, own);
+    const std::span<const token> tokens = is_pruned ? chosen.tokens : own.head_tokens;
+    const train::head_place place{layer, target.vocabulary_size(), own.final_norm, tokens};
+    const train::packed_base whole(own.output(), target.threads());
+    const train::packed_base output = is_pruned ? whole.selected(tokens) : whole;
     const auto make = [&]() -> Head {
         if constexpr (draft::reads_tap<Head>) {
             draft::check_exit_layer(layer, target.layer_count());
@@ -123,10 +135,7 @@ learned_heads::head_type new_heads(const llama::host_model& target, const train:
         return train::head_place{target.layer_count(), target.vocabulary_size(), {}, of};
     };
     if (tokens.empty()) return {whole, place(own.head_tokens), chosen, embed};
-    if (!own.head_tokens.empty()) {
-        detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
-                     own.head_tokens.size(), "; one of both must have all");
-    }
+    check_rows(tokens, own);
     return {whole.selected(tokens), place(tokens), chosen, embed};
 }
 
@@ -216,6 +225,13 @@ learned_exit_layer::learned_exit_layer(const llama::host_model& target, const le
     : learned(identity_of_taps(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen),
               chosen.trainer) {}
 
+learning_options new_exit_options(const llama::host_model& target) {
+    constexpr std::size_t rank = 128;
+    learning_options made{.tokens = head_tokens_of_family(target)};
+    made.head.rank = std::min(rank, target.hidden_size());
+    return made;
+}
+
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
     train::state_reader in(adapter, train::options_format<train::head_options>::kind, train::checkpoint_file::version);
@@ -223,7 +239,9 @@ learning_options options_of_adapter(const std::string& adapter, const llama::hos
     made.exit_layer = whose.layer;
     const bool of_taps = whose.width == target.tap_size();
     const auto here = of_taps ? identity_of_taps(target, whose.layer) : identity_of(target, whose.layer);
-    made.head = train::checkpoint_file::load<float>(adapter, here).options;
+    auto kept = train::checkpoint_file::load<float>(adapter, here);
+    made.head = kept.options;
+    if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
     return made;
 }
 

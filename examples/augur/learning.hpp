@@ -18,11 +18,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace augur::program {
 
 struct learning_options {
-    std::size_t exit_layer = 0;  ///< layers that draft; 0: the adapter's, or without one three quarters
+    std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
+    std::vector<token> tokens{};  ///< that an exit's head has rows for; none: all
     train::head_options head{};
     train::trainer_options trainer{};
     std::string scheme = "dvi";  ///< or medusa, hydra, eagle, ngram
@@ -73,7 +75,10 @@ class learned_exit_layer : public learned<train::layer_head<train::packed_base>>
     learned_exit_layer(const llama::host_model& target, const learning_options& chosen);
 };
 
-/// Settings of the head that an adapter holds, on its layer. With a rank of the layer it is a learned_exit_layer's.
+/// Of an exit that learns from nothing: the tokens that the family's members have rows for, and the rank of its update.
+learning_options new_exit_options(const llama::host_model& target);
+
+/// Settings of the head that an adapter holds, its tokens and its layer. With a rank of the layer it is a learned_exit_layer's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.

@@ -55,8 +55,8 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
 }
 
 void loaded_scheme::load_learned(const llama::host_model& target) {
-    learning_options chosen;
-    if (!scheme_.adapter.empty()) chosen = options_of_adapter(scheme_.adapter, target);
+    learning_options chosen =
+        scheme_.adapter.empty() ? new_exit_options(target) : options_of_adapter(scheme_.adapter, target);
     if (scheme_.exit_layer) {
         if (chosen.exit_layer != 0 && chosen.exit_layer != *scheme_.exit_layer) {
             detail::fail("--adapter ", scheme_.adapter, " is of an exit after ", chosen.exit_layer,
@@ -135,7 +135,7 @@ void loaded_scheme::recall(io::policy_state before) {
 }
 
 void loaded_scheme::learn(const run_result& made) {
-    if (!made.learned) return;
+    if (!made.learned || rows_to_measure() == 0) return;
     const std::vector<policy::timed>& passes = made.learned->passes;
     detail::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
     estimated.recall(passes);

@@ -210,6 +210,19 @@ smaller_model load_smaller(const std::string& flag, const std::string& named, co
     return loaded;
 }
 
+std::vector<token> head_tokens_in(const std::string& path, const llama::host_model& target) {
+    const llama::member_file file(path, llama::member_kind(io::gguf_file(path)), target);
+    return file.head_tokens();
+}
+
+std::vector<token> head_tokens_of_family(const llama::host_model& target) {
+    for (const char* const kind : {"exit", "eagle", "draft", "hydra", "medusa"}) {
+        const std::string path = find_member(kind, target);
+        if (!path.empty()) return head_tokens_in(path, target);
+    }
+    return {};
+}
+
 std::size_t members::memory_bytes() const {
     return (draft ? draft->memory_bytes() : 0) + (qualifier ? qualifier->memory_bytes() : 0) +
            (eagle ? eagle->memory_bytes() : 0) + (heads ? heads->memory_bytes() : 0) +

@@ -43,6 +43,14 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 /// Whom trees of the loaded heads are grown for.
 io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files);
 
+/// The tokens, ascending, that the head of a member in this file has rows for; none where it has all. Throws where it
+/// was made for another target.
+std::vector<token> head_tokens_in(const std::string& path, const llama::host_model& target);
+
+/// The same of the first member that a family of the target has: exit, eagle, draft, hydra or medusa. None where there
+/// is none.
+std::vector<token> head_tokens_of_family(const llama::host_model& target);
+
 /// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target;
 /// one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY,
 /// separated by colons, or, if that is not set, inside the library's own. `shapes`: that drafts are widened to which

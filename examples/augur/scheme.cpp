@@ -123,6 +123,7 @@ scheme_options resolve_exits(scheme_options chosen) {
     }
     if (learns || chosen.scheme == "kangaroo") {
         if (chosen.exit_layer == std::size_t{0}) detail::fail("--exit-layer is 0; it must be at least 1");
+        if (learns && !chosen.length && chosen.thresholds.empty()) return chosen;
         if (!chosen.length) chosen.length = policy::confidence_stop_options{}.max_tokens;
         if (chosen.thresholds.empty()) chosen.thresholds = {policy::confidence_stop_options{}.threshold};
         static_cast<void>(stop_of(chosen));
@@ -291,10 +292,12 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
         }
         const auto as_it_learns = [&](auto& learned) {
-            const auto composed = speculate(learned.head(), target, stop_of(resolved), criterion);
-            if (resolved.scheme == "kangaroo") return run_scheme(composed, request);
+            const auto run_by = [&](const auto& until, auto&... watchers) {
+                return run_scheme(speculate(learned.head(), target, until, criterion), request, watchers...);
+            };
+            if (resolved.scheme == "kangaroo") return run_by(stop_of(resolved));
             learning_watcher learns(learned);
-            return run_scheme(composed, request, learns);
+            return resolved.length ? run_by(stop_of(resolved), learns) : run_by(policy::cost_aware(), learns);
         };
         if (drafters.learned) return as_it_learns(*drafters.learned);
         if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);

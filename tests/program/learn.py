@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from program import DRAFT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 TEXTS = [("a", "the cat the cat the"), ("b", "one two one two"), ("a", "0123456789")]
 QUICK = ("--max-tokens", 24, "--share", "inf", "--every", 1, "--rate", 0.02, "--threshold", 0, "--length", 3)
@@ -150,6 +150,40 @@ class Learn(ProgramTest):
         self.assertEqual([line["accepted"] for line in policy], [line["accepted"] for line in anchor])
         self.assertEqual({0}, {line["learning"]["policy_loss"] for line in anchor})
 
+    def test_without_a_threshold_drafts_are_as_long_as_pays_and_every_token_teaches(self):
+        free = [each for each in QUICK if each not in ("--threshold", 0)]
+        for scheme, more in (("dvi", ()), ("hydra", ()), ("ngram", ())):
+            lines = self.works("learn", "--model", TARGET, "--prompts", prompts(), *free, "--passes", 8, "--scheme", scheme, *more, "--compare", "--json")
+            made = [json.loads(line) for line in lines.stdout.decode().splitlines()]
+            self.assertEqual({True}, {line["identical"] for line in made}, scheme)
+            drafted, served = sum(line["drafted"] for line in made), made[-1]["served"]
+            self.assertGreater(drafted, 0, scheme)
+            self.assertLess(drafted, 3 * served)  # of rounds of three
+            if scheme == "dvi":
+                self.assertGreaterEqual(made[-1]["learning"]["samples"], min(4096, served))
+
+    def test_the_head_has_rows_for_the_tokens_that_it_is_told(self):
+        member = family("of_head_tokens", []) / "tiny"
+        for kind in ("eagle", "exit"):
+            tiny_model.write_member(member / f"{kind}.gguf", kind, FINGERPRINT, head_tokens=list(range(200)))
+        adapters = {name: FOLDER / f"{name}.tokens" for name in ("family", "all", "file", "none")}
+        use = lambda name, *more, **options: self.works(*learn("--output", adapters[name], "--json", "--compare", *more), **options)
+        use("family", family=member.parent)
+        use("all", "--head-tokens", "all", family=member.parent)
+        use("file", "--head-tokens", member / "eagle.gguf")
+        use("none")
+        sizes = {name: path.stat().st_size for name, path in adapters.items()}
+        self.assertEqual((sizes["all"], sizes["family"]), (sizes["none"], sizes["file"]))
+        self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
+        use("family")  # goes on, whatever families there are
+        self.refuses(["tokens:"], *learn("--output", adapters["family"], "--head-tokens", "all"))
+        self.refuses(["--head-tokens is all", "'medusa'"], *learn("--scheme", "medusa", "--head-tokens", "all"))
+        self.refuses(["none.gguf"], *learn("--head-tokens", FOLDER / "none.gguf"))
+        draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--compare")
+        for scheme in ("kangaroo", "dvi"):
+            self.assertTrue(self.generated("--scheme", scheme, "--adapter", adapters["family"], *draft)["identical"])
+        self.assertTrue(self.generated("--scheme", "dvi", "--prompt", TEXTS[0][1], "--max-tokens", 24, "--compare")["identical"])
+
     def test_texts_are_shown_as_tokens(self):
         plain = self.generated("--scheme", "plain", "--prompt", TEXTS[0][1], "--max-tokens", 24)["ids"]
         self.assertEqual(plain, self.lines()[0]["ids"])
@@ -259,7 +293,7 @@ class Learn(ProgramTest):
         self.refuses(["after layer 2", "here it is 1"], *of_two, 1, "--output", FOLDER / "of_two.adapter")
         self.refuses(["2 layers", "1 to 1"], *learn("--exit-layer", 2))
         self.refuses(["1 layers", "--exit-layer is 5"], *use, "--scheme", "dvi", "--adapter", adapter, "--exit-layer", 5)
-        self.refuses(["rank", "16", "4"], *learn("--output", adapter, "--rank", 4))
+        self.refuses(["rank", "32", "4"], *learn("--output", adapter, "--rank", 4))
         self.refuses(["--adapter", "'sd'"], *use, "--scheme", "sd", "--adapter", adapter)
         self.refuses(["--untrained", "dvi"], *use, "--scheme", "dvi", "--untrained")
         self.refuses(["'cubic'", "decay, ramp, constant"], *learn("--lambda", "cubic"))

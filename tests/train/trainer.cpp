@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
     BOOST_TEST(online.report().samples == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(rounds_are_passed_over_where_keeping_them_takes_a_quarter_of_the_share) {
+BOOST_AUTO_TEST_CASE(rounds_are_passed_over_where_keeping_them_takes_half_of_the_share) {
     double now = 0;
     auto head = teacher.head();
     auto chosen = small();
@@ -225,8 +225,8 @@ BOOST_AUTO_TEST_CASE(rounds_are_passed_over_where_keeping_them_takes_a_quarter_o
         round.show_to(online, 4);
         kept.push_back(online.report().samples);
     }
-    // 4 seconds a round, of 1.25 that a round allows
-    BOOST_TEST(kept == (std::vector<std::size_t>{4, 4, 4, 8, 8, 8}), boost::test_tools::per_element());
+    // 4 seconds a round, of 2.5 that a round allows
+    BOOST_TEST(kept == (std::vector<std::size_t>{4, 8, 8, 12, 16, 16}), boost::test_tools::per_element());
     BOOST_TEST(online.report().tokens == 12U);
 }
 

@@ -35,6 +35,13 @@ inline constexpr bool reads_tap = requires {
     requires H::reads_tap;
 };
 
+/// A head that says `static constexpr bool learns = true` is shown a state for every row that the target gives, also of
+/// rounds in which nothing is drafted: whoever teaches it has the whole text to do so.
+template <class H>
+inline constexpr bool learns = requires {
+    requires H::learns;
+};
+
 /// What the head reads of the last token that went through its layers.
 template <ExitHead H, SplitModel M>
 logit_row exit_state(const M& model, const sequence_t<M>& sequence) {

@@ -23,8 +23,8 @@ class exit_rows {
         return std::span<const float>(numbers_).last(state.size());
     }
 
-    /// One state for each drafted token, in order, and perhaps one of a row that ended the draft; none where the
-    /// drafter was not asked in the round that began after so many tokens.
+    /// One state for each drafted token, in order, and perhaps one after them: of a row that ended the draft, and of a
+    /// head that learns always. None where the drafter was not asked in the round that began after so many tokens.
     std::span<const float> of(std::size_t length_before) const {
         return length_before == length_before_ ? std::span<const float>(numbers_) : std::span<const float>();
     }

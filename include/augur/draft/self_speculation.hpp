@@ -27,7 +27,8 @@ namespace augur::draft {
 /// no cache beside the target's is kept. Picks tokens as `Drawing` says, by default as the criterion asks.
 /// Cost: the first layers of one token, one after the other, and the head, for each row looked at; the first layers of
 /// the last token drafted, where its row is not looked at. What the first layers cost counts as the verifier's time:
-/// it would run them in any case.
+/// it would run them in any case. Of a head that learns, the state after the last token is taken in every round, drafted
+/// in or not: one pass is two then, over the same layers.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 /// Source: Liu et al. 2024, Kangaroo (arXiv 2404.18911).
 template <class Source, class Drawing = as_asked>
@@ -59,12 +60,15 @@ class self_speculation {
         auto& target = context.target();
         speculative_suffix speculative(context.prefix());
         state.exit_states.begin(context.prefix().size());
-        while (context.wants_more(proposed.size())) {
+        while (true) {
+            const bool wants_more = context.wants_more(proposed.size());
+            if (!wants_more && !learns<head_type>) break;
             const augur::detail::stopwatch watch;
             co_await target.advance(context.prefix().tokens(), head().layer());
             context.count_as_verifying(watch.seconds());
             const logit_row last = exit_state<head_type>(target.model(), target.sequence());
             state.exit_states.push(last);
+            if (!wants_more) break;
             head().row(last, state.logits);
             if (!context.wants_more(proposed.size(), state.logits)) break;
             const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);

@@ -33,6 +33,7 @@ class exit_head : public head_on_base<Base> {
     using typename base_class::samples;
     using typename base_class::scalar;
     using options_type = head_options;
+    static constexpr bool learns = true;
 
     /// What backward needs of a forward.
     struct pass {

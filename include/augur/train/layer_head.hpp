@@ -37,6 +37,7 @@ class layer_head {
     using exit_type = exit_head<Base>;
     using layer_type = draft_layer<Base>;
     static constexpr bool reads_tap = true;
+    static constexpr bool learns = true;
 
     /// What backward needs of a forward.
     struct pass : exit_type::pass {

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/detail/largest.hpp"
+#include "augur/measure/entropy.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
@@ -109,7 +111,7 @@ class replay {
         const bool copies = of.same_row && follows_;
         double normalizer = 0;
         if (!std::all_of(of.hidden.begin(), of.hidden.end(), finite) ||
-            !(copies || measure(of.logits, made, normalizer))) {
+            !(copies || read(of.logits, made, normalizer))) {
             follows_ = copies;
             ++refused_;
             return false;
@@ -203,20 +205,34 @@ class replay {
     }
 
     /// The row's spread and the logarithm of its sum; false where it has none.
-    static bool measure(std::span<const float> logits, mark& made, double& normalizer) {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
-        const Eigen::Map<const Eigen::ArrayXf> row(logits.data(), detail::index(logits.size()));
-        if (!(row < infinity).all()) return false;
-        const float largest = row.maxCoeff();
-        if (largest == -infinity) return false;
-        const auto possible = row > -infinity;
-        const auto below = row - largest;
-        const auto count = static_cast<float>(possible.count());
-        const float mean = possible.select(below, 0.0F).sum() / count;
-        made.spread = std::sqrt(possible.select((below - mean).square(), 0.0F).sum() / count);
-        normalizer =
-            static_cast<double>(largest) + std::log(static_cast<double>(possible.select(below.exp(), 0.0F).sum()));
+    static bool read(std::span<const float> logits, mark& made, double& normalizer) {
+        const measure::softmax_moments of = measure::moments(logits);
+        if (!of.defined()) return false;
+        made.spread = spread_of(logits, of.maximum);
+        normalizer = of.log_sum();
         return true;
+    }
+
+    /// The standard deviation of the finite logits, in lanes that compilers vectorise.
+    static float spread_of(std::span<const float> logits, float largest) {
+        constexpr std::size_t width = 8;
+        double counts[width] = {}, sums[width] = {}, squares[width] = {};
+        const auto add = [&](std::size_t lane, float x) {
+            const bool is_possible = x > -std::numeric_limits<float>::infinity();
+            const double below = is_possible ? static_cast<double>(x - largest) : 0;
+            counts[lane] += is_possible ? 1 : 0;
+            sums[lane] += below;
+            squares[lane] += below * below;
+        };
+        std::size_t i = 0;
+        for (; i + width <= logits.size(); i += width) {
+            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
+        }
+        for (; i < logits.size(); ++i) add(0, logits[i]);
+        const double count = std::accumulate(counts, counts + width, 0.0);
+        const double mean = std::accumulate(sums, sums + width, 0.0) / count;
+        const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
+        return static_cast<float>(std::sqrt(std::max(0.0, variance)));
     }
 
     void keep_row(std::span<const float> logits, double normalizer, mark& made) {

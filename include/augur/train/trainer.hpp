@@ -30,7 +30,7 @@ struct trainer_options {
     replay_options replay{};
     std::size_t batch = 32;           ///< samples of an update
     std::size_t least = 64;           ///< samples before the first
-    std::size_t every = 32;           ///< committed tokens between two
+    std::size_t every = 8;            ///< committed tokens between two
     double share = 0.05;              ///< of the decoding time that may go into learning; infinity: unbounded
     bool background = false;          ///< updates are made by a thread of their own
     std::function<double()> clock{};  ///< seconds, from any start; none: the wall's
@@ -44,7 +44,7 @@ struct trainer_options {
 /// other but the trainer's own may use it.
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
-/// rounds where that would take more than a quarter of the share.
+/// rounds where that would take more than half of the share.
 /// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
 /// logits four times.
 template <Teachable Head>
@@ -196,11 +196,11 @@ class trainer {
         replay_file::restore(replay_, path, here);
     }
 
-    /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than a quarter
-    /// of the share.
+    /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than half of
+    /// the share.
     bool affords(double seconds) const {
         const std::lock_guard lock(mutex_);
-        return keeping_ <= options_.share / 4 * (decoding_ + seconds);
+        return keeping_ <= options_.share / 2 * (decoding_ + seconds);
     }
 
  private:
