@@ -74,9 +74,9 @@ scheme_options parse_scheme(const std::string& text) {
         } else if (key == "tree") {
             chosen.tree = read_tree(value);
         } else {
-            detail::fail(
-                "--scheme ", io::quote(text), ": ", io::quote(key),
-                " is not one of length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree");
+            detail::fail("--scheme ", io::quote(text), ": ", io::quote(key),
+                         " is not one of length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, "
+                         "bank, tree");
         }
     }
     return chosen;
@@ -349,9 +349,10 @@ void add_bench_schemes(CLI::App& bench) {
     add_model_options(*command, chosen->model);
     add_draft_shapes(*command, chosen->model);
     command
-        ->add_option("--scheme", chosen->schemes,
-                     "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
-                     "length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree (repeatable)")
+        ->add_option(
+            "--scheme", chosen->schemes,
+            "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
+            "length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree (repeatable)")
         ->type_name("NAME")
         ->required()
         ->allow_extra_args(false);

@@ -272,7 +272,7 @@ class pupil {
     std::optional<learning_recorder> recorder_{};  ///< where a record is wanted
     std::string guarantee_{};
     std::set<std::string> told_{};  ///< notes
-    std::string unsaved_;  ///< why the last save failed
+    std::string unsaved_;           ///< why the last save failed
 };
 
 void learn(const learn_options& chosen) {

@@ -78,7 +78,8 @@ class learned_exit_layer : public learned<train::layer_head<train::packed_base>>
 /// Of an exit that learns from nothing: the tokens that the family's members have rows for, and the rank of its update.
 learning_options new_exit_options(const llama::host_model& target);
 
-/// Settings of the head that an adapter holds, its tokens and its layer. With a rank of the layer it is a learned_exit_layer's.
+/// Settings of the head that an adapter holds, its tokens and its layer. With a rank of the layer it is a
+/// learned_exit_layer's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.

@@ -27,8 +27,8 @@ namespace augur::draft {
 /// no cache beside the target's is kept. Picks tokens as `Drawing` says, by default as the criterion asks.
 /// Cost: the first layers of one token, one after the other, and the head, for each row looked at; the first layers of
 /// the last token drafted, where its row is not looked at. What the first layers cost counts as the verifier's time:
-/// it would run them in any case. Of a head that learns, the state after the last token is taken in every round, drafted
-/// in or not: one pass is two then, over the same layers.
+/// it would run them in any case. Of a head that learns, the state after the last token is taken in every round: one
+/// pass is two then, over the same layers.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 /// Source: Liu et al. 2024, Kangaroo (arXiv 2404.18911).
 template <class Source, class Drawing = as_asked>
