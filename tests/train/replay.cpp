@@ -82,6 +82,9 @@ BOOST_AUTO_TEST_CASE(impossible_tokens_are_not_listed) {
     BOOST_TEST(ring[0].row.tokens.size() == 1U);
     BOOST_TEST(ring[0].row.tail == 0);
     BOOST_TEST(ring[0].spread == 0);
+    shown.logits[0] = 9;
+    BOOST_TEST(ring.add(shown.view()));
+    BOOST_TEST(ring[1].spread == 1);  // of 7 and 9 alone
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_finite_is_refused_and_counted) {
