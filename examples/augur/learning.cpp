@@ -227,7 +227,8 @@ learned_exit_layer::learned_exit_layer(const llama::host_model& target, const le
 
 learning_options new_exit_options(const llama::host_model& target) {
     constexpr std::size_t rank = 128;
-    learning_options made{.tokens = head_tokens_of_family(target)};
+    learning_options made;
+    if (target.parameters().head_tokens.empty()) made.tokens = head_tokens_of_family(target);
     made.head.rank = std::min(rank, target.hidden_size());
     return made;
 }

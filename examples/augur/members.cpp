@@ -218,7 +218,12 @@ std::vector<token> head_tokens_in(const std::string& path, const llama::host_mod
 std::vector<token> head_tokens_of_family(const llama::host_model& target) {
     for (const char* const kind : {"exit", "eagle", "draft", "hydra", "medusa"}) {
         const std::string path = find_member(kind, target);
-        if (!path.empty()) return head_tokens_in(path, target);
+        if (path.empty()) continue;
+        try {
+            return head_tokens_in(path, target);
+        } catch (const error& problem) {
+            tell("warning", "skipped the family's ", path, ": ", problem.what());
+        }
     }
     return {};
 }

@@ -47,8 +47,8 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const member
 /// was made for another target.
 std::vector<token> head_tokens_in(const std::string& path, const llama::host_model& target);
 
-/// The same of the first member that a family of the target has: exit, eagle, draft, hydra or medusa. None where there
-/// is none.
+/// The same of the first member that a family of the target has: exit, eagle, draft, hydra or medusa; one that cannot
+/// be read is skipped with a warning. None where there is none.
 std::vector<token> head_tokens_of_family(const llama::host_model& target);
 
 /// Loads what the scheme drafts with: the files that are named, else those of a family that were made for the target;

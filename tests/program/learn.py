@@ -166,7 +166,7 @@ class Learn(ProgramTest):
         member = family("of_head_tokens", []) / "tiny"
         for kind in ("eagle", "exit"):
             tiny_model.write_member(member / f"{kind}.gguf", kind, FINGERPRINT, head_tokens=list(range(200)))
-        adapters = {name: FOLDER / f"{name}.tokens" for name in ("family", "all", "file", "none")}
+        adapters = {name: FOLDER / f"{name}.tokens" for name in ("family", "all", "file", "none", "warned")}
         use = lambda name, *more, **options: self.works(*learn("--output", adapters[name], "--json", "--compare", *more), **options)
         use("family", family=member.parent)
         use("all", "--head-tokens", "all", family=member.parent)
@@ -175,6 +175,11 @@ class Learn(ProgramTest):
         sizes = {name: path.stat().st_size for name, path in adapters.items()}
         self.assertEqual((sizes["all"], sizes["family"]), (sizes["none"], sizes["file"]))
         self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
+        broken = family("of_broken_tokens", []) / "tiny" / "exit.gguf"
+        tiny_model.write_member(broken, "exit", FINGERPRINT, head_tokens=[5, 3])
+        done = use("warned", family=broken.parent.parent)
+        self.assertRegex(done.stderr.decode(), r"augur: warning: skipped the family's [^\n]*ascending")
+        self.assertEqual(sizes["all"], adapters["warned"].stat().st_size)
         use("family")  # goes on, whatever families there are
         self.refuses(["tokens:"], *learn("--output", adapters["family"], "--head-tokens", "all"))
         self.refuses(["--head-tokens is all", "'medusa'"], *learn("--scheme", "medusa", "--head-tokens", "all"))
