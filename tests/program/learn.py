@@ -172,7 +172,7 @@ class Learn(ProgramTest):
         use("all", "--head-tokens", "all", family=member.parent)
         use("file", "--head-tokens", member / "eagle.gguf")
         use("none")
-        sizes = {name: path.stat().st_size for name, path in adapters.items()}
+        sizes = {name: path.stat().st_size for name, path in adapters.items() if path.exists()}
         self.assertEqual((sizes["all"], sizes["family"]), (sizes["none"], sizes["file"]))
         self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
         broken = family("of_broken_tokens", []) / "tiny" / "exit.gguf"
