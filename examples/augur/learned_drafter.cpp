@@ -19,6 +19,10 @@ run_result run_lossless(const run_request& request, const auto& compose) {
     return request.options.sampling.temperature.value == 0 ? compose(accept::exact{}) : compose(accept::coupled{});
 }
 
+policy::cost_aware_options as_pays(const draft_bounds& bounds) {
+    return {.max_length = bounds.most, .credit = untaught_credit};
+}
+
 /// What has a trainer.
 template <class Learned>
 class trained_drafter : public learned_drafter {
@@ -57,7 +61,7 @@ class shown_drafter final : public trained_drafter<Learned> {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(drafter, target, until, criterion), request, learns);
             };
-            if (!bounds.threshold) return run_by(policy::cost_aware({.max_length = bounds.most}, this->known()));
+            if (!bounds.threshold) return run_by(policy::cost_aware(as_pays(bounds), this->known()));
             return run_by(policy::confidence_stop({.threshold = *bounds.threshold, .max_tokens = bounds.most}));
         });
     }
@@ -92,7 +96,7 @@ class ngram_drafter final : public learned_drafter {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns);
             };
-            if (!bounds.threshold) return run_by(policy::cost_aware({.max_length = bounds.most}, known()));
+            if (!bounds.threshold) return run_by(policy::cost_aware(as_pays(bounds), known()));
             return run_by(policy::fixed_length{bounds.most});
         });
         tokens_ += made.ids.size();

@@ -23,6 +23,7 @@
 #include <utility>
 #include <variant>
 
+#include "learned_drafter.hpp"
 #include "limits.hpp"
 #include "lossy.hpp"
 #include "run_scheme.hpp"
@@ -297,7 +298,8 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             };
             if (resolved.scheme == "kangaroo") return run_by(stop_of(resolved));
             learning_watcher learns(learned);
-            return resolved.length ? run_by(stop_of(resolved), learns) : run_by(policy::cost_aware(), learns);
+            if (resolved.length) return run_by(stop_of(resolved), learns);
+            return run_by(policy::cost_aware({.credit = untaught_credit}), learns);
         };
         if (drafters.learned) return as_it_learns(*drafters.learned);
         if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
