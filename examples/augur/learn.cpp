@@ -18,7 +18,6 @@
 #include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
-#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -75,14 +74,12 @@ learning_options learning_for(const learn_options& chosen, const llama::host_mod
                      "; only dvi has a head of the model's rows");
     }
     const bool goes_on = !chosen.output.empty() && std::filesystem::exists(chosen.output);
-    const learning_options before = goes_on ? options_of_adapter(chosen.output, target) : new_exit_options(target);
+    learning_options before =
+        goes_on ? options_of_adapter(chosen.output, target) : new_exit_options(target, chosen.head_tokens);
+    if (goes_on && !chosen.head_tokens.empty()) before.tokens = exit_tokens(target, chosen.head_tokens);
     if (made.exit_layer == 0) made.exit_layer = before.exit_layer;
     if (!chosen.rank) made.head.rank = before.head.rank;
-    made.tokens = before.tokens;
-    if (chosen.head_tokens == "all") made.tokens.clear();
-    if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") {
-        made.tokens = head_tokens_in(chosen.head_tokens, target);
-    }
+    made.tokens = std::move(before.tokens);
     return made;
 }
 

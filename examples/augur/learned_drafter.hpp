@@ -14,9 +14,6 @@
 
 namespace augur::program {
 
-/// Passes that a text may lose on drafts of what has yet to learn.
-inline constexpr double untaught_credit = 1;
-
 /// How long drafts are.
 struct draft_bounds {
     std::optional<double> threshold{};  ///< of the best token's probability, below which it is the last; unset: as pays

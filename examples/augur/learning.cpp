@@ -225,10 +225,15 @@ learned_exit_layer::learned_exit_layer(const llama::host_model& target, const le
     : learned(identity_of_taps(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen),
               chosen.trainer) {}
 
-learning_options new_exit_options(const llama::host_model& target) {
+std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which) {
+    if (which == "all") return {};
+    if (!which.empty()) return head_tokens_in(which, target);
+    return target.parameters().head_tokens.empty() ? head_tokens_of_family(target) : std::vector<token>();
+}
+
+learning_options new_exit_options(const llama::host_model& target, const std::string& tokens) {
     constexpr std::size_t rank = 128;
-    learning_options made;
-    if (target.parameters().head_tokens.empty()) made.tokens = head_tokens_of_family(target);
+    learning_options made{.tokens = exit_tokens(target, tokens)};
     made.head.rank = std::min(rank, target.hidden_size());
     return made;
 }

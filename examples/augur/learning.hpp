@@ -22,6 +22,9 @@
 
 namespace augur::program {
 
+/// Passes that a text may lose on drafts of what has yet to learn.
+inline constexpr double untaught_credit = 1;
+
 struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
     std::vector<token> tokens{};  ///< that an exit's head has rows for; none: all
@@ -75,8 +78,12 @@ class learned_exit_layer : public learned<train::layer_head<train::packed_base>>
     learned_exit_layer(const llama::host_model& target, const learning_options& chosen);
 };
 
-/// Of an exit that learns from nothing: the tokens that the family's members have rows for, and the rank of its update.
-learning_options new_exit_options(const llama::host_model& target);
+/// Tokens that an exit's head has rows for: those of a member in the file `which`; of the family's members where it is
+/// empty; none, which is all, where it is "all".
+std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which);
+
+/// Of an exit that learns from nothing, with these tokens: the rank of its update.
+learning_options new_exit_options(const llama::host_model& target, const std::string& tokens = "");
 
 /// Settings of the head that an adapter holds, its tokens and its layer. With a rank of the layer it is a
 /// learned_exit_layer's.

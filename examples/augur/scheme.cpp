@@ -23,7 +23,6 @@
 #include <utility>
 #include <variant>
 
-#include "learned_drafter.hpp"
 #include "limits.hpp"
 #include "lossy.hpp"
 #include "run_scheme.hpp"
