@@ -173,7 +173,7 @@ class forward_pass : row_attention {
     /// state += weight * in.
     void add_product(const input_copies& copies, const matrix& weight, const float* in) {
         const auto whole = product_of(copies, weight, in, rows_.size(), change_.data());
-        for_panels(weight.panels(), unit_of(weight), [&](std::size_t first, std::size_t last) {
+        for_panels(weight.panels(), [&](std::size_t first, std::size_t last) {
             multiply_panels(whole, first, last);
             const std::size_t from = first * backend::host::panel_rows;
             const std::size_t to = std::min(last * backend::host::panel_rows, weight.rows());
@@ -189,7 +189,7 @@ class forward_pass : row_attention {
     void feed_forward(const layer_weights& layer) {
         const auto gate = product_of(copies_, layer.gate, normed_.data(), rows_.size(), gate_.data());
         const auto up = product_of(copies_, layer.up, normed_.data(), rows_.size(), up_.data());
-        for_panels(layer.gate.panels(), unit_of(layer.gate), [&](std::size_t first, std::size_t last) {
+        for_panels(layer.gate.panels(), [&](std::size_t first, std::size_t last) {
             multiply_panels(gate, first, last);
             multiply_panels(up, first, last);
             const std::size_t from = first * backend::host::panel_rows;

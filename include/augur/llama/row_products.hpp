@@ -73,7 +73,7 @@ class row_products : protected workers {
     void multiply(std::initializer_list<product> products, const float* x, std::size_t rows) {
         std::size_t panels = 0;
         for (const auto& each : products) panels += each.weight->panels();
-        for_panels(panels, unit_of(*products.begin()->weight), [&](std::size_t first, std::size_t last) {
+        for_panels(panels, [&](std::size_t first, std::size_t last) {
             std::size_t start = 0;
             for (const auto& each : products) {
                 const std::size_t end = start + each.weight->panels();

@@ -39,18 +39,17 @@ class workers {
         });
     }
 
-    /// body(first, last) for ranges that make up [0, panels), in whole register tiles of `unit` panels.
+    /// body(first, last) for ranges that make up [0, panels), in whole units of so many panels. Threads that keep pace
+    /// with one another take neighbouring ranges, one after the other: what is prefetched past a range's end is next.
     template <class Body>
-    void for_panels(std::size_t panels, std::size_t unit, const Body& body) {
-        const std::size_t units = (panels + unit - 1) / unit, chunks = std::min(units, 4 * pool_.size());
+    void for_panels(std::size_t panels, const Body& body) {
+        const std::size_t units = (panels + unit - 1) / unit, each = std::min<std::size_t>(units / threads(), 4);
+        const std::size_t chunks = each == 0 ? units : each * threads();
         pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
-            const auto mine = backend::host::part_of(units, chunk, chunks);
+            const std::size_t place = each == 0 ? chunk : chunk % threads() * each + chunk / threads();
+            const auto mine = backend::host::part_of(units, place, chunks);
             body(mine.first * unit, std::min(panels, mine.last * unit));
         });
-    }
-    /// Floats go four panels at a time, quantised weights one; two are a block of inputs of the next product.
-    static std::size_t unit_of(const matrix& weight) {
-        return input_of(weight.format()) == backend::host::input_format::q8 ? 2 : 4;
     }
 
     void multiply_panels(backend::host::product_task task, std::size_t first, std::size_t last) const {
@@ -61,13 +60,16 @@ class workers {
 
     /// The whole product with `weight`, shared.
     void multiply_shared(const matrix& weight, const backend::host::product_task& whole) {
-        for_panels(weight.panels(), unit_of(weight),
+        for_panels(weight.panels(),
                    [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
     }
 
     const backend::host::kernels& kernels_;
 
  private:
+    /// Panels: a block of the next product's inputs.
+    static constexpr std::size_t unit = backend::host::scaled_together / backend::host::panel_rows;
+
     backend::host::thread_pool pool_;
 };
 
