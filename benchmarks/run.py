@@ -61,6 +61,8 @@ def options_of(arguments):
     parser.add_argument(
         "--lookup-min", type=int, help="augur's shortest n-gram; the default is the program's (llama.cpp's is 1)"
     )
+    parser.add_argument("--contexts", help="tokens before the passes of curves; default: 256,2048 (--quick: 256)")
+    parser.add_argument("--prefill", type=int, default=512, help="tokens that are read at once; default: %(default)s")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both sides; the default is one per core")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the builds")
     parser.add_argument("--model", type=pathlib.Path, help="the GGUF file to make formats of; the default is fetched")
@@ -77,6 +79,13 @@ def options_of(arguments):
     ):
         if unknown := set(given) - set(valid):
             parser.error(f"{name} has {', '.join(sorted(unknown))}; valid are {', '.join(valid)}")
+    chosen.plan = (QUICK if chosen.quick else FULL) | {"prefill": chosen.prefill}
+    if chosen.contexts:
+        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", chosen.contexts):
+            parser.error(f"--contexts is {chosen.contexts}; it must be numbers from 1, with commas between them")
+        chosen.plan["contexts"] = [int(context) for context in chosen.contexts.split(",")]
+    if chosen.prefill < 1:
+        parser.error(f"--prefill is {chosen.prefill}; it must be at least 1")
     if chosen.llama_build and not chosen.llama_source:
         parser.error("--llama-build needs the --llama-source that it was built from")
     return chosen
@@ -128,7 +137,7 @@ def machine(chosen, build):
 
 class Benchmarks:
     def __init__(self, chosen):
-        self.chosen, self.plan = chosen, QUICK if chosen.quick else FULL
+        self.chosen, self.plan = chosen, chosen.plan
         self.cache = make.fetch.cache_directory() / "benchmarks"
         self.cache.mkdir(parents=True, exist_ok=True)
         self.started = time.monotonic()
@@ -152,6 +161,7 @@ class Benchmarks:
         for name in self.chosen.formats:
             self.say(f"{name}: curves, decode, prefill")
             commands = {side: [program, self.models[name], self.chosen.threads] for side, program in programs.items()}
+            commands["llama.cpp"].append(measure.longest_text(self.plan))
             bandwidth = self.build / "benchmarks" / "bench_read_bandwidth"
             found[name] = measure.one_format(commands, bandwidth, self.chosen.threads, self.plan)
         return found

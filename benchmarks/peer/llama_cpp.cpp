@@ -1,4 +1,4 @@
-// llama.cpp's side of a comparison: `peer_llama_cpp MODEL THREADS` answers the questions of serve.hpp.
+// llama.cpp's side of a comparison: `peer_llama_cpp MODEL THREADS CONTEXT` answers the questions of serve.hpp.
 // benchmarks/run.py builds it with the llama.cpp that it fetched; it is no part of augur's own build.
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::uint32_t context_length = 4096, most_rows = 64;
+constexpr std::uint32_t most_rows = 64;
 
 struct frees {
     void operator()(llama_model* model) const { llama_model_free(model); }
@@ -19,12 +19,12 @@ struct frees {
 
 class engine {
  public:
-    engine(const char* path, int threads) : batch_(llama_batch_init(context_length, 0, 1)) {
+    engine(const char* path, int threads, int context_length)
+        : batch_(llama_batch_init(context_length, 0, 1)), context_length_(static_cast<std::uint32_t>(context_length)) {
         model_.reset(llama_model_load_from_file(path, llama_model_default_params()));
         if (!model_) throw std::runtime_error(std::string("llama.cpp cannot load ") + path);
         llama_context_params chosen = llama_context_default_params();
-        chosen.n_ctx = context_length;
-        chosen.n_batch = context_length;
+        chosen.n_ctx = chosen.n_batch = context_length_;
         chosen.n_outputs_max = most_rows;
         chosen.n_threads = chosen.n_threads_batch = threads;
         context_.reset(llama_init_from_model(model_.get(), chosen));
@@ -40,7 +40,7 @@ class engine {
     std::uint64_t weight_bytes() const { return llama_model_size(model_.get()); }
 
     void extend(const std::vector<std::int32_t>& tokens, std::size_t rows) {
-        if (length_ + tokens.size() > context_length) throw std::runtime_error("the context is full");
+        if (length_ + tokens.size() > context_length_) throw std::runtime_error("the context is full");
         if (rows > most_rows) throw std::runtime_error("too many rows");
         batch_.n_tokens = static_cast<std::int32_t>(tokens.size());
         for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -66,6 +66,7 @@ class engine {
     std::unique_ptr<llama_model, frees> model_;
     std::unique_ptr<llama_context, frees> context_;
     llama_batch batch_;
+    std::uint32_t context_length_;
     std::size_t length_ = 0;
 };
 
@@ -76,14 +77,14 @@ void only_errors(ggml_log_level level, const char* text, void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3 || std::atoi(argv[2]) < 1) {
-        std::cerr << "usage: peer_llama_cpp MODEL THREADS\n";
+    if (argc != 4 || std::atoi(argv[2]) < 1 || std::atoi(argv[3]) < 1) {
+        std::cerr << "usage: peer_llama_cpp MODEL THREADS CONTEXT\n";
         return 2;
     }
     llama_log_set(only_errors, nullptr);
     ggml_backend_load_all();
     llama_backend_init();
-    const int code = peer::serve("peer_llama_cpp", [&] { return engine(argv[1], std::atoi(argv[2])); });
+    const int code = peer::serve("peer_llama_cpp", [&] { return engine(argv[1], std::atoi(argv[2]), std::atoi(argv[3])); });
     llama_backend_free();
     return code;
 }

@@ -132,6 +132,11 @@ def loaded_often(commands, times):
     return spreads(seconds), sides
 
 
+def longest_text(plan):
+    """Tokens that a context must hold for what is asked."""
+    return max(max(plan["contexts"]) + max(*plan["rows"], plan["decode"]), plan["prefill"])
+
+
 def one_format(commands, bandwidth_program, threads, plan):
     """All figures of one format."""
     load, sides = loaded_often(commands, plan["loads"])

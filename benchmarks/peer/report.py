@@ -74,12 +74,12 @@ def curve_table(formats, context):
     return table(["weights", "", *(f"n = {n}" for n in counts)], rows)
 
 
-def summary_table(formats):
+def summary_table(formats, prefill):
     header = [
         "weights",
         "",
         "decode, tokens/s",
-        "prefill, tokens/s",
+        f"prefill of {prefill}, tokens/s",
         "share of read bandwidth, decoding",
         "load, s",
         "peak memory, MB",
@@ -147,7 +147,7 @@ def markdown(results):
             + curve_table(formats, context)
         )
     if formats:
-        parts.append("### Decode, prefill, loading, memory\n" + summary_table(formats))
+        parts.append("### Decode, prefill, loading, memory\n" + summary_table(formats, results["plan"]["prefill"]))
     if results.get("lookup"):
         parts.append(
             f"### Prompt lookup, {results['lookup']['weights']}, greedy\nTokens a second.\n\n"

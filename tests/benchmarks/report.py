@@ -89,13 +89,23 @@ class Files(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def test_unknown_format(self):
+    def test_bad_options(self):
         script = ROOT / "benchmarks" / "run.py"
-        run = subprocess.run(
-            [sys.executable, "-B", script, "--formats", "F32,F33"], stderr=subprocess.PIPE, text=True, check=False
-        )
-        self.assertEqual(2, run.returncode)
-        self.assertIn("--formats has F33; valid are F32, F16", run.stderr)
+        for option, value, wanted in (
+            ("--formats", "F32,F33", "--formats has F33; valid are F32, F16"),
+            ("--contexts", "256,0", "--contexts is 256,0; it must be numbers from 1"),
+            ("--prefill", "0", "--prefill is 0; it must be at least 1"),
+        ):
+            run = subprocess.run(
+                [sys.executable, "-B", script, option, value], stderr=subprocess.PIPE, text=True, check=False
+            )
+            self.assertEqual(2, run.returncode)
+            self.assertIn(wanted, run.stderr)
+
+    def test_the_longest_text_fits(self):
+        plan = {"contexts": [256, 4096], "rows": [1, 32], "decode": 48, "prefill": 512}
+        self.assertEqual(4144, measure.longest_text(plan))
+        self.assertEqual(8192, measure.longest_text(plan | {"prefill": 8192}))
 
 
 @unittest.skipUnless(os.environ.get("AUGUR_BENCH_PEER"), "bench_peer was not built")
