@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/policy/entropy_bins.hpp>
@@ -142,6 +144,31 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
     const auto r = testing::scheme_laws(
         speculate(draft::model_tree(trees), target, policy::tree_static(small), rejecting), up_to(3), {.cases = 4});
     BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(trees_keep_the_promise_of_criteria_that_judge_whole_trees) {
+    const tree_mock target(testing::hashed_model(3, 1));
+    const function_model chains = testing::hashed_model(3, 2);
+    const function_model blind(3, 64, [&](std::span<const token> seen, std::span<float> row) {
+        const auto known = testing::hashed_model(3, 2);
+        auto sequence = known.make_sequence();
+        const auto rows = known.extend(sequence, seen, 1);
+        for (std::size_t i = 0; i < 3; ++i) row[i] = seen.back() == 1 ? -INFINITY : rows[0][i];
+    });
+    const auto promised = [&](auto drafter, auto criterion, const topology& shape) {
+        const auto scheme = speculate(std::move(drafter), target, policy::tree_static(shape), criterion);
+        return testing::broken_promise(scheme, std::vector<token>{2, 0}, up_to(3));
+    };
+    const draft::sampled_with_replacement replacing{};
+    for (const topology& shape : {topology{-1, -1, 0, 1}, topology{-1, -1, 0, 0, 1}}) {
+        BOOST_TEST(promised(draft::model_tree(chains), accept::multipath_block{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(blind), accept::multipath_block{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(tree_mock(chains)), accept::multipath_block{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(chains), accept::traversal{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(chains, replacing), accept::traversal{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(blind, replacing), accept::traversal{}, shape) == "");
+        BOOST_TEST(promised(draft::model_tree(blind, replacing), accept::rejection_sampling{}, shape) == "");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(at_temperature_0_children_are_the_best_whatever_the_drawing) {
@@ -353,22 +380,31 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {
     BOOST_TEST(decoded(scheme, 1, 5).branching == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_repeated_sibling_has_its_node_and_nothing_beneath) {
+BOOST_AUTO_TEST_CASE(drawn_with_replacement_a_planned_tree_has_its_shape_whatever_is_drawn) {
     const tree_mock target(testing::hashed_model(3, 1));
     const function_model source = testing::hashed_model(3, 2);
-    const auto scheme = speculate(draft::model_tree(source, draft::sampled_with_replacement{}), target,
-                                  policy::tree_static(topology{-1, -1, 0, 1}), accept::rejection_sampling{});
+    const function_model nothing(3, 64, [](std::span<const token>, std::span<float> row) { row[0] = INFINITY; });
+    const auto drawn_by = [&](const function_model& model) {
+        return speculate(draft::model_tree(model, draft::sampled_with_replacement{}), target,
+                         policy::tree_static(topology{-1, -1, 0, 1}), accept::rejection_sampling{});
+    };
+    const auto scheme = drawn_by(source);
     std::size_t repeated = 0;
     auto session = session_of(scheme, std::vector<token>{2, 1});
     for (int round = 0; round < 100; ++round) {
         const auto& proposed = decode::step(scheme, session).proposed;
-        const bool same = proposed.tokens()[0] == proposed.tokens()[1];
-        repeated += same ? 1 : 0;
-        BOOST_TEST(proposed.size() == (same ? 3u : 4u));
-        BOOST_TEST(proposed.parent(2) == 0);
+        repeated += proposed.tokens()[0] == proposed.tokens()[1] ? 1 : 0;
+        BOOST_TEST(proposed.size() == 4u);
+        BOOST_TEST((proposed.parent(2) == 0 && proposed.parent(3) == 1));
         for (token t = 0; t < 3; ++t) BOOST_TEST(proposed[0].probability(t) == proposed[1].probability(t));
     }
     BOOST_TEST((repeated > 10 && repeated < 90));
+
+    const auto empty = drawn_by(nothing);
+    auto other = session_of(empty, std::vector<token>{2, 1});
+    const auto& proposed = decode::step(empty, other).proposed;
+    BOOST_TEST(proposed.size() == 4u);
+    for (std::size_t node = 0; node < 4; ++node) BOOST_TEST(proposed[node].probability(0) == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(without_replacement_siblings_differ_and_the_second_row_lacks_the_first) {

@@ -218,8 +218,9 @@ class greatest_path {
 /// Picks the path of the tree that is greatest by target / draft, token by token, knows the law that it has as the
 /// greatest of so many independent ones, and judges it by `block` as if that had been its draft. Effect: none, the
 /// joint distribution of the text is the target's exactly, for siblings that are drawn with replacement: the K
-/// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn. Others
-/// are refused when they are met, but for temperature 0, where it is `exact` on any tree. On a chain it is `block`.
+/// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn (which
+/// the drafter sees to, as model_tree does). Siblings of several rows are refused when they are met, but for
+/// temperature 0, where it is `exact` on any tree. On a chain it is `block`.
 /// Randomness: at most one coin per token of the path, one draw per round. Cost: the rows of one path are transformed;
 /// for each of its tokens a row of doubles, a sort of the draft's row and a product over the tree's nodes. Allocates
 /// nothing once its storage has grown. Drawn tokens only. Source: Thomas and Pal 2026, "Greedy multi-path block

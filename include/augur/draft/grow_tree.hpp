@@ -172,14 +172,6 @@ inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, t
     return static_cast<std::int32_t>(made.size()) - 1;
 }
 
-/// Whether a sibling before it is the same token.
-inline bool repeats_a_sibling(const auto& made, std::size_t node) {
-    for (std::size_t other = 0; other < node; ++other) {
-        if (made.parent(other) == made.parent(node) && made.tokens()[other] == made.tokens()[node]) return true;
-    }
-    return false;
-}
-
 /// Shows the policy the rows of the greedy chain that it looks at before it plans, and keeps them: as many as `source`
 /// has, as in fill_plan.
 template <class Source, class State>
@@ -203,8 +195,8 @@ flow::task look_ahead(const Source& source, State& state, auto& context, tree_wo
 /// their numbers in this order. `co_await source.rows_after(state, context, tree, nodes, see)` calls see(node, row) for
 /// the nodes, which are of one depth (at first after_prefix), wherever the prefix of the context is the path to the
 /// node; and leaves out those for which its context is too short. `draw(row, node, sibling, count)` adds child number
-/// `sibling`, of `count` that are wanted, or says false. What cannot be drawn is left out with what is beneath it, as
-/// is what is beneath a token that repeats its sibling: where the first is rejected, so is the second.
+/// `sibling`, of `count` that are wanted, or says false. What cannot be drawn is left out with what is beneath it. A
+/// token that repeats its sibling has its own beneath it: a criterion may need a shape that no draw changes.
 /// A policy that looks ahead is shown rows of the greedy chain first. Where children are `ranked`, the best first, the
 /// chain's nodes are the tree's, as far as it has them, and `source` is not asked again: work.inner, where it uses
 /// that, then begins with them. Where its context ends the chain comes first.
@@ -251,7 +243,7 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         work.level.clear();
         for (std::size_t node = first; node < made.size() && context.wants_more(depth); ++node) {
             const auto number = static_cast<std::int32_t>(node);
-            if (planned_children(plan, place_of(number)) == 0 || repeats_a_sibling(made, node)) continue;
+            if (planned_children(plan, place_of(number)) == 0) continue;
             work.level.push_back(number);
         }
     }

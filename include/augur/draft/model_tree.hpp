@@ -32,7 +32,8 @@ namespace augur::draft {
 /// each inner node, of as many tokens as its path does not share with the one before. What was committed of the nodes
 /// that it ran stays in the cache of a TreeModel.
 /// Effect on the distribution: none; that is the criterion's. Nodes for which its context is too short are left out, as
-/// is what is beneath a row from which nothing can be drawn.
+/// is what is beneath a row from which nothing can be drawn; in a planned tree that is drawn with replacement, whose
+/// shape no row may change, token 0 is drafted there, as a row with that token alone.
 template <class Source, class Drawing = as_asked>
 class model_tree {
  public:
@@ -129,11 +130,17 @@ class model_tree {
     bool draw_child(state_type& state, logit_row row, auto& context, proposal<claim_type>& proposed, std::int32_t node,
                     std::size_t sibling, std::size_t count) const {
         if (!ranked(context)) {
-            return draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token;
+            if (draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token) return true;
+            if (!with_replacement<Drawing> || !plans_trees(context)) return false;
+            return add_certain(proposed, 0, node, row.size());
         }
         const token picked = state.work.ranked_child(row, context, sibling, count);
         if (picked == no_token) return false;
-        if constexpr (!std::same_as<claim_type, point_mass>) proposed.next_row().become_point(picked, row.size());
+        return add_certain(proposed, picked, node, row.size());
+    }
+
+    static bool add_certain(proposal<claim_type>& proposed, token picked, std::int32_t node, std::size_t vocabulary) {
+        if constexpr (!std::same_as<claim_type, point_mass>) proposed.next_row().become_point(picked, vocabulary);
         add_next(proposed, picked, node);
         return true;
     }
