@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "commands.hpp"
 #include "growth_state.hpp"
@@ -157,14 +158,14 @@ class grower {
     tune::rollout_result decoded(const Policy& policy, std::size_t depth, Watchers&... watchers) {
         interruption::check();
         const auto scheme = speculate(draft::head_tree(*members_.heads), target_, policy, accept::exact{});
+        if (!std::exchange(is_warm_, true)) tune::own_rollout(scheme, depth, prompts_, options_);
         return tune::own_rollout(scheme, depth, prompts_, options_, watchers...);
     }
 
     void measure_all() {
         std::size_t next = 0;
         const auto measure = [&](const topology& shape, double scored_length) {
-            if (next++ < found_.measured.size()) return;                        // before the program was ended
-            if (next == 1) decoded(policy::tree_static(shape), shape.depth());  // warm-up
+            if (next++ < found_.measured.size()) return;  // before the program was ended
             const auto made = decoded(policy::tree_static(shape), shape.depth());
             found_.measured.push_back({shape, made.accepted_length(), scored_length, made.tokens_per_second()});
             save();
@@ -183,13 +184,12 @@ class grower {
                 {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}}};
     }
 
-    /// The fastest of some quantiles of the path value.
+    /// The fastest of 0, at which the aggressive tree is always taken, and some quantiles of the path value.
     double swept(const io::bank_file& bank) {
         if (found_.candidates.empty()) {
             path_values seen;
             decoded(switched(bank, 0.5), 1, seen);
             found_.candidates = tree::thresholds_from(seen.values, chosen_.thresholds);
-            if (found_.candidates.empty()) found_.candidates = {0.5};
             save();
         }
         while (found_.swept.size() < found_.candidates.size()) {
@@ -242,6 +242,7 @@ class grower {
     std::size_t parts_ = 1;
     decode::options options_{};
     growth_state found_;
+    bool is_warm_ = false;  ///< this process has decoded
 };
 
 void grow(const grow_options& chosen) {

@@ -60,9 +60,10 @@ BOOST_AUTO_TEST_CASE(the_pair_is_the_fastest_and_the_fastest_of_half_its_nodes) 
 }
 
 BOOST_AUTO_TEST_CASE(thresholds_are_quantiles_and_the_fastest_is_taken) {
-    BOOST_CHECK((tree::thresholds_from({4, 0, 2, NAN, 1, 3}, 3) == std::vector<double>{1, 2, 3}));
-    BOOST_CHECK((tree::thresholds_from({5, 5, 5}, 3) == std::vector<double>{5}));
-    BOOST_TEST(tree::thresholds_from({NAN}, 3).empty());
+    BOOST_CHECK((tree::thresholds_from({4, 0, 2, NAN, 1, 3}, 3) == std::vector<double>{0, 1, 2, 3}));
+    BOOST_CHECK((tree::thresholds_from({5, 5, 5}, 3) == std::vector<double>{0, 5}));
+    BOOST_CHECK((tree::thresholds_from({0, 0, 1}, 2) == std::vector<double>{0}));
+    BOOST_CHECK((tree::thresholds_from({NAN}, 3) == std::vector<double>{0}));
     BOOST_TEST(tree::best_of({{0.5, 10}, {0.2, 12}, {0.1, 12}, {0.9, 3}}).threshold == 0.1);
     BOOST_CHECK_THROW(tree::best_of({}), error);
 }
