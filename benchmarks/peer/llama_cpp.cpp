@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
     llama_log_set(only_errors, nullptr);
     ggml_backend_load_all();
     llama_backend_init();
-    const int code = peer::serve("peer_llama_cpp", [&] { return engine(argv[1], std::atoi(argv[2]), std::atoi(argv[3])); });
+    const int code =
+        peer::serve("peer_llama_cpp", [&] { return engine(argv[1], std::atoi(argv[2]), std::atoi(argv[3])); });
     llama_backend_free();
     return code;
 }

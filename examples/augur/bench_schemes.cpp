@@ -219,9 +219,16 @@ class bench_of_schemes {
         curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17), {.repetitions = 4, .seconds = 4});
         for (loaded_scheme& each : schemes_) {
             each.prepare(*target_, *engine_, curve_);
-            const auto& exit = each.drafters().exit;
-            alone_.push_back(exit ? tune::measured_split(*engine_, *exit, 1).first_seconds : 0);
+            alone_.push_back(first_seconds(each.drafters()));
         }
+    }
+
+    /// What the layers take whose states are drafted from, where the target's own are.
+    double first_seconds(const members& drafters) const {
+        const auto by = [this](const auto& head) { return tune::measured_split(*engine_, head, 1).first_seconds; };
+        if (drafters.exit) return by(*drafters.exit);
+        if (drafters.learned) return by(drafters.learned->head());
+        return drafters.learned_layer ? by(drafters.learned_layer->head()) : 0;
     }
 
     run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most,

@@ -282,10 +282,10 @@ void learn(const learn_options& chosen) {
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
-    if (!chosen.output.empty()) check_output("--output", chosen.output, inputs);
-    if (!chosen.replay.empty()) check_output("--replay", chosen.replay, inputs);
-    for (const std::string& written : {chosen.output, chosen.replay}) {
-        if (!written.empty()) inputs.emplace_back(written);
+    for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
+        if (path.empty()) continue;
+        check_output(flag, path, inputs);
+        inputs.emplace_back(path);
     }
     check_run_files(chosen.files, inputs);
     const interruption stop;

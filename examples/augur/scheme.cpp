@@ -292,10 +292,13 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
             return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
         }
         const auto as_it_learns = [&](auto& learned) {
-            const auto run_by = [&](const auto& until, auto&... watchers) {
-                return run_scheme(speculate(learned.head(), target, until, criterion), request, watchers...);
+            if (resolved.scheme == "kangaroo") {
+                const draft::frozen_head frozen(learned.head());
+                return run_scheme(speculate(frozen, target, stop_of(resolved), criterion), request);
+            }
+            const auto run_by = [&](const auto& until, auto& watcher) {
+                return run_scheme(speculate(learned.head(), target, until, criterion), request, watcher);
             };
-            if (resolved.scheme == "kangaroo") return run_by(stop_of(resolved));
             learning_watcher learns(learned);
             if (resolved.length) return run_by(stop_of(resolved), learns);
             return run_by(policy::cost_aware({.credit = untaught_credit}), learns);

@@ -296,6 +296,10 @@ class Members(ProgramTest):
         self.assertLessEqual(made["stages"][0]["drafted"], made["rounds"])
         self.assertTrue(made["identical"])
 
+    def test_what_learns_a_text_is_compared_on_it_once(self):
+        made = self.generated("--prompt", PROMPTS[1], "--max-tokens", 20, "--ignore-eos", "--scheme", "dvi", "--compare")
+        self.assertEqual((True, 1), (made["identical"], made["compared"]["pairs"]))
+
     def test_auto_takes_the_familys_ngrams(self):
         found = family("with_ngrams", ["eagle"])
         heads = ngram_file.write(found / "tiny" / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)

@@ -117,6 +117,14 @@ class Learn(ProgramTest):
         self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "medusa", "--adapter", adapter)
         self.refuses(["--heads", "--adapter"], *use, "--scheme", "medusa", "--adapter", adapter, "--heads", trained)
 
+    def test_adapter_and_replay_are_two_files(self):
+        new, kept, link = FOLDER / "new.adapter", FOLDER / "kept.adapter", FOLDER / "link.adapter"
+        kept.write_text("kept")
+        link.symlink_to(kept)
+        for output, replay in ((new, new), (kept, kept), (kept, link)):
+            self.refuses(["--replay", str(replay), "would overwrite", str(output)], *learn("--output", output, "--replay", replay))
+        self.assertEqual((False, "kept"), (new.exists(), kept.read_text()))
+
     def test_every_switch_learns_and_keeps_the_text(self):
         switches = [
             ("--lambda", "constant", "--floor", 1),  # KL only

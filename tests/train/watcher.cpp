@@ -112,6 +112,38 @@ BOOST_AUTO_TEST_CASE(every_row_teaches_also_of_rounds_that_the_head_did_not_draf
     BOOST_TEST(plain > 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_frozen_head_drafts_the_same_and_is_shown_what_it_drafts_from_alone) {
+    const testing::split_mock target(testing::hashed_model(vocabulary, 5));
+    const head_type head = new_head();
+    const draft::frozen_head frozen(head);
+    static_assert(draft::learns<head_type> && !draft::learns<draft::frozen_head<head_type>>);
+    const auto states = [&](const auto& drafter, std::vector<token>& text) {
+        const auto scheme = speculate(drafter, target, every_other_round{}, accept::exact{});
+        decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 12},
+                          random::philox_chooser(1));
+        std::vector<std::size_t> counts;
+        while (s.finished == finish_reason::running) {
+            const std::size_t before = s.committed.size();
+            const auto& round = decode::step(scheme, s, {.timed = false});
+            counts.push_back(s.drafter_state.exit_states.of(before).size() / head.hidden_size());
+            counts.push_back(round.decided.drafted);
+        }
+        text.assign(s.committed.tokens().begin(), s.committed.tokens().end());
+        return counts;
+    };
+    std::vector<token> text, again;
+    const auto learning = states(draft::self_speculation<const head_type&, draft::argmax>(head), text);
+    const auto still =
+        states(draft::self_speculation<const draft::frozen_head<head_type>&, draft::argmax>(frozen), again);
+    BOOST_TEST(text == again);
+    BOOST_TEST(learning.size() == still.size());
+    for (std::size_t i = 0; i < still.size(); i += 2) {
+        BOOST_TEST(learning[i + 1] == still[i + 1]);
+        BOOST_TEST(learning[i] == learning[i + 1] + 1);
+        BOOST_TEST(still[i] == still[i + 1]);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     // The same rounds again and again: what was rejected at first is accepted in the end.
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "augur/model/concepts.hpp"
@@ -40,6 +41,26 @@ inline constexpr bool reads_tap = requires {
 template <class H>
 inline constexpr bool learns = requires {
     requires H::learns;
+};
+
+/// A head that was taught, as it is: it is shown no more states than it drafts from. Refers to the head.
+template <ExitHead H>
+class frozen_head {
+ public:
+    static constexpr bool reads_tap = augur::draft::reads_tap<H>;
+
+    explicit frozen_head(const H& head) : head_(&head) {}
+
+    std::size_t layer() const { return head_->layer(); }
+    std::size_t vocabulary_size() const { return head_->vocabulary_size(); }
+    std::string vocabulary_fingerprint() const requires(HasVocabularyFingerprint<H>) {
+        return head_->vocabulary_fingerprint();
+    }
+    std::size_t hidden_size() const { return head_->hidden_size(); }
+    void row(std::span<const float> hidden, std::span<float> out) const { head_->row(hidden, out); }
+
+ private:
+    const H* head_;
 };
 
 /// What the head reads of the last token that went through its layers.

@@ -60,8 +60,7 @@ class workers {
 
     /// The whole product with `weight`, shared.
     void multiply_shared(const matrix& weight, const backend::host::product_task& whole) {
-        for_panels(weight.panels(),
-                   [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
+        for_panels(weight.panels(), [&](std::size_t first, std::size_t last) { multiply_panels(whole, first, last); });
     }
 
     const backend::host::kernels& kernels_;
