@@ -185,16 +185,12 @@ class measured_costs {
     }
 
  private:
-    /// Seconds of a round of this kind among its own, the fastest: the first finds the caches of another, which matters
-    /// where a round is so short that something else could disturb it.
+    /// Seconds of a round of this kind among its own.
     double timed(const synthetic_round& round) {
-        interruption::check();
-        const double first = rounds_.run(round);
-        if (first > 0.1) return first;
-        const int repetitions = static_cast<int>(std::clamp(0.03 / first, 2.0, 8.0));
-        double best = rounds_.run(round);
-        for (int i = 1; i < repetitions; ++i) best = std::min(best, rounds_.run(round));
-        return best;
+        return tune::fastest_after_the_first([&] {
+            interruption::check();
+            return rounds_.run(round);
+        });
     }
 
     void take_turn(bool counts) {
@@ -318,6 +314,10 @@ void advise(const advise_options& chosen) {
                             .context = chosen.context,
                             .threads = chosen.threads,
                             .exit_layer = chosen.exit_layer};
+    if (chosen.exit_layer >= asked.shape.layers) {
+        detail::fail("--exit-layer is ", chosen.exit_layer, ", but the shape has ", asked.shape.layers,
+                     " layers; it must be less");
+    }
     const judged_file judged(chosen.acceptance);
     for (const auto& each : judged.schemes()) asked.drafters.insert(each.drafter);
     asked.drafters.erase("");

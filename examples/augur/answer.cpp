@@ -1,11 +1,16 @@
 // augur answer: many prompts, several at a time.
 
+#include <algorithm>
+#include <array>
 #include <augur/accept/coupled.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/detail/half.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/io/json_reader.hpp>
+#include <augur/io/quote.hpp>
+#include <augur/transform/pipeline.hpp>
+#include <augur/types/prefix.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -96,15 +101,40 @@ class answering {
         return all;
     }
 
+    static void check_keys(const io::json_reader<json>& entry) {
+        constexpr std::array<std::string_view, 6> known = {"prompt", "prompt_ids", "temperature",
+                                                           "seed",   "max_tokens", "task"};
+        for (const auto& [key, _] : entry.value().items()) {
+            if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+            detail::fail(entry.origin(), ": the key ", io::quote(key),
+                         " is unknown; there are prompt, prompt_ids, temperature, seed, max_tokens, and task, which "
+                         "says nothing here");
+        }
+    }
+
+    /// Throws for what no answer can begin with, before any other is made.
+    void check(const question& asked) const {
+        const std::size_t vocabulary = model_.vocabulary_size();
+        try {
+            static_cast<void>(checked_prompt(asked.ids, vocabulary, model_.context_length()));
+            static_cast<void>(transform::pipeline(transform::settings{.temperature = {asked.temperature}}, vocabulary));
+        } catch (const error& problem) {
+            detail::fail(asked.origin, ": ", problem.what());
+        }
+    }
+
     question read_question(const io::json_reader<json>& entry, std::size_t number) const {
+        check_keys(entry);
         auto ids = entry.optional<std::vector<token>>("prompt_ids");
         if ((entry.find("prompt") != nullptr) == ids.has_value()) {
             detail::fail(entry.origin(), ": one of prompt and prompt_ids is needed, not ", ids ? "both" : "none");
         }
         if (!ids) ids = encode_entry(entry, words_, chosen_.model.path, chosen_.chat);
-        return {*std::move(ids), entry.value_or<float>("temperature", chosen_.temperature),
-                entry.value_or<std::uint64_t>("seed", chosen_.seed + number),
-                entry.value_or<std::size_t>("max_tokens", chosen_.max_tokens), entry.origin()};
+        question asked{*std::move(ids), entry.value_or<float>("temperature", chosen_.temperature),
+                       entry.value_or<std::uint64_t>("seed", chosen_.seed + number),
+                       entry.value_or<std::size_t>("max_tokens", chosen_.max_tokens), entry.origin()};
+        check(asked);
+        return asked;
     }
 
     /// As many texts at a time as were asked for: where one ends the next prompt begins.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <augur/measure/entropy.hpp>
+#include <augur/tune/advice.hpp>
 #include <augur/tune/split.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cstdio>
@@ -80,12 +81,6 @@ scheme_options parse_scheme(const std::string& text) {
         }
     }
     return chosen;
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 /// What one scheme did with one prompt, in all its turns.
@@ -273,7 +268,7 @@ class bench_of_schemes {
                     {"guarantee", of.last.guarantee},
                     {"policy", of.last.policy},
                     {"milliseconds_per_token", of.milliseconds},
-                    {"speedup", median(of.speedups)},
+                    {"speedup", tune::median_of(of.speedups)},
                     {"predicted", of.predicted(curve_, alone_[at])},
                     {"accepted_length", of.accepted_length()},
                     {"tokens", of.tokens},
@@ -293,8 +288,8 @@ class bench_of_schemes {
         double nats = 0;
         for (const std::size_t i : places) {
             const figures& of = results_[i][at];
-            rates.push_back(1000 / median(of.milliseconds));
-            speedups.push_back(median(of.speedups));
+            rates.push_back(1000 / tune::median_of(of.milliseconds));
+            speedups.push_back(tune::median_of(of.speedups));
             lengths.push_back(of.accepted_length());
             predictions.push_back(of.predicted(curve_, alone_[at]));
             same += of.is_plains ? 1 : 0;
@@ -302,10 +297,10 @@ class bench_of_schemes {
             nats += of.nats;
         }
         json out = {{"scheme", names_[at]},
-                    {"tokens_per_second", median(rates)},
-                    {"speedup", median(speedups)},
-                    {"predicted", median(predictions)},
-                    {"accepted_length", median(lengths)},
+                    {"tokens_per_second", tune::median_of(rates)},
+                    {"speedup", tune::median_of(speedups)},
+                    {"predicted", tune::median_of(predictions)},
+                    {"accepted_length", tune::median_of(lengths)},
                     {"tokens", tokens},
                     {"identical", same}};
         if (chosen_.nats) out["nats_per_token"] = nats / static_cast<double>(tokens);

@@ -154,7 +154,7 @@ json identity_of(const llama::host_model& target, const member_files& drafters, 
     identity["threads"] = target.threads();
     identity["weights"] = options.weights;
     if (options.cache != model_options().cache) identity["cache"] = options.cache;
-    if (!options.shape.empty()) identity["shape"] = llama::shape_of(target.configuration()).text();
+    if (target.widened_from()) identity["shape"] = llama::shape_of(target.configuration()).text();
     if (!options.draft_shapes.empty()) identity["draft_shapes"] = options.draft_shapes;
     identity["temperature"] = sampling.temperature.value;
     return identity;

@@ -110,7 +110,7 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     verify_seconds.resize(std::min(rows, verify_seconds.size()));
     verify_seconds_ = std::move(verify_seconds);
     if (by_auto_ && drafts_what_pays(scheme_) && (is_whole || !is_hybrid)) {
-        scheme_.automatic_tree = auto_drafts_trees(scheme_, verify_seconds_);
+        scheme_.automatic_tree = auto_drafts_trees(scheme_, sampling_, verify_seconds_);
     }
 }
 
@@ -136,7 +136,7 @@ void loaded_scheme::recall(io::policy_state before) {
 }
 
 void loaded_scheme::learn(const run_result& made) {
-    if (!made.learned || rows_to_measure() == 0) return;
+    if (!made.learned || made.counts.rounds() == 0 || rows_to_measure() == 0) return;
     const std::vector<policy::timed>& passes = made.learned->passes;
     detail::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
     estimated.recall(passes);

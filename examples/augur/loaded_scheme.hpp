@@ -34,7 +34,7 @@ class loaded_scheme {
 
     /// Begins with what earlier texts taught; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);
-    /// Takes what a text taught, if it taught something: the next one begins with it.
+    /// Takes what a text taught, if it had a round and taught something: the next one begins with it.
     void learn(const run_result& made);
     const io::policy_state& learned() const { return learned_; }
 

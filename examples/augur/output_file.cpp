@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <augur/io/safetensors.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>
@@ -17,19 +19,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a handler of signals removes: the unfinished file, of which there is one at a time.
-char unfinished[4096];
-volatile sig_atomic_t is_unfinished = 0;
+/// A file that is not finished. Whoever writes has the place; the handler of signals reads the name while `is_named`.
+struct unfinished_file {
+    std::atomic<bool> is_taken = false, is_named = false;
+    char name[4096];
+};
+static_assert(std::atomic<bool>::is_always_lock_free, "a handler of signals waits for nobody");
+
+// What a handler of signals removes; files beyond these stay.
+std::array<unfinished_file, 16> unfinished;
 
 void remove_and_end(int number) {
-    if (is_unfinished != 0) ::unlink(unfinished);
+    for (const unfinished_file& each : unfinished) {
+        if (each.is_named) ::unlink(each.name);
+    }
     struct sigaction ends {};
     ends.sa_handler = SIG_DFL;
     ::sigaction(number, &ends, nullptr);
     ::raise(number);
 }
 
-void remember(const fs::path& path) {
+void install_handler() {
     static const bool installed = [] {
         for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU}) {
             struct sigaction before {};
@@ -41,10 +51,26 @@ void remember(const fs::path& path) {
         }
         return true;
     }();
-    is_unfinished = 0;
-    if (installed && path.native().size() < sizeof unfinished && !path.empty()) {
-        std::memcpy(unfinished, path.c_str(), path.native().size() + 1);
-        is_unfinished = 1;
+    static_cast<void>(installed);
+}
+
+void remember(const fs::path& path) {
+    install_handler();
+    const std::string& name = path.native();
+    if (name.size() >= sizeof unfinished[0].name) return;
+    for (unfinished_file& each : unfinished) {
+        if (each.is_taken.exchange(true)) continue;
+        std::memcpy(each.name, name.c_str(), name.size() + 1);
+        each.is_named = true;
+        return;
+    }
+}
+
+void forget(const fs::path& path) {
+    for (unfinished_file& each : unfinished) {
+        if (!each.is_named || path.native() != each.name) continue;
+        each.is_named = false;
+        each.is_taken = false;
     }
 }
 
@@ -119,7 +145,7 @@ output_file::~output_file() {
     std::error_code ignored;  // a destructor cannot report it
     if (part_.empty()) return;
     fs::remove(part_, ignored);
-    remember({});
+    forget(part_);
 }
 
 void output_file::write(std::string_view bytes) {
@@ -133,7 +159,7 @@ void output_file::commit() {
         std::error_code problem;
         fs::rename(part_, target_, problem);
         if (problem) detail::fail("cannot rename ", part_.string(), " to ", target_.string(), ": ", problem.message());
-        remember({});
+        forget(part_);
     }
     if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse();
 }

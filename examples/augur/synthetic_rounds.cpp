@@ -31,14 +31,18 @@ backend::host::storage format_of_members(const llama::config& c, backend::host::
 
 /// Bytes of all weights and caches, about.
 std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& asked, std::size_t different) {
-    const std::uint64_t width = c.width, layer = llama::layer_numbers(c), head = head_tokens * width;
-    std::uint64_t numbers = different * layer + width * c.vocabulary;
-    if (asked.drafters.contains("draft")) numbers += 2 * layer + head;
-    if (asked.drafters.contains("eagle")) numbers += layer + 2 * width * width + head;
-    if (asked.drafters.contains("hydra")) numbers += (2 + 3 + 4 + 5) * width * width + head;
-    if (asked.drafters.contains("medusa")) numbers += 4 * width * width + head;
+    const std::uint64_t width = c.width, layer = llama::layer_numbers(c);
+    const std::uint64_t head = std::min(head_tokens, c.vocabulary) * width;
+    const std::uint64_t own = different * layer + width * c.vocabulary;
+    std::uint64_t members = 0;
+    if (asked.drafters.contains("draft")) members += 2 * layer + head;
+    if (asked.drafters.contains("eagle")) members += layer + 2 * width * width + head;
+    if (asked.drafters.contains("hydra")) members += (2 + 3 + 4 + 5) * width * width + head;
+    if (asked.drafters.contains("medusa")) members += 4 * width * width + head;
+    const std::uint64_t weights =
+        llama::stored_bytes(asked.weights, own) + llama::stored_bytes(format_of_members(c, asked.weights), members);
     const std::uint64_t keys = 2 * c.layers * c.key_value_heads * c.head_size * sizeof(float);
-    return llama::stored_bytes(asked.weights, numbers) / 100 * 105 + keys * (asked.context + 256);
+    return weights / 100 * 105 + keys * (asked.context + 256);
 }
 
 }  // namespace

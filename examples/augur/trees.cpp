@@ -193,11 +193,14 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
 
 }  // namespace
 
-bool auto_drafts_trees(const scheme_options& resolved, const std::vector<double>& verify_seconds) {
+bool auto_drafts_trees(const scheme_options& resolved, const transform::settings& sampling,
+                       const std::vector<double>& verify_seconds) {
     constexpr std::size_t rows = 8;
     constexpr double most = 1.5;
     const bool by_layer = resolved.scheme == "eagle" || resolved.scheme == "hybrid";
-    return by_layer && resolved.accept != "block" && verify_seconds.size() >= rows &&
+    // A tree's nodes are point masses, of which this rule accepts less than of a chain's drawn tokens.
+    const bool is_drawn = resolved.accept == "rejection_sampling" && sampling.temperature.value > 0;
+    return by_layer && resolved.accept != "block" && !is_drawn && verify_seconds.size() >= rows &&
            verify_seconds[rows - 1] < most * verify_seconds.front();
 }
 

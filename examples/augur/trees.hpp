@@ -26,8 +26,10 @@ inline bool drafts_trees_that_pay(const scheme_options& chosen) {
 std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved, const members& drafters);
 
 /// Whether `auto` drafts trees by this scheme, which drafts what pays: by a layer, where a pass over 8 rows takes less
-/// than 1.5 times as long as one over 1. `verify_seconds`: of passes over 1, 2, ... rows.
-bool auto_drafts_trees(const scheme_options& resolved, const std::vector<double>& verify_seconds);
+/// than 1.5 times as long as one over 1; above temperature 0 not under rejection_sampling. `verify_seconds`: of passes
+/// over 1, 2, ... rows.
+bool auto_drafts_trees(const scheme_options& resolved, const transform::settings& sampling,
+                       const std::vector<double>& verify_seconds);
 
 /// Whether a criterion of this name judges nothing but trees here.
 bool judges_trees_only(const std::string& accept);

@@ -43,7 +43,10 @@ BOOST_AUTO_TEST_CASE(every_document_is_what_its_text_says) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_json_is_an_error_with_its_place) {
     BOOST_CHECK_EXCEPTION(parse("{\"a\":}"), augur::error, says({"config.json", "column 6"}));
-    BOOST_CHECK_EXCEPTION(parse(""), augur::error, says({"config.json", "parse error"}));
+    BOOST_CHECK_EXCEPTION(parse(""), augur::error, says({"config.json: it is empty"}));
+    BOOST_CHECK_EXCEPTION(parse(" \n"), augur::error, says({"config.json: it is empty"}));
+    BOOST_CHECK_EXCEPTION(parse("text"), augur::error,
+                          says({"config.json: it cannot be read as JSON: ", "parse error"}));
     BOOST_CHECK_EXCEPTION(parse("1e999"), augur::error, says({"config.json", "1e999"}));
     BOOST_CHECK_EXCEPTION(parse('"' + std::string(100000, 'x')), augur::error, says({"config.json", "bytes)"}));
     BOOST_CHECK_EXCEPTION(parse("[1] 2"), augur::error, says({"config.json", "parse error"}));

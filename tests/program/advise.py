@@ -3,11 +3,12 @@
 
 import json
 import pathlib
+import re
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from program import DRAFT, FOLDER, TARGET, ProgramTest, family  # noqa: E402
+from program import DRAFT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 SHAPE = "64,128,2,2,32,3"
 SHORT = ("--context", 8, "--turns", 2)
@@ -108,9 +109,19 @@ class Advise(ProgramTest):
         refuses(["40 tokens"], entry("sd", rounds=1, positions=[(1, 1)] * 40))
         for flag in ("--turns", "--context"):
             self.refuses(f"{flag} is 0", *self.command(entry("sd")), flag, 0)
+        for layer in (3, 4):
+            self.refuses([f"--exit-layer is {layer}", "3 layers"], *self.command(entry("kangaroo")), "--exit-layer", layer)
+        self.works(*self.command(entry("kangaroo")), *SHORT, "--exit-layer", 2)
 
     def test_memory_is_checked_before_it_is_taken(self):
-        self.refuses(["bytes, more than the"], *self.command(entry("sd"), weights="f32", shape="65536,262144,512,64,128,400"))
+        def needed(name):
+            command = self.command(entry(name), weights="f32", shape="65536,262144,512,64,128,400")
+            self.refuses(["bytes, more than the"], *command)
+            return int(re.search(rb"take (\d+) bytes", run(*command).stderr).group(1))
+
+        layer = 65536 * 128 * (2 * 512 + 2 * 64) + 3 * 65536 * 262144
+        two_in_q8_0 = 1.05 * 34 / 32 * (2 * layer + 99 * 65536)
+        self.assertAlmostEqual(two_in_q8_0, needed("sd") - needed("lookup"), delta=1000)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,18 @@
 
 import json
 import pathlib
+import signal
 import struct
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from program import FOLDER, PROMPTS, TARGET, ProgramTest, run  # noqa: E402
+import tiny_model  # noqa: E402
+from program import FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, run  # noqa: E402
 
-WIDTH = 32  # of the tiny model
+WIDTH, CONTEXT = 32, 256  # of the tiny model
 
 
 def asked(name, entries):
@@ -74,6 +78,22 @@ class Answer(ProgramTest):
         self.assertTrue(all(abs(number) < 1e3 for number in numbers))
         self.assertGreater(len(set(numbers)), 100)
 
+    def test_a_signal_leaves_neither_file(self):
+        endless = tiny_model.write(FOLDER / "endless.gguf", context=1 << 24)
+        folder = FOLDER / "ended"
+        folder.mkdir()
+        path = asked("endless.jsonl", [dict(prompt="a", max_tokens=8000000)])
+        command = ["answer", "--model", endless, "--prompts", path, "--ignore-eos"]
+        command += ["--output", folder / "answers.jsonl", "--states", folder / "states"]
+        process = subprocess.Popen([PROGRAM, *map(str, command)], stderr=subprocess.DEVNULL, env=environment())
+        while len(list(folder.iterdir())) < 2 and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.2)  # after check_output, which makes and removes such files, too
+        self.assertEqual(2, len(list(folder.glob(".augur-*.part"))))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(-signal.SIGTERM, process.wait(timeout=60))
+        self.assertEqual([], list(folder.iterdir()))
+
     def test_refusals(self):
         def refused(expected, entries, *more):
             path = entries if isinstance(entries, str) else asked("refused.jsonl", entries)
@@ -82,6 +102,17 @@ class Answer(ProgramTest):
             self.assertFalse(output.exists())
 
         good = dict(prompt="the cat")
+        for expected, bad in (
+            (["line 3", "-0.5"], dict(prompt="a", temperature=-0.5)),
+            (["line 3", "temperature", "1e"], dict(prompt="a", temperature=1e300)),
+            (["line 3", "999"], dict(prompt_ids=[5, 999])),
+            (["line 3", "prompt token 0 is -1"], dict(prompt_ids=[-1])),
+            (["line 3", f"has {CONTEXT} tokens", "no room"], dict(prompt_ids=[5] * CONTEXT)),
+            (["line 3", "empty"], dict(prompt_ids=[])),
+            (["line 3", "temprature", "temperature"], dict(prompt="a", temprature=1)),
+        ):
+            path = asked("late.jsonl", [good, good, bad])  # refused before the first is answered
+            self.refuses(expected, "answer", "--model", TARGET, "--prompts", path, "--together", 1)
         refused(["line 2", "one of prompt and prompt_ids", "none"], [good, dict(temperature=1)])
         refused(["line 1", "one of prompt and prompt_ids", "both"], [dict(prompt="a", prompt_ids=[1])])
         refused(["line 2", "999"], [good, dict(prompt_ids=[999])])

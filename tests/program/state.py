@@ -10,10 +10,11 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
 from calibration_text import with_checksum  # noqa: E402
-from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 OTHER = tiny_model.write(FOLDER / "other.gguf", seed=9, layers=2)
 MEMBERS = family("with_eagle", ["eagle"])
+SHAPE = "64,128,8,4,16,3"  # of the tiny models: 32,64,4,2,8,2
 ASKED = ("--prompt", "one two one two one two", "--max-tokens", 32, "--ignore-eos")
 
 
@@ -30,7 +31,11 @@ class State(ProgramTest):
         self.path = self.folder / "state.json"
 
     def text(self, *more, **options):
-        return self.generated(*asked("--state", self.path, *more), **options)
+        words = asked("--state", self.path, *more)
+        if "--max-tokens" in more:
+            at = words.index("--max-tokens")
+            words = words[:at] + words[at + 2 :]
+        return self.generated(*words, **options)
 
     def kept(self):
         return json.loads(self.path.read_text())
@@ -92,7 +97,7 @@ class State(ProgramTest):
         self.stays(["target was", FINGERPRINT, "and is"], model=OTHER)
         self.stays(["threads was '1' and is '2'"], "--threads", 2)
         self.stays(["weights was", "keep", "and is", "f32"], "--weights", "f32")
-        self.stays(["shape was not said and is"], "--shape", "64,128,8,2,8,3")
+        self.stays(["shape was not said and is"], "--shape", SHAPE)
         self.stays(["scheme was", "lookup", "and is", "eagle"], "--scheme", "eagle", family=MEMBERS)
         for key in ("processor", "instructions", "device"):
             state = self.kept()
@@ -102,6 +107,46 @@ class State(ProgramTest):
             self.path.write_text(with_checksum(json.dumps(state, separators=(",", ":"))))
             self.stays([f"{key} was", "something else", "and is"])
             self.path.write_bytes(good)
+
+    def test_a_widened_file_is_another_model_than_its_original(self):
+        """Though it has the original's fingerprint; with --shape the original is the same as the file."""
+        wide, told = self.folder.parent / "wide.gguf", "at the cost of"
+        self.works("widen", "--model", TARGET, "--shape", SHAPE, "--output", wide)
+        self.text()
+        self.stays(["shape was not said and is", "64 x 128"], model=wide)
+        self.path.unlink()
+        self.text(model=wide, noting=told)
+        self.stays(["shape was", "64 x 128", "and is not said"])
+        self.assertEqual(1, self.text("--shape", SHAPE, noting=told)["settings"]["state_texts"])
+        self.assertEqual(2, self.text(model=wide, noting=told)["settings"]["state_texts"])
+
+    def test_auto_draws_chains_under_rejection_sampling(self):
+        """Where rows cost so little that it drafts trees by every other criterion, and at temperature 0."""
+        layer = ("--scheme", "auto", "--heads", MEMBERS / "tiny" / "eagle.gguf")
+        self.text(*layer)
+        state = self.kept()
+        state["verify_seconds"] = [0.001] * 11
+        cheap = with_checksum(json.dumps(state, separators=(",", ":")))
+        drawn = ("--temperature", 1, "--accept")
+        for more, policy in (
+            ((), "tree_cost_aware{"),
+            (("--accept", "rejection_sampling"), "tree_cost_aware{"),
+            ((*drawn, "coupled"), "tree_cost_aware{"),
+            ((*drawn, "rejection_sampling"), "cost_aware{"),
+            ((*drawn, "block"), "cost_aware{"),
+        ):
+            self.path.write_text(cheap)
+            made = self.text(*layer, *more)
+            self.assertEqual("eagle", made["scheme"])
+            self.assertTrue(made["settings"]["policy"].startswith(policy), (more, made["settings"]["policy"]))
+
+    def test_no_text_is_none_that_was_learned_from(self):
+        self.text("--max-tokens", 0)
+        self.assertEqual([], list(self.folder.iterdir()))
+        self.text()
+        before = self.path.read_bytes()
+        self.text("--max-tokens", 0)
+        self.assertEqual(before, self.path.read_bytes())
 
     def test_the_drafter_is_part_of_it(self):
         using = {"family": MEMBERS}
@@ -123,6 +168,12 @@ class State(ProgramTest):
         for bad in (b"", b"{", good[: len(good) // 2], good.replace(b'"texts":1', b'"texts":2'), b"\0" * 64, b"[]", b"{}", b"\xff"):
             self.path.write_bytes(bad)
             self.stays(["--state", str(self.path)])
+        empty, no_json = "it is empty", "it cannot be read as JSON"
+        for bad, expected in ((b"", empty), (b" \n", empty), (b"{", no_json), (b"text", no_json)):
+            self.path.write_bytes(bad)
+            self.stays(f"--state {self.path}: {expected}")
+            told = run("generate", "--model", TARGET, *asked("--state", self.path)).stderr
+            self.assertNotIn(b"json.exception", told)
 
     def test_numbers_that_cannot_be_are_refused_with_their_value(self):
         self.text()

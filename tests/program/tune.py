@@ -176,7 +176,7 @@ class Tune(ProgramTest):
             (text[:-2], "parse error"),
             (text.replace('"augur.calibration": 1', '"augur.calibration": 2'), "version"),
             ("{}", "augur.calibration"),
-            ("", "parse error"),
+            ("", "it is empty"),
         ):
             self.assertNotEqual(text, damaged)
             self.output.write_text(damaged)

@@ -5,6 +5,8 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace augur;
 using tune::drafted_chains;
@@ -82,6 +84,24 @@ BOOST_AUTO_TEST_CASE(medians) {
     BOOST_TEST(tune::median_of({3, 1, 2}) == 2.0);
     BOOST_TEST(tune::median_of({4, 1, 2, 3}) == 2.5);
     BOOST_CHECK_THROW(tune::median_of({}), error);
+}
+
+/// The fastest of rounds that take these seconds, and how many there were.
+std::pair<double, std::size_t> fastest_of(const std::vector<double>& seconds) {
+    std::size_t runs = 0;
+    const double fastest = tune::fastest_after_the_first([&] { return seconds.at(runs++); });
+    return {fastest, runs};
+}
+
+BOOST_AUTO_TEST_CASE(the_first_round_is_not_counted) {
+    const auto is = [](const std::pair<double, std::size_t>& found, double fastest, std::size_t runs) {
+        BOOST_TEST(found.first == fastest);
+        BOOST_TEST(found.second == runs);
+    };
+    is(fastest_of({0.2, 0.3}), 0.3, 2);
+    is(fastest_of({0.1, 0.3, 0.2}), 0.2, 3);
+    is(fastest_of({0.01, 0.05, 0.04, 0.06}), 0.04, 4);
+    is(fastest_of({0.0001, 9, 8, 7, 6, 1, 2, 3, 4}), 1, 9);
 }
 
 BOOST_AUTO_TEST_CASE(what_no_decoding_did_is_refused_with_its_values) {

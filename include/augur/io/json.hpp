@@ -63,7 +63,9 @@ class json_builder final : public nlohmann::json_sax<Json> {
     }
 
     bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& caught) override {
-        augur::detail::fail(origin_, ": ", quote(caught.what(), 300));
+        std::string_view what = caught.what();
+        if (what.starts_with("[json.exception.")) what.remove_prefix(what.find(']') + 2);
+        augur::detail::fail(origin_, ": it cannot be read as JSON: ", quote(what, 300));
     }
 
  private:
@@ -116,6 +118,9 @@ Json parse_json(std::string_view text, std::string_view origin, const json_limit
     if (text.size() > limits.bytes) {
         augur::detail::fail(origin, ": ", text.size(), " bytes of JSON, more than the ", limits.bytes,
                             " that are read");
+    }
+    if (text.find_first_not_of(" \t\r\n") == text.npos) {
+        augur::detail::fail(origin, ": it is empty, but must be a JSON document");
     }
     json_builder<Json> builder(origin, limits);
     Json::sax_parse(text.begin(), text.end(), &builder);
