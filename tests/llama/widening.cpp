@@ -8,6 +8,7 @@
 #include <augur/llama/write_widened.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -94,14 +95,14 @@ BOOST_AUTO_TEST_CASE(every_format_of_weights_can_be_widened) {
 }
 
 /// Greedy tokens by every way of drafting are plain decoding's, and each of the members drafts what it drafted.
-BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
+void check_members(const llama::shape& to) {
     const testing::temporary_directory folder;
-    const auto [narrow, wide] = load_both(small_llama(), same_heads);
+    const auto [narrow, wide] = load_both(small_llama(), to);
     const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
 
     const auto draft = testing::small_member("draft", narrow).write(folder / "draft.gguf");
     const auto one = llama::load_draft(draft, narrow), other = llama::load_draft(draft, wide);
-    BOOST_TEST(other.hidden_size() == same_heads.width);
+    BOOST_TEST(other.hidden_size() == to.width);
     BOOST_TEST(other.layer_count() == one.layer_count());
     BOOST_TEST(largest_difference(testing::logits_in_steps(one, tokens, 3),
                                   testing::logits_in_steps(other, tokens, 3)) < 1e-3);
@@ -131,6 +132,75 @@ BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
     };
     const auto row = testing::copied(eagle.extend(c, tokens, states(narrow, a), 9));
     BOOST_TEST(largest_difference(row, testing::copied(wide_eagle.extend(d, tokens, states(wide, b), 9))) < 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
+    check_members(same_heads);
+    check_members(larger_heads);
+}
+
+llama::host_model written_and_loaded(const std::filesystem::path& path, const llama::shape& to,
+                                     llama::weight_format format = llama::weight_format::keep) {
+    const auto wide_path = path.parent_path() / "wide.gguf";
+    std::ofstream out(wide_path, std::ios::binary);
+    llama::write_widened(io::gguf_file(path), to, format, [&](std::span<const std::byte> bytes) {
+        out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    });
+    out.close();
+    return llama::host_model::load(wide_path);
+}
+
+/// Their files say no shape: it is their target's.
+BOOST_AUTO_TEST_CASE(heads_and_exits_are_widened_where_heads_grow) {
+    const testing::temporary_directory folder;
+    small_llama made;
+    made.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
+    const auto path = made.write(folder / "model.gguf");
+    const auto narrow = llama::host_model::load(path);
+    const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
+    auto a = narrow.make_sequence();
+    narrow.extend(a, tokens);
+    const auto exits = testing::small_exits(narrow).write(folder / "exit.gguf");
+    const auto logits = testing::logits_in_steps(llama::load_exit(exits, narrow, 1), tokens, 4);
+    const auto in_memory = llama::host_model::load(path, {.shape = larger_heads});
+    const auto of_a_file = written_and_loaded(path, larger_heads);
+    for (const auto* wide : {&in_memory, &of_a_file}) {
+        auto b = wide->make_sequence();
+        wide->extend(b, tokens);
+        for (const char* kind : {"hydra", "medusa"}) {
+            const auto member = testing::small_heads(kind, narrow).write(folder / "heads.gguf");
+            const auto heads = llama::draft_heads::load(member, kind, narrow);
+            const auto wide_heads = llama::draft_heads::load(member, kind, *wide);
+            auto space = heads.make_workspace(), wide_space = wide_heads.make_workspace();
+            for (std::size_t head = 0; head < heads.head_count(); ++head) {
+                const auto steps = std::span(tokens).first(head + 1);
+                const auto row = heads.row(space, narrow.hidden(a)[8], steps, head);
+                BOOST_TEST(largest_difference(row, wide_heads.row(wide_space, wide->hidden(b)[8], steps, head)) < 1e-3);
+            }
+        }
+        const auto exit = llama::load_exit(exits, *wide, 1);
+        std::vector<float> found = testing::logits_in_steps(exit, tokens, 4), expected = logits;
+        BOOST_TEST(std::count(found.begin(), found.end(), found[1]) ==
+                   std::count(expected.begin(), expected.end(), expected[1]));  // tokens without a row
+        std::erase(found, found[1]);
+        std::erase(expected, expected[1]);
+        BOOST_TEST(largest_difference(found, expected) < 1e-3);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_widened_is_known_again) {
+    llama::config c{2, 64, 8, 2, 8, 96, 77, 600, 8, 500.0, {1, 1.5f, 2, 4}, 1e-5f, true, "of tokens"};
+    for (const auto& to : {same_heads, larger_heads}) {
+        const auto back = llama::narrowed(llama::widening(c, to, false).wide(), llama::shape_of(c));
+        BOOST_TEST((llama::shape_of(back) == llama::shape_of(c)));
+        BOOST_TEST(back.rotary_size == c.rotary_size);
+        BOOST_TEST(back.rotary_factors == c.rotary_factors, boost::test_tools::per_element());
+        BOOST_TEST(std::abs(back.norm_epsilon - c.norm_epsilon) < 1e-11f);
+    }
+    c.head_size = 0;
+    BOOST_CHECK_EXCEPTION(llama::widening(c, same_heads, false), error, [](const error& e) {
+        return std::string(e.what()) == "the shape to widen: the head size is 0, not within 1..4096";
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {

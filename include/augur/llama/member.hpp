@@ -156,7 +156,7 @@ class member_file {
         if (file_.contains("llama.embedding_length") || !target_.widened_from()) {
             return read_config(file_, target_.vocabulary_size());
         }
-        return target_.widened_from()->sized(target_.configuration());
+        return narrowed(target_.configuration(), *target_.widened_from());
     }
     /// The target's, with as many layers as the file has.
     shape wide_shape(std::size_t layers) const {
