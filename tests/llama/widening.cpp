@@ -213,15 +213,9 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     for (std::size_t i = 0; i < made.tokens.size(); ++i) made.tokens[i] += std::to_string(i);
     const auto path = made.write(folder / "model.gguf");
     for (const auto& to : {same_heads, larger_heads}) {
-        const io::gguf_file original(path);
-        const auto wide_path = folder / "wide.gguf";
-        std::ofstream out(wide_path, std::ios::binary);
-        llama::write_widened(original, to, llama::weight_format::keep, [&](std::span<const std::byte> bytes) {
-            out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        });
-        out.close();
         const auto expected = llama::host_model::load(path, {.shape = to});
-        const auto found = llama::host_model::load(wide_path);
+        const auto found = written_and_loaded(path, to);
+        const auto wide_path = folder / "wide.gguf";
         BOOST_TEST((llama::shape_of(found.configuration()) == to));
         BOOST_TEST((found.widened_from() == expected.widened_from()));
         BOOST_TEST(found.fingerprint() == expected.fingerprint());
@@ -254,8 +248,8 @@ BOOST_AUTO_TEST_CASE(formats_whose_blocks_do_not_fit) {
         };
         bool is_written = false;
         BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.weights = format, .shape = to}), error, says_both);
-        BOOST_CHECK_EXCEPTION(
-            llama::write_widened(io::gguf_file(path), to, format, [&](auto) { is_written = true; }), error, says_both);
+        BOOST_CHECK_EXCEPTION(llama::write_widened(io::gguf_file(path), to, format, [&](auto) { is_written = true; }),
+                              error, says_both);
         BOOST_TEST(!is_written);
     }
     const auto in_memory = llama::host_model::load(path, {.shape = to}), of_a_file = written_and_loaded(path, to);
@@ -274,8 +268,8 @@ BOOST_AUTO_TEST_CASE(formats_that_are_kept_or_stood_for) {
     using enum io::tensor_type;
     const testing::temporary_directory folder;
     const std::pair<io::tensor_type, std::string_view> made[] = {
-        {f32, "f32"},   {f16, "f16"},   {bf16, "bf16"}, {q8_0, "q8_0"}, {q4_0, "q4_0"}, {q4_1, "q4_1"},
-        {q5_0, "q8_0"}, {q5_1, "f32"},  {q4_k, "q4_1"}, {q5_k, "f32"},  {q6_k, "q8_0"},
+        {f32, "f32"},   {f16, "f16"},  {bf16, "bf16"}, {q8_0, "q8_0"}, {q4_0, "q4_0"}, {q4_1, "q4_1"},
+        {q5_0, "q8_0"}, {q5_1, "f32"}, {q4_k, "q4_1"}, {q5_k, "f32"},  {q6_k, "q8_0"},
     };
     for (const auto& [type, kept] : made) {
         const auto path = small_llama(type, 256, 4, 2, 256).write(folder / "model.gguf");
@@ -295,18 +289,17 @@ BOOST_AUTO_TEST_CASE(a_written_file_says_what_it_is) {
     made.sizes["general.file_type"] = 3;
     const auto path = made.write(folder / "model.gguf");
     const llama::shape to{128, 96, 4, 1, 32, 3};
-    for (const auto& [format, number] : std::vector<std::pair<llama::weight_format, std::uint32_t>>{
-             {llama::weight_format::keep, 3},
-             {llama::weight_format::f32, 0},
-             {llama::weight_format::f16, 1},
-             {llama::weight_format::bf16, 32},
-             {llama::weight_format::q8_0, 7},
-             {llama::weight_format::q4_0, 2}}) {
+    for (const auto& [format, number] :
+         std::vector<std::pair<llama::weight_format, std::uint32_t>>{{llama::weight_format::keep, 3},
+                                                                     {llama::weight_format::f32, 0},
+                                                                     {llama::weight_format::f16, 1},
+                                                                     {llama::weight_format::bf16, 32},
+                                                                     {llama::weight_format::q8_0, 7},
+                                                                     {llama::weight_format::q4_0, 2}}) {
         written_and_loaded(path, to, format);
         const io::gguf_file file(folder / "wide.gguf");
         BOOST_TEST(file.get<std::uint32_t>("general.file_type") == number);
-        BOOST_TEST(file.get<std::string>("general.name") ==
-                   "Small, widened to 128 x 96, 4 heads (1) of 32, 3 layers");
+        BOOST_TEST(file.get<std::string>("general.name") == "Small, widened to 128 x 96, 4 heads (1) of 32, 3 layers");
         BOOST_TEST(!file.contains("general.size_label"));
     }
 }
