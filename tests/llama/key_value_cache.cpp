@@ -1,16 +1,19 @@
 #include "augur/llama/key_value_cache.hpp"
 
 #include <augur/io/dequantize.hpp>
+#include <augur/llama/eagle_model.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/host/matrices.hpp"
 #include "backend/host/small_cache.hpp"
+#include "llama/family.hpp"
 #include "llama/small_llama.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_key_value_cache)
@@ -125,6 +128,26 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_not_hidden_and_tiny_ones_ar
     }
 }
 
+/// A program loads several models with the same options.
+void check_refusals_name_the_file(const llama::host_model& target) {
+    const testing::temporary_directory folder;
+    const llama::load_options packed{.cache = cache_format::q8_0};
+    const auto path = small_llama().write(folder / "model.gguf");  // heads of 8
+    BOOST_CHECK_EXCEPTION(llama::host_model::load(path, packed), error, says({path.string() + ": ", "32", "have 8"}));
+    auto draft = testing::small_member("draft", target), eagle = testing::small_eagle(target);
+    for (auto* made : {&draft, &eagle}) {
+        made->sizes["llama.attention.head_count"] = made->sizes["llama.attention.head_count_kv"] = 4;
+        for (const char* name : {"q", "k", "v"}) {
+            made->shapes["blk.0.attn_" + std::string(name) + ".weight"] = {64, 64};
+        }
+    }
+    const auto draft_path = draft.write(folder / "draft.gguf"), eagle_path = eagle.write(folder / "eagle.gguf");
+    BOOST_CHECK_EXCEPTION(llama::load_draft(draft_path, target, packed), error,
+                          says({draft_path.string() + ": ", "32", "have 16"}));
+    BOOST_CHECK_EXCEPTION(llama::eagle_model::load(eagle_path, target, packed), error,
+                          says({eagle_path.string() + ": ", "32", "have 16"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_quarter_of_the_memory) {
     const llama::cache_layout plain{30, 3, 64}, packed{30, 3, 64, cache_format::q8_0};
     BOOST_TEST(plain.bytes(256) == 256u * 30 * 3 * 2 * 64 * 4);
@@ -139,6 +162,7 @@ BOOST_AUTO_TEST_CASE(a_quarter_of_the_memory) {
     BOOST_TEST(s.memory_bytes() - before >= model.cache_bytes(3));
     BOOST_CHECK_EXCEPTION(small_llama(io::tensor_type::f32, 48, 2, 1).load({.cache = cache_format::q8_0}), error,
                           says({"multiple of 32", "24"}));
+    check_refusals_name_the_file(model);
     auto plain_sequence = file.load().make_sequence();
     BOOST_CHECK_EXCEPTION(model.extend(plain_sequence, some_tokens(3, 77)), error, says({"another cache"}));
 }

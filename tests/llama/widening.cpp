@@ -8,8 +8,11 @@
 #include <augur/llama/write_widened.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "llama/family.hpp"
@@ -94,14 +97,14 @@ BOOST_AUTO_TEST_CASE(every_format_of_weights_can_be_widened) {
 }
 
 /// Greedy tokens by every way of drafting are plain decoding's, and each of the members drafts what it drafted.
-BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
+void check_members(const llama::shape& to) {
     const testing::temporary_directory folder;
-    const auto [narrow, wide] = load_both(small_llama(), same_heads);
+    const auto [narrow, wide] = load_both(small_llama(), to);
     const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
 
     const auto draft = testing::small_member("draft", narrow).write(folder / "draft.gguf");
     const auto one = llama::load_draft(draft, narrow), other = llama::load_draft(draft, wide);
-    BOOST_TEST(other.hidden_size() == same_heads.width);
+    BOOST_TEST(other.hidden_size() == to.width);
     BOOST_TEST(other.layer_count() == one.layer_count());
     BOOST_TEST(largest_difference(testing::logits_in_steps(one, tokens, 3),
                                   testing::logits_in_steps(other, tokens, 3)) < 1e-3);
@@ -133,6 +136,75 @@ BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
     BOOST_TEST(largest_difference(row, testing::copied(wide_eagle.extend(d, tokens, states(wide, b), 9))) < 1e-3);
 }
 
+BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
+    check_members(same_heads);
+    check_members(larger_heads);
+}
+
+llama::host_model written_and_loaded(const std::filesystem::path& path, const llama::shape& to,
+                                     llama::weight_format format = llama::weight_format::keep) {
+    const auto wide_path = path.parent_path() / "wide.gguf";
+    std::ofstream out(wide_path, std::ios::binary);
+    llama::write_widened(io::gguf_file(path), to, format, [&](std::span<const std::byte> bytes) {
+        out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    });
+    out.close();
+    return llama::host_model::load(wide_path);
+}
+
+/// Their files say no shape: it is their target's.
+BOOST_AUTO_TEST_CASE(heads_and_exits_are_widened_where_heads_grow) {
+    const testing::temporary_directory folder;
+    small_llama made;
+    made.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
+    const auto path = made.write(folder / "model.gguf");
+    const auto narrow = llama::host_model::load(path);
+    const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
+    auto a = narrow.make_sequence();
+    narrow.extend(a, tokens);
+    const auto exits = testing::small_exits(narrow).write(folder / "exit.gguf");
+    const auto logits = testing::logits_in_steps(llama::load_exit(exits, narrow, 1), tokens, 4);
+    const auto in_memory = llama::host_model::load(path, {.shape = larger_heads});
+    const auto of_a_file = written_and_loaded(path, larger_heads);
+    for (const auto* wide : {&in_memory, &of_a_file}) {
+        auto b = wide->make_sequence();
+        wide->extend(b, tokens);
+        for (const char* kind : {"hydra", "medusa"}) {
+            const auto member = testing::small_heads(kind, narrow).write(folder / "heads.gguf");
+            const auto heads = llama::draft_heads::load(member, kind, narrow);
+            const auto wide_heads = llama::draft_heads::load(member, kind, *wide);
+            auto space = heads.make_workspace(), wide_space = wide_heads.make_workspace();
+            for (std::size_t head = 0; head < heads.head_count(); ++head) {
+                const auto steps = std::span(tokens).first(head + 1);
+                const auto row = heads.row(space, narrow.hidden(a)[8], steps, head);
+                BOOST_TEST(largest_difference(row, wide_heads.row(wide_space, wide->hidden(b)[8], steps, head)) < 1e-3);
+            }
+        }
+        const auto exit = llama::load_exit(exits, *wide, 1);
+        std::vector<float> found = testing::logits_in_steps(exit, tokens, 4), expected = logits;
+        BOOST_TEST(std::count(found.begin(), found.end(), found[1]) ==
+                   std::count(expected.begin(), expected.end(), expected[1]));  // tokens without a row
+        std::erase(found, found[1]);
+        std::erase(expected, expected[1]);
+        BOOST_TEST(largest_difference(found, expected) < 1e-3);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_widened_is_known_again) {
+    llama::config c{2, 64, 8, 2, 8, 96, 77, 600, 8, 500.0, {1, 1.5f, 2, 4}, 1e-5f, true, "of tokens"};
+    for (const auto& to : {same_heads, larger_heads}) {
+        const auto back = llama::narrowed(llama::widening(c, to, false).wide(), llama::shape_of(c));
+        BOOST_TEST((llama::shape_of(back) == llama::shape_of(c)));
+        BOOST_TEST(back.rotary_size == c.rotary_size);
+        BOOST_TEST(back.rotary_factors == c.rotary_factors, boost::test_tools::per_element());
+        BOOST_TEST(std::abs(back.norm_epsilon - c.norm_epsilon) < 1e-11f);
+    }
+    c.head_size = 0;
+    BOOST_CHECK_EXCEPTION(llama::widening(c, same_heads, false), error, [](const error& e) {
+        return std::string(e.what()) == "the shape to widen: the head size is 0, not within 1..4096";
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     const testing::temporary_directory folder;
     small_llama made;
@@ -141,15 +213,9 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     for (std::size_t i = 0; i < made.tokens.size(); ++i) made.tokens[i] += std::to_string(i);
     const auto path = made.write(folder / "model.gguf");
     for (const auto& to : {same_heads, larger_heads}) {
-        const io::gguf_file original(path);
-        const auto wide_path = folder / "wide.gguf";
-        std::ofstream out(wide_path, std::ios::binary);
-        llama::write_widened(original, to, llama::weight_format::keep, [&](std::span<const std::byte> bytes) {
-            out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        });
-        out.close();
         const auto expected = llama::host_model::load(path, {.shape = to});
-        const auto found = llama::host_model::load(wide_path);
+        const auto found = written_and_loaded(path, to);
+        const auto wide_path = folder / "wide.gguf";
         BOOST_TEST((llama::shape_of(found.configuration()) == to));
         BOOST_TEST((found.widened_from() == expected.widened_from()));
         BOOST_TEST(found.fingerprint() == expected.fingerprint());
@@ -165,6 +231,105 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
         BOOST_CHECK_EXCEPTION(llama::host_model::load(wide_path, {.shape = to}), error, names_the_original);
         BOOST_CHECK_EXCEPTION(llama::write_widened(written, to, llama::weight_format::keep, [](auto) {}), error,
                               names_the_original);
+    }
+}
+
+/// Through a file as in memory: the same type and text, or the same refusal before a byte is written.
+BOOST_AUTO_TEST_CASE(formats_whose_blocks_do_not_fit) {
+    const testing::temporary_directory folder;
+    const auto path = small_llama(io::tensor_type::q4_1, 64, 2, 1).write(folder / "model.gguf");
+    const llama::shape to{72, 96, 3, 1, 32, 2};
+    for (const auto format : {llama::weight_format::q8_0, llama::weight_format::q4_0, llama::weight_format::q4_1}) {
+        const auto says_both = [&](const error& e) {
+            const std::string said = e.what();
+            return said.starts_with(path.string() + ": the tensor ") &&
+                   said.ends_with(".weight has rows of 72, which " + std::string(llama::name_of(format)) +
+                                  " cannot hold in blocks of 32");
+        };
+        bool is_written = false;
+        BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.weights = format, .shape = to}), error, says_both);
+        BOOST_CHECK_EXCEPTION(llama::write_widened(io::gguf_file(path), to, format, [&](auto) { is_written = true; }),
+                              error, says_both);
+        BOOST_TEST(!is_written);
+    }
+    const auto in_memory = llama::host_model::load(path, {.shape = to}), of_a_file = written_and_loaded(path, to);
+    for (const auto* wide : {&in_memory, &of_a_file}) {
+        const auto& layer = *wide->parameters().layers[0];
+        BOOST_TEST((layer.query.format() == backend::host::storage::f32));  // rows of 72
+        BOOST_TEST((layer.down.format() == backend::host::storage::q4_1));  // rows of 96
+    }
+    const auto tokens = testing::some_tokens(9, 77);
+    BOOST_TEST(testing::logits_in_steps(in_memory, tokens, 4) == testing::logits_in_steps(of_a_file, tokens, 4),
+               boost::test_tools::per_element());
+}
+
+/// What docs/llama/widened.md says that matrices become.
+BOOST_AUTO_TEST_CASE(formats_that_are_kept_or_stood_for) {
+    using enum io::tensor_type;
+    const testing::temporary_directory folder;
+    const std::pair<io::tensor_type, std::string_view> made[] = {
+        {f32, "f32"},   {f16, "f16"},  {bf16, "bf16"}, {q8_0, "q8_0"}, {q4_0, "q4_0"}, {q4_1, "q4_1"},
+        {q5_0, "q8_0"}, {q5_1, "f32"}, {q4_k, "q4_1"}, {q5_k, "f32"},  {q6_k, "q8_0"},
+    };
+    for (const auto& [type, kept] : made) {
+        const auto path = small_llama(type, 256, 4, 2, 256).write(folder / "model.gguf");
+        const llama::shape to{512, 256, 8, 2, 64, 2};
+        const auto in_memory = llama::host_model::load(path, {.shape = to}), of_a_file = written_and_loaded(path, to);
+        for (const auto* wide : {&in_memory, &of_a_file}) {
+            BOOST_TEST(backend::host::name_of(wide->parameters().layers[1]->gate.format()) == kept, io::name_of(type));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_written_file_says_what_it_is) {
+    const testing::temporary_directory folder;
+    small_llama made(io::tensor_type::q4_1, 64, 2, 1);
+    made.texts["general.name"] = "Small";
+    made.texts["general.size_label"] = "135M";
+    made.sizes["general.file_type"] = 3;
+    const auto path = made.write(folder / "model.gguf");
+    const llama::shape to{128, 96, 4, 1, 32, 3};
+    for (const auto& [format, number] :
+         std::vector<std::pair<llama::weight_format, std::uint32_t>>{{llama::weight_format::keep, 3},
+                                                                     {llama::weight_format::f32, 0},
+                                                                     {llama::weight_format::f16, 1},
+                                                                     {llama::weight_format::bf16, 32},
+                                                                     {llama::weight_format::q8_0, 7},
+                                                                     {llama::weight_format::q4_0, 2}}) {
+        written_and_loaded(path, to, format);
+        const io::gguf_file file(folder / "wide.gguf");
+        BOOST_TEST(file.get<std::uint32_t>("general.file_type") == number);
+        BOOST_TEST(file.get<std::string>("general.name") == "Small, widened to 128 x 96, 4 heads (1) of 32, 3 layers");
+        BOOST_TEST(!file.contains("general.size_label"));
+    }
+}
+
+/// Of the sum that a row of logits is, only what is added is zero; widths and sizes of heads change norms and scales,
+/// which are rounded.
+BOOST_AUTO_TEST_CASE(which_quantised_models_keep_every_bit) {
+    const testing::temporary_directory folder;
+    const auto tokens = testing::some_tokens(20, 77);
+    const llama::shape the_same[] = {{64, 96, 2, 1, 32, 5}, {64, 192, 2, 1, 32, 2}, {64, 160, 2, 1, 32, 4}};
+    const llama::shape near[] = {{128, 96, 2, 1, 32, 2}, {64, 96, 2, 1, 64, 2}};
+    for (const auto type : {io::tensor_type::q4_1, io::tensor_type::q8_0, io::tensor_type::q4_0}) {
+        const auto path = small_llama(type, 64, 2, 1).write(folder / "model.gguf");
+        const auto expected = testing::logits_in_steps(llama::host_model::load(path), tokens, 7);
+        const auto differences = [&](const llama::shape& to) {
+            const auto in_memory = llama::host_model::load(path, {.shape = to});
+            const auto of_a_file = written_and_loaded(path, to);
+            return std::pair(largest_difference(expected, testing::logits_in_steps(in_memory, tokens, 7)),
+                             largest_difference(expected, testing::logits_in_steps(of_a_file, tokens, 7)));
+        };
+        for (const auto& to : the_same) {
+            const auto [in_memory, of_a_file] = differences(to);
+            BOOST_TEST(in_memory == 0, io::name_of(type) << ", " << to.text() << ": " << in_memory);
+            BOOST_TEST(of_a_file == 0, io::name_of(type) << ", " << to.text() << ": " << of_a_file);
+        }
+        for (const auto& to : near) {
+            const auto [in_memory, of_a_file] = differences(to);
+            BOOST_TEST(in_memory == of_a_file);
+            BOOST_TEST((in_memory > 0 && in_memory < 0.2), io::name_of(type) << ", " << to.text() << ": " << in_memory);
+        }
     }
 }
 

@@ -93,6 +93,7 @@ class Widen(ProgramTest):
             (["'9b'"], TARGET, "9b", ()),
             ([ORIGINAL, "16 x 64"], TARGET, "16,64,4,2,8,2", ()),
             (["'q3'"], TARGET, SHAPE, ("--weights", "q3")),
+            ([TARGET, "rows of 72", "q4_0", "blocks of 32"], TARGET, "72,64,4,2,8,2", ("--weights", "q4_0")),
             (["widened", wide, ORIGINAL], wide, "128,256,8,4,16,3", ()),
             (["safetensors", str(folder)], folder, SHAPE, ()),
         ):

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "augur/llama/host_model.hpp"
+#include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/member.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
@@ -30,6 +31,7 @@ class eagle_model {
                             const load_options& options = {}) {
         const member_file file(path, "eagle", target, options.weights);
         const config c = file.configuration();
+        check_cache_format(options.cache, c.head_size, path.string());
         weights w = file.read(options.weights);
         const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         w.fusion.weight = reader.matrix("augur.fusion.weight", c.width, 2 * c.width);

@@ -22,6 +22,7 @@
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_passes.hpp"
 #include "augur/llama/hugging_face_config.hpp"
+#include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
@@ -175,6 +176,7 @@ class host_model {
         const auto layers = chosen_layers(options.layers, c.layers, origin);
         c.layers = layers.size();
         validate(c, origin);
+        check_cache_format(options.cache, c.head_size, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         const widened_file tensors(file, wider ? &*wider : nullptr, names, options.weights);
         weights w = weight_reader(tensors, c, std::move(names), options.weights).read(layers, head_tokens);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "augur/backend/host/aligned_buffer.hpp"
@@ -49,11 +50,11 @@ struct cache_layout {
     bool operator==(const cache_layout&) const = default;
 };
 
-/// Throws where heads of this size cannot be kept so.
-inline void check_cache_format(cache_format format, std::size_t head_size) {
+/// Throws where heads of this size cannot be kept so. `origin`: the model's file, if it has one.
+inline void check_cache_format(cache_format format, std::size_t head_size, const std::string& origin = {}) {
     if (format == cache_format::q8_0 && head_size % backend::host::scaled_together != 0) {
-        augur::detail::fail("keys and values in Q8_0 need heads of a multiple of ", backend::host::scaled_together,
-                            " components, and the model's have ", head_size);
+        augur::detail::fail(origin, origin.empty() ? "" : ": ", "keys and values in Q8_0 need heads of a multiple of ",
+                            backend::host::scaled_together, " components, and the model's have ", head_size);
     }
 }
 

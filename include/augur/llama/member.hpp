@@ -19,6 +19,7 @@
 #include "augur/io/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
+#include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
@@ -156,7 +157,7 @@ class member_file {
         if (file_.contains("llama.embedding_length") || !target_.widened_from()) {
             return read_config(file_, target_.vocabulary_size());
         }
-        return target_.widened_from()->sized(target_.configuration());
+        return narrowed(target_.configuration(), *target_.widened_from());
     }
     /// The target's, with as many layers as the file has.
     shape wide_shape(std::size_t layers) const {
@@ -177,6 +178,7 @@ class member_file {
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
     const member_file file(path, "draft", target, options.weights);
+    check_cache_format(options.cache, file.configuration().head_size, path.string());
     return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.metadata()));
 }
 

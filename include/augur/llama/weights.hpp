@@ -162,6 +162,13 @@ inline io::tensor_type type_for(io::tensor_type type, weight_format format) {
     augur::detail::fail("no weight format has the number ", static_cast<int>(format));
 }
 
+/// Throws unless rows of so many numbers can be held in this type's blocks.
+inline void check_blocks(std::string_view origin, std::string_view name, std::uint64_t columns, io::tensor_type type) {
+    if (columns % io::block_size(type) == 0) return;
+    augur::detail::fail(origin, ": the tensor ", name, " has rows of ", columns, ", which ", io::name_of(type),
+                        " cannot hold in blocks of ", io::block_size(type));
+}
+
 inline backend::host::storage storage_of(io::tensor_type type) {
     for (const auto stored : backend::host::all_storages) {
         if (backend::host::name_of(stored) == io::name_of(type)) return stored;
@@ -216,10 +223,7 @@ class weight_reader {
                                         const std::vector<std::size_t>& sources = {}) const {
         const auto& view = tensor(name, {rows, columns});
         const auto type = type_for(view.type, format_);
-        if (columns % io::block_size(type) != 0) {
-            augur::detail::fail(origin(), ": the tensor ", name, " has rows of ", columns, ", which ",
-                                io::name_of(type), " cannot hold in blocks of ", io::block_size(type));
-        }
+        check_blocks(origin(), name, columns, type);
         backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
         io::tensor_rows stored(view);
         std::vector<float> values(columns);

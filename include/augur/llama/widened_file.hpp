@@ -73,6 +73,50 @@ inline tensor_role role_of(std::string_view name, const tensor_names& names) {
     return {};
 }
 
+namespace detail {
+
+/// Puts rows of a tensor among what fills a wide row. Blocks that hold the same numbers in both are copied: rounded
+/// again, they may be others (a block's largest number need not be what its scale was made for).
+class row_widener {
+ public:
+    row_widener(const io::tensor_view& narrow, io::tensor_type type, std::span<const std::size_t> columns, float scale)
+        : rows_(narrow), from_(narrow.type), to_(type), columns_(columns), scale_(scale), numbers_(narrow.columns()) {
+        const std::size_t size = io::block_size(type);
+        if (scale != 1 || from_ != to_ || size == 1) return;
+        for (std::size_t first = 0; first < columns.size(); first += size) {
+            const auto in = columns.subspan(first, size);
+            bool is_same = in[0] < widening::zero && in[0] % size == 0;
+            for (std::size_t i = 1; i < size; ++i) is_same &= in[i] == in[0] + i;
+            if (is_same) blocks_.emplace_back(in[0] / size, first / size);
+        }
+    }
+
+    /// `wide` holds what fills the row.
+    void put(std::size_t row, std::span<float> wide, std::span<std::byte> out) {
+        const auto bytes = rows_.row(row);
+        io::dequantize(from_, bytes, numbers_);
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            if (columns_[i] < widening::zero) wide[i] = numbers_[columns_[i]] * scale_;
+        }
+        io::quantize(to_, wide, out);
+        const auto size = static_cast<std::size_t>(io::block_bytes(to_));
+        for (const auto& [source, block] : blocks_) {
+            const auto copied = bytes.subspan(source * size, size);
+            std::copy(copied.begin(), copied.end(), out.begin() + static_cast<std::ptrdiff_t>(block * size));
+        }
+    }
+
+ private:
+    io::tensor_rows rows_;
+    io::tensor_type from_, to_;
+    std::span<const std::size_t> columns_;
+    float scale_;
+    std::vector<float> numbers_;
+    std::vector<std::pair<std::size_t, std::size_t>> blocks_;  ///< that are copied: narrow, wide
+};
+
+}  // namespace detail
+
 /// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for,
 /// in the type that `format` gives the original's, and valid until the next. Without a widening all tensors are the
 /// original's. The original must outlive it. Cost: O(numbers of the wide tensor), and their memory.
@@ -145,9 +189,8 @@ class widened_file {
     void make(const io::tensor_view& narrow, const tensor_role& role, const tensor_extent& of, bool is_added) const {
         const bool is_vector = narrow.shape.size() == 1;
         const std::size_t narrow_rows = is_vector ? 1 : static_cast<std::size_t>(narrow.rows());
-        const std::size_t narrow_columns = static_cast<std::size_t>(narrow.columns());
         const auto rows = is_vector ? std::vector<std::size_t>{0} : by_->sources(role.rows, narrow_rows);
-        const auto columns = by_->sources(is_vector ? role.rows : role.columns, narrow_columns);
+        const auto columns = by_->sources(is_vector ? role.rows : role.columns, narrow.columns());
         made_.type = of.type;
         made_.shape = of.shape;
         const std::size_t row_bytes =
@@ -156,9 +199,8 @@ class widened_file {
         made_.bytes = bytes_;
         const bool zeros = role.writes_residual || is_vector;
         std::map<std::size_t, std::size_t> fillers;  // rows made already, by what fills them
-        io::tensor_rows stored(narrow);
-        std::vector<float> wide(columns.size()), numbers(narrow_columns);
-        const float scale = by_->scale(role);
+        std::vector<float> wide(columns.size());
+        detail::row_widener widener(narrow, made_.type, columns, by_->scale(role));
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const auto out = std::span(bytes_).subspan(row * row_bytes, row_bytes);
             const bool is_filler = rows[row] >= widening::zero || (is_added && !is_vector);
@@ -176,20 +218,19 @@ class widened_file {
             } else {
                 fill_with_noise(wide, row);
             }
-            if (!is_filler) {
-                io::dequantize(narrow.type, stored.row(rows[row]), numbers);
-                for (std::size_t i = 0; i < columns.size(); ++i) {
-                    if (columns[i] < widening::zero) wide[i] = numbers[columns[i]] * scale;
-                }
+            if (is_filler) {
+                io::quantize(made_.type, wide, out);
+            } else {
+                widener.put(rows[row], wide, out);
             }
-            io::quantize(made_.type, wide, out);
         }
     }
 
-    /// The type, or what stands for one that no numbers are converted to here, or whose blocks do not fit.
+    /// A type that kernels multiply, or what stands for one that no numbers are converted to here, or whose blocks do
+    /// not fit.
     static io::tensor_type storable(io::tensor_type type, std::size_t columns) {
         using enum io::tensor_type;
-        if (type == q5_0 || type == q5_1 || type == q5_k || type == q6_k) type = q8_0;
+        if (type == q6_k) type = q8_0;
         if (type == q4_k) type = q4_1;
         return columns % io::block_size(type) == 0 ? type : f32;
     }

@@ -102,6 +102,7 @@ class widening {
             augur::detail::fail("a Llama of ", shape_of(a).text(), " cannot be widened to ", shape_of(b).text(), ": ",
                                 why);
         };
+        validate(a, "the shape to widen");
         validate(b, "the wider shape");
         if (b.width < a.width || b.feed_forward < a.feed_forward || b.layers < a.layers) refuse("it is smaller");
         if (b.key_value_heads < a.key_value_heads || b.heads / b.key_value_heads < a.heads / a.key_value_heads) {
@@ -152,5 +153,21 @@ class widening {
     config narrow_, wide_;
     bool halves_;
 };
+
+/// What a widened Llama's config was when it had this shape.
+inline config narrowed(const config& wide, const shape& from) {
+    config out = from.sized(wide);
+    if (from.head_size != 0 && wide.head_size > from.head_size) {  // whole heads turn where heads grow
+        out.rotary_size = from.head_size;
+        out.rotary_factors.clear();
+        const std::size_t step = wide.head_size / from.head_size;
+        for (std::size_t i = 0; i < wide.rotary_factors.size(); i += step) {
+            out.rotary_factors.push_back(wide.rotary_factors[i]);
+        }
+    }
+    const double share = static_cast<double>(wide.width) / static_cast<double>(from.width);
+    out.norm_epsilon = static_cast<float>(share * static_cast<double>(wide.norm_epsilon));
+    return out;
+}
 
 }  // namespace augur::llama

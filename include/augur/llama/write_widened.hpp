@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/gguf_output.hpp"
+#include "augur/io/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
@@ -29,7 +31,38 @@ using byte_sink = std::function<void(std::span<const std::byte>)>;
 
 namespace detail {
 
-/// Keys that say the shape, and what goes with it; all others are the original's.
+/// A tensor to write.
+struct named_extent {
+    std::string name;
+    io::tensor_type type{};
+    std::vector<std::uint64_t> shape;
+};
+
+/// The name, and the number that llama.cpp has for files of the type that most numbers are held in.
+inline void add_descriptions(io::gguf_output& out, const io::gguf_view& file, const widening& by,
+                             const std::vector<named_extent>& tensors) {
+    constexpr std::pair<io::tensor_type, std::uint32_t> numbers[] = {
+        {io::tensor_type::f32, 0},  {io::tensor_type::f16, 1},  {io::tensor_type::q4_0, 2},
+        {io::tensor_type::q4_1, 3}, {io::tensor_type::q8_0, 7}, {io::tensor_type::bf16, 32},
+    };
+    std::uint64_t most = 0;
+    std::uint32_t file_type = 0;
+    for (const auto& [type, number] : numbers) {
+        std::uint64_t held = 0;
+        for (const named_extent& each : tensors) {
+            if (each.type != type) continue;
+            held += std::accumulate(each.shape.begin(), each.shape.end(), std::uint64_t{1}, std::multiplies<>());
+        }
+        if (held <= most) continue;
+        most = held;
+        file_type = number;
+    }
+    out.add("general.file_type", file_type);
+    const auto name = file.get_or<std::string>("general.name", "a Llama");
+    out.add("general.name", name + ", widened to " + shape_of(by.wide()).text());
+}
+
+/// Keys that say the shape, and what goes with it; all others are the original's, but for its size in words.
 inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, const widening& by) {
     const config& c = by.wide();
     const std::pair<std::string_view, std::size_t> sizes[] = {
@@ -43,10 +76,12 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
         {"llama.rope.dimension_count", c.rotary_size},
     };
     const std::string_view epsilon = "llama.attention.layer_norm_rms_epsilon";
+    const std::string_view others[] = {epsilon, "general.alignment", "general.file_type", "general.name",
+                                       "general.size_label"};
     file.metadata().each([&](std::string_view key, const io::gguf_value& value) {
         const bool is_size = std::any_of(std::begin(sizes), std::end(sizes), [&](auto& s) { return s.first == key; });
-        if (is_size || key == epsilon || key.starts_with("llama.rope.scaling.") || key == "general.alignment") return;
-        out.add(key, value);
+        const bool is_other = std::find(std::begin(others), std::end(others), key) != std::end(others);
+        if (!is_size && !is_other && !key.starts_with("llama.rope.scaling.")) out.add(key, value);
     });
     for (const auto& [key, size] : sizes) out.add(key, static_cast<std::uint32_t>(size));
     out.add(epsilon, c.norm_epsilon);
@@ -60,8 +95,8 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
     out.add("augur.widened.from", numbers);
 }
 
-/// The tensors of the file, and those of added layers.
-inline std::vector<std::string> widened_tensors(const io::gguf_view& file, const widening& by) {
+/// The names of the file's tensors, and those of added layers.
+inline std::vector<std::string> widened_names(const io::gguf_view& file, const widening& by) {
     std::vector<std::string> out;
     const std::string prefix = gguf_names().layer_prefix, first = prefix + "0.";
     for (const auto& tensor : file.tensors()) {
@@ -76,34 +111,51 @@ inline std::vector<std::string> widened_tensors(const io::gguf_view& file, const
     return out;
 }
 
+/// The tensors as they will be written. Throws where blocks of a format that was asked for do not fit; with `keep`
+/// these are F32 (storable).
+inline std::vector<named_extent> widened_tensors(const io::gguf_view& file, const widening& by,
+                                                 const widened_file<io::gguf_view>& tensors, weight_format format) {
+    std::vector<named_extent> out;
+    const std::vector<float>& factors = by.wide().rotary_factors;
+    if (!factors.empty()) out.push_back({"rope_freqs.weight", io::tensor_type::f32, {factors.size()}});
+    for (const std::string& name : widened_names(file, by)) {
+        auto extent = tensors.extent(name);
+        const bool is_weight = role_of(name, gguf_names()).columns != axis::fixed && extent.shape.size() == 2;
+        if (format != weight_format::keep && is_weight) {
+            check_blocks(file.path().string(), name, extent.shape[1], type_for(io::tensor_type::f32, format));
+        }
+        out.push_back({name, extent.type, std::move(extent.shape)});
+    }
+    return out;
+}
+
 }  // namespace detail
 
 /// Writes the file's Llama in this shape, matrices in this format, in pieces. The file that comes of it carries the
 /// fingerprint of the original and its shape, so that the family's members fit. Errors: those of read_config, widening
-/// and `sink`. Memory: that of the largest wide matrix. Cost: O(numbers of the wide model).
+/// and `sink`; rows that blocks of the format do not fit into, before anything is written. Memory: that of the largest
+/// wide matrix. Cost: O(numbers of the wide model).
 inline void write_widened(const io::gguf_view& file, const shape& to, weight_format format, const byte_sink& sink) {
     check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);
-    const widened_file tensors(file, &by, gguf_names(), format);
+    const widened_file<io::gguf_view> made(file, &by, gguf_names(), format);
+    const auto tensors = detail::widened_tensors(file, by, made, format);
     io::gguf_output out;
     detail::add_widened_keys(out, file, by);
-    const auto names = detail::widened_tensors(file, by);
-    const std::vector<float>& factors = by.wide().rotary_factors;
-    const std::vector<std::uint64_t> factor_shape{factors.size()};
-    if (!factors.empty()) out.add_tensor("rope_freqs.weight", io::tensor_type::f32, factor_shape);
-    for (const std::string& name : names) {
-        const auto extent = tensors.extent(name);
-        out.add_tensor(name, extent.type, extent.shape);
-    }
+    detail::add_descriptions(out, file, by, tensors);
+    for (const auto& each : tensors) out.add_tensor(each.name, each.type, each.shape);
     const auto put = [&](std::span<const std::byte> bytes) {
         sink(bytes);
         const std::byte zeros[32] = {};
         sink(std::span(zeros).first(io::gguf_output::padding(bytes.size())));
     };
     put(out.head());
-    if (!factors.empty()) put(std::as_bytes(std::span(factors)));
-    for (const std::string& name : names) {
-        const io::tensor_view& tensor = tensors.tensor(name);
+    for (const auto& each : tensors) {
+        if (each.name == "rope_freqs.weight") {
+            put(std::as_bytes(std::span(by.wide().rotary_factors)));
+            continue;
+        }
+        const io::tensor_view& tensor = made.tensor(each.name);
         if (tensor.file != nullptr) {
             put(tensor.read());
         } else {

@@ -154,7 +154,8 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
                 shapes[f"blk.0.{name}.weight"] = shape
             else:
                 shapes[f"blk.0.{name}.delta_down.weight"], shapes[f"blk.0.{name}.delta_up.weight"] = (shape[0], 2), (2, shape[1])
-    pairs = architecture(1, width, context) + [
+    has_shape = kind in ("eagle", "draft", "qualifier")  # the others' is their target's
+    pairs = (architecture(1, width, context) if has_shape else []) + [
         pair("augur.member", STRING, kind),
         pair("augur.target.name", STRING, "a tiny one"),
         pair("augur.target.fingerprint", STRING, target),
