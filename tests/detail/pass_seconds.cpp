@@ -55,6 +55,31 @@ BOOST_AUTO_TEST_CASE(what_was_disturbed_counts_as_twice_the_usual) {
     BOOST_TEST(passes.learn(2, 100.0) == 2 * passes(1) * 1.1, is);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_curve_said_too_little_of_is_owed_until_a_plain_pass_tells_its_worth) {
+    const std::vector<double> curve{1, 1, 1};
+    pass_seconds passes(3, 0.99, curve);
+    const double usual = passes(3);
+    BOOST_TEST(passes.learn(3, 1.5) == 1.5);
+    BOOST_TEST(!passes.owes());
+    passes.learn(2, 9.0, false);  // somebody else's draft
+    BOOST_TEST(!passes.owes());
+    passes = pass_seconds(3, 0.99, curve);
+    BOOST_TEST(passes.learn(3, 10.0) == 2 * usual);
+    BOOST_TEST(passes(3) > 2.0);  // believed
+    BOOST_TEST(passes.owes());
+    BOOST_TEST(passes.take_due() == 0.0);
+    passes.learn(1, 2.0);
+    BOOST_TEST(!passes.owes());
+    BOOST_TEST(passes.take_due() == (10.0 - 2 * usual) / 2, is);
+    BOOST_TEST(passes.take_due() == 0.0);
+    passes.learn(3, 100.0);  // beside what was measured here it was disturbed
+    BOOST_TEST(!passes.owes());
+    pass_seconds without(3, 0.99);
+    without.learn(1, 1.0);
+    without.learn(3, 100.0);
+    BOOST_TEST(!without.owes());
+}
+
 BOOST_AUTO_TEST_CASE(one_slow_pass_is_forgotten) {
     pass_seconds passes(8, 0.95);
     passes.learn(1, 1.0);

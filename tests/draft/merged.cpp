@@ -10,6 +10,7 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/tree_ladder.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -190,6 +191,39 @@ BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
         }
     }
     BOOST_TEST((of_first > 3 && of_second > 3), of_first << " and " << of_second);
+}
+
+BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
+    const full_mock target(testing::hashed_model(6, 1));
+    const testing::tree_mock small(testing::hashed_model(6, 2));
+    const draft::model_tree model(small, draft::argmax{});
+    const draft::lookup_tree lookup(3, 4);
+    const policy::tree_ladder<> ladder(tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
+    const ids prompt{2, 1, 4};
+    const auto check = [&](const auto& drafter) {
+        const auto scheme = speculate(drafter, target, ladder, accept::exact{});
+        decode::session session(scheme, prompt, {.temperature = {0}}, {.max_tokens = 60}, random::philox_chooser(0));
+        std::size_t large = 0;
+        while (session.finished == finish_reason::running) {
+            prefix before(session.committed.tokens());
+            draft::context context(before, session.transform, session.chooser, session.policy, session.seen, 100,
+                                   shown_by<decltype(model)>);
+            auto state = model.make_state();
+            draft::propose(model, state, context);
+            const bool room = session.stops.room(session.committed.generated().size(), before.size()) > 2;
+            const std::size_t wanted = context.plan().size() == 5 ? 1 : 0;
+            decode::step(scheme, session);
+            if (!room) continue;
+            BOOST_TEST(session.policy.tree() == wanted);
+            large += wanted;
+        }
+        BOOST_TEST(session.policy.rounds()[1] >= large);
+        BOOST_TEST((large > 5 && session.policy.rounds()[0] > 5 && session.policy.switches() > 5));
+    };
+    check(model);
+    check(draft::merged(model, lookup));
+    check(draft::merged(lookup, model));
+    check(draft::merged(draft::merged(model, lookup), lookup));
 }
 
 BOOST_AUTO_TEST_CASE(other_vocabularies_and_no_nodes_are_refused) {

@@ -112,6 +112,20 @@ BOOST_AUTO_TEST_CASE(a_curve_that_was_measured_before_is_used_at_once) {
     BOOST_TEST(steep.length({.match_length = 8}) == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
+    for (const double slope : {0.3, 1.0, 3.0}) {
+        policy::cost_aware policy({.verify_seconds = std::vector<double>(11, 1.0)});
+        world of{.slope = slope, .odds = 0, .match = 8};
+        for (int i = 0; i < 512; ++i) of.round(policy);
+        BOOST_TEST(0.99 * of.seconds <= 512 + 4 + 10 * slope + 1, "at " << slope << ": " << of.seconds);
+    }
+    // A machine that is slower as a whole has not made drafts dearer.
+    policy::cost_aware policy({.verify_seconds = std::vector<double>(11, 1.0)});
+    world slow{.slope = 0, .odds = 1, .pass = [](std::size_t) { return 20.0; }};
+    run(slow, policy, 300);
+    BOOST_TEST(run(slow, policy, 100) > 5 / 20.0);
+}
+
 BOOST_AUTO_TEST_CASE(free_rows_that_stand_are_drafted_to_the_full) {
     policy::cost_aware policy;
     world generous{.slope = 0, .odds = 1};

@@ -127,6 +127,18 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
     }
 }
 
+/// Rows that the given curve has for nothing: one pass finds that out, and no more is lost than by the curve that is.
+BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
+    for (const double a_row : {0.3, 1.0, 3.0}) {
+        tree_cost_aware policy({.verify_seconds = std::vector<double>(33, 1.0)});
+        const world in{[](std::size_t) { return std::size_t{99}; },
+                       [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); }};
+        const total spent = live(policy, in, 512);
+        BOOST_TEST(0.99 * spent.seconds <= 512 + 3 + 32 * a_row + 1, "at " << a_row << ": " << spent.seconds);
+        BOOST_TEST(spent.drafted > 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_text_that_becomes_predictable_is_drafted_for_again) {
     std::size_t rank = 99;
     tree_cost_aware policy;

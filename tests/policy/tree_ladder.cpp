@@ -14,6 +14,7 @@ BOOST_AUTO_TEST_SUITE(policy_tree_ladder)
 
 using by_path = policy::tree_ladder<>;
 using by_entropy = policy::tree_ladder<tree_feature::entropy>;
+using by_accepted = policy::tree_ladder<tree_feature::accepted_length>;
 
 static_assert(DecidesTopology<by_path> && LooksAhead<by_path> && LearnsFromOutcomes<by_path>);
 
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
     };
     keeps(by_path(bank, {0.25, 0.5, 0.75}));
     keeps(by_entropy(bank, {3, 2, 1}));
-    keeps(policy::tree_ladder<tree_feature::accepted_length>(bank, {1.25, 1.5, 2}));
+    keeps(by_accepted(bank.only({1, 2, 3}), {1.5, 2}));
 }
 
 std::string refusal(std::vector<double> thresholds, policy::tree_ladder_options chosen = {}) {
@@ -98,6 +99,28 @@ BOOST_AUTO_TEST_CASE(impossible_settings_are_refused_with_their_values) {
     BOOST_TEST(refusal({0.25, 0.5, 2}) == "tree_ladder: a threshold of path_value is 2; it must be in [0, 1]");
     BOOST_TEST(refusal({0.25, 0.5, 0.75}, {.starts_at = 4}) == "tree_ladder: it starts at tree 4 of 4");
     BOOST_CHECK_THROW(by_entropy(bank, {1, 2, 3}), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_length_that_the_tree_below_cannot_reach_is_refused) {
+    const auto refused = [](const tree::bank& trees, std::vector<double> thresholds) -> std::string {
+        try {
+            by_accepted made(trees, std::move(thresholds));
+            return "";
+        } catch (const error& problem) {
+            return problem.what();
+        }
+    };
+    const tree::bank drafting = bank.only({1, 2, 3});
+    BOOST_TEST(refused(drafting, {1.9, 2.9}) == "");
+    BOOST_TEST(refused(drafting, {2, 2.9}) ==
+               "tree_ladder: by tree 0 at most 2 tokens are committed in a round, so that accepted_length could never "
+               "reach the threshold 2");
+    BOOST_TEST(refused(drafting, {1.5, 3.5}) ==
+               "tree_ladder: by tree 1 at most 3 tokens are committed in a round, so that accepted_length could never "
+               "reach the threshold 3.5");
+    BOOST_TEST(refused(bank, {1, 1.5, 2}) ==
+               "tree_ladder: by tree 0 at most 1 token is committed in a round, so that accepted_length could never "
+               "reach the threshold 1");
 }
 
 BOOST_AUTO_TEST_CASE(prints_itself) {

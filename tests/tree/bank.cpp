@@ -2,7 +2,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
-#include <random>
 #include <string>
 
 #include "allocations.hpp"
@@ -22,36 +21,11 @@ std::string refusal(std::vector<tree::measured_tree> trees) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_mask_has_the_nodes_on_the_path_and_a_depth_counts_them) {
-    std::mt19937 random(5);
-    for (const std::size_t nodes : {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{63}, std::size_t{64},
-                                    std::size_t{65}, std::size_t{256}}) {
-        std::vector<std::int32_t> parents;
-        for (std::size_t i = 0; i < nodes; ++i) parents.push_back(static_cast<std::int32_t>(random() % (i + 1)) - 1);
-        const topology shape(parents);
-        const tree::buffers made(shape);
-        BOOST_TEST(made.words() == (nodes + 63) / 64);
-        BOOST_TEST(made.depths().size() == nodes);
-        for (std::size_t node = 0; node < nodes; ++node) {
-            std::vector<bool> on_path(nodes, false);
-            for (auto at = static_cast<std::int32_t>(node); at != after_prefix;
-                 at = parents[static_cast<std::size_t>(at)]) {
-                on_path[static_cast<std::size_t>(at)] = true;
-            }
-            for (std::size_t other = 0; other < nodes; ++other) {
-                BOOST_TEST_REQUIRE((made.ancestors(node)[other / 64] >> other % 64 & 1) == on_path[other]);
-            }
-            BOOST_TEST(made.depths()[node] == shape.depth(node));
-        }
-    }
-}
-
 BOOST_AUTO_TEST_CASE(trees_lie_from_few_nodes_to_many) {
     const tree::bank bank{topology(), small, wide, deep};
     BOOST_TEST(bank.size() == 4u);
     BOOST_TEST((bank.shape(2) == wide));
     BOOST_TEST(bank.depth() == 8u);
-    BOOST_TEST(bank[3].buffers.depths().back() == 8u);
     BOOST_TEST(bank.fastest() == 0u);
     BOOST_TEST(bank.only({1, 3}).size() == 2u);
     BOOST_TEST((bank.only({1, 3}).shape(1) == deep));
@@ -72,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_bank_is_refused_with_its_values) {
     BOOST_TEST(refusal(std::vector<tree::measured_tree>(257)) == "a bank of 257 trees; it needs 1 to 256");
     BOOST_TEST(refusal({{.shape = wide}, {.shape = small}}) ==
                "tree 1 of the bank has 1 nodes, and the one before it 5; they go from few to many");
-    BOOST_TEST(refusal({{.shape = wide}, {.shape = wide}}) == "tree 1 of the bank is the one before it, of 5 nodes");
+    BOOST_TEST(refusal({{.shape = wide}, {.shape = wide}}) == "trees 0 and 1 of the bank are the same, of 5 nodes");
     BOOST_TEST(refusal({{.shape = wide}, {.shape = topology{-1, -1, -1, 0, 0}}}) == "");
     BOOST_TEST(refusal({{.shape = small, .accepted_length = -1}}) == "tree 0 of the bank has a figure -1");
     BOOST_TEST(refusal({{.shape = small, .tokens_per_second = std::numeric_limits<double>::infinity()}}) ==
@@ -81,6 +55,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_bank_is_refused_with_its_values) {
                "tree 0 of the bank has a figure nan");
     BOOST_TEST(refusal({{.shape = topology::chain(256)}}) == "");
     BOOST_TEST(refusal({{.shape = topology::chain(257)}}) == "tree 0 of the bank has 257 nodes, but 256 is the most");
+}
+
+BOOST_AUTO_TEST_CASE(the_same_tree_is_refused_wherever_it_lies_and_however_it_is_numbered) {
+    const topology two{-1, -1}, other{-1, 0};
+    BOOST_TEST(refusal({{.shape = two}, {.shape = other}, {.shape = two}}) ==
+               "trees 0 and 2 of the bank are the same, of 2 nodes");
+    BOOST_TEST(refusal({{.shape = small}, {.shape = topology{-1, 0, -1}}, {.shape = topology{-1, -1, 0}}}) ==
+               "trees 1 and 2 of the bank are the same, of 3 nodes");
+    // The second child goes on, not the first: another tree.
+    BOOST_TEST(refusal({{.shape = topology{-1, -1, 0}}, {.shape = topology{-1, -1, 1}}}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_shares_the_trees) {

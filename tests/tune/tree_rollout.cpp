@@ -1,10 +1,12 @@
 #include "augur/tune/tree_rollout.hpp"
 
+#include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <limits>
 
 #include "draft/heads_mock.hpp"
 #include "up_to.hpp"
@@ -68,6 +70,44 @@ BOOST_AUTO_TEST_CASE(a_joint_rollout_scores_each_augmentation_as_by_itself) {
         }
         same(accept::exact{}, 0, {{0}, {0, 0}, {0, 0, 0}, {1}});
     }
+}
+
+/// Counts up, modulo 3; after `end` tokens its rows exclude everything.
+testing::function_model counting_up_to(std::size_t end) {
+    return testing::function_model(4, 1024, [end](std::span<const token> before, std::span<float> row) {
+        const bool ends = before.size() >= end;
+        std::fill(row.begin(), row.end(), ends ? -std::numeric_limits<float>::infinity() : 0);
+        if (!ends) row[static_cast<std::size_t>((before.back() + 1) % 3)] = 5;
+    });
+}
+
+/// The walk ends there after nodes that it accepted, and the next prompt's begins at the first node again.
+BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the_next_prompt) {
+    const testing::full_mock target(counting_up_to(6));
+    const testing::heads_mock heads{counting_up_to(1000), true};
+    const decode::options chosen = testing::up_to(20, 0);
+    const auto trees = tree::augment({{0}, {0, 0}}, 3);
+    const auto rolled_out = [&](const auto& texts) {
+        return tune::joint_rollout(draft::head_tree(heads), target, accept::exact{}, trees, texts, chosen);
+    };
+    const std::vector<std::vector<token>> texts = {{2, 0}, {1, 2, 0}, {0, 1}, {1, 2}};
+    tree::tally apart;
+    std::size_t left = 0;
+    for (const auto& text : texts) {
+        const auto each = rolled_out(std::span(&text, 1));
+        apart.add(each);
+        left += 6 - text.size();
+        BOOST_TEST(each.committed == 6 - text.size());
+    }
+    const auto together = rolled_out(std::span<const std::vector<token>>(texts));
+    BOOST_TEST(together.rounds == apart.rounds);
+    BOOST_TEST(together.committed == left);
+    BOOST_TEST(together.gained == apart.gained, boost::test_tools::per_element());
+    // By itself a rollout counts the same.
+    const auto own =
+        tune::own_rollout(speculate(draft::head_tree(heads), target, policy::tree_static(trees.joint), accept::exact{}),
+                          trees.joint.depth(), texts, chosen);
+    BOOST_TEST(own.committed == left);
 }
 
 BOOST_AUTO_TEST_CASE(a_rollout_of_ones_own_counts_what_was_committed) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace augur::detail {
@@ -40,6 +41,7 @@ class pass_seconds {
     pass_seconds(std::size_t most_rows, double memory, std::span<const double> curve = {})
         : memory_(memory), figures_(most_rows + 1), estimates_(most_rows + 1), earlier_(most_rows + 1) {
         for (std::size_t i = 0; i < std::min(curve.size(), most_rows); ++i) figures_[i + 1] = {curve[i], believed};
+        if (!curve.empty()) earlier_.assign(most_rows + 1, true);
         if (known()) estimate();
     }
 
@@ -65,16 +67,28 @@ class pass_seconds {
         return rows;
     }
 
-    /// Returns what the seconds counted as.
-    double learn(std::size_t rows, double seconds) {
+    /// Returns what the seconds counted as. What they were more, where all that is known of so many rows was measured
+    /// elsewhere, is owed by a draft that `pays`, until a plain pass tells what a pass is worth here.
+    double learn(std::size_t rows, double seconds, bool pays = true) {
         for (std::size_t i = 1; i < figures_.size(); ++i) figures_[i].weight *= memory_;
         figures_[1].weight =
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
         const double counted = figures_[rows].add(seconds, estimates_[rows], earlier_[rows]);
+        if (rows == 1) {
+            due_ += owed_ / seconds;
+            owed_ = 0;
+        } else if (pays && earlier_[rows]) {
+            owed_ += seconds - counted;
+        }
         earlier_[rows] = false;
         if (known()) estimate();
         return counted;
     }
+
+    /// Whether a pass took far longer than was said elsewhere: the next should be plain.
+    bool owes() const { return owed_ > 0; }
+    /// What was owed when a plain pass was timed, in such passes; once.
+    double take_due() { return std::exchange(due_, 0); }
 
  private:
     static constexpr double least_weight = 0.25;
@@ -114,7 +128,9 @@ class pass_seconds {
     double memory_;
     std::vector<faded_average> figures_;  ///< by rows
     std::vector<double> estimates_;
-    std::vector<bool> earlier_;  ///< whether the figure is of an earlier text
+    std::vector<bool> earlier_;     ///< whether what is known of so many rows was measured elsewhere
+    double owed_ = 0;               ///< seconds
+    double due_ = 0;                ///< plain passes
 };
 
 }  // namespace augur::detail

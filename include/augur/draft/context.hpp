@@ -56,6 +56,15 @@ class context {
         query_.begin(policy_, start, room_, shown);
     }
 
+    /// For drafters that make one tree together, before the next of them begins: what a policy that looks ahead saw of
+    /// the chain holds for the whole tree, until another chain is shown.
+    void keep_chain() {
+        if constexpr (LooksAhead<Policy>) {
+            start_.path_value = query_.seen().path_value;
+            start_.path_value_sum = query_.seen().path_value_sum;
+        }
+    }
+
     /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 

@@ -21,9 +21,9 @@ namespace augur::draft {
 
 /// Both draft, `A` first; the tree has A's nodes, then those of B's that A's lacks. At most `nodes` of them, and of a
 /// policy that plans a tree no more than that has: what does not fit is left out with what is beneath it. The policy
-/// sees which one is asking (observation::source) and decides for each. Both follow what is committed. Claims point
-/// masses, and takes nothing else: of two draws from different rows that are one node nobody could say what it was
-/// drawn from.
+/// sees which one is asking (observation::source) and decides for each; what it saw of the first one's chain holds for
+/// the second, where that shows none. Both follow what is committed. Claims point masses, and takes nothing else: of
+/// two draws from different rows that are one node nobody could say what it was drawn from.
 /// Name what you would name as a drafter (draft/named.hpp).
 /// Effect on the distribution: none. Randomness: its drafters'. Cost: both, and for each node a look at those before.
 template <class A, class B>
@@ -73,6 +73,7 @@ class merged<A, B> : public several<A, B> {
         context.begin(0, shown_by<A>);
         co_await draft::proposing(std::get<0>(this->drafters()), std::get<0>(state.drafters), context, state.drafted);
         add(state, made, room(context));
+        context.keep_chain();
         context.begin(1, shown_by<B>);
         co_await draft::proposing(std::get<1>(this->drafters()), std::get<1>(state.drafters), context, state.drafted);
         add(state, made, room(context));

@@ -109,13 +109,13 @@ class basic_cost_aware {
     void learn_pass(const outcome& happened) {
         const bool measured = happened.drafted <= options_.max_length;
         const double verifying = happened.verify_seconds;
-        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying) : verifying;
+        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
         settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
         end_round(happened);
     }
 
     /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
-    bool measures_plain() const { return !passes_.known() || rounds_ - plain_at_ >= plain_after; }
+    bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after; }
 
     /// Estimated probability that the token at `position` of a draft is accepted, given that those before it are.
     double acceptance(const observation& seen, std::size_t position) const {
@@ -280,6 +280,7 @@ class basic_cost_aware {
         tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
         passes_spent_ = options_.memory * passes_spent_ + passes;
         allowance_ += options_.budget * passes + (drafted ? static_cast<double>(tokens) - passes : 0);
+        allowance_ -= passes_.take_due();
         allowance_ = std::min(allowance_, most_allowance);
     }
 

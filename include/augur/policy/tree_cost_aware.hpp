@@ -79,7 +79,7 @@ class basic_tree_cost_aware {
 
     /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost.
     void learn_pass(const outcome& happened) {
-        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.verify_seconds);
+        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.verify_seconds, false);
     }
 
     /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
@@ -185,6 +185,7 @@ class basic_tree_cost_aware {
         if (!passes_.known()) return;
         const double plain = static_cast<double>(happened.accepted + 1) * passes_(1);
         allowance_ += (plain - seconds + options_.budget * seconds) / passes_(1);
+        allowance_ -= passes_.take_due();
         allowance_ = std::min(allowance_, most_allowance);
     }
 
@@ -195,7 +196,7 @@ class basic_tree_cost_aware {
     /// The next tree.
     void choose() {
         parents_.clear();
-        if (passes_.known() && rounds_ - plain_at_ < plain_after) grow();
+        if (passes_.known() && !passes_.owes() && rounds_ - plain_at_ < plain_after) grow();
         if (!std::equal(parents_.begin(), parents_.end(), plan_.parents().begin(), plan_.parents().end())) {
             plan_ = augur::topology(parents_);
         }

@@ -30,7 +30,8 @@ class tree_ladder : public tree_place<By> {
  public:
     using base::trees;
 
-    /// Thresholds go from the smallest tree to the largest: of an entropy from high to low.
+    /// Thresholds go from the smallest tree to the largest: of an entropy from high to low. Refuses one of
+    /// accepted_length that the tree below it cannot reach: plain decoding reaches none.
     tree_ladder(augur::tree::bank bank, std::vector<double> thresholds, tree_ladder_options chosen = {})
         : base(std::move(bank), chosen.feature, chosen.starts_at), thresholds_(std::move(thresholds)) {
         check(chosen);
@@ -71,6 +72,18 @@ class tree_ladder : public tree_place<By> {
         }
         if (chosen.starts_at >= trees().size()) {
             fail("tree_ladder: it starts at tree ", chosen.starts_at, " of ", trees().size());
+        }
+        if (By == tree_feature::accepted_length) check_reached();
+    }
+
+    /// By a tree's own rounds the feature has to reach the threshold above it. Of plain decoding it learns nothing.
+    void check_reached() const {
+        for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+            const std::size_t most = trees().shape(i).depth() + 1;
+            if (thresholds_[i] < static_cast<double>(most)) continue;
+            augur::detail::fail("tree_ladder: by tree ", i, " at most ", most, " token", most == 1 ? " is" : "s are",
+                                " committed in a round, so that accepted_length could never reach the threshold ",
+                                thresholds_[i]);
         }
     }
 

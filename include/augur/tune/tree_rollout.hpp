@@ -37,6 +37,12 @@ class joint_probe {
         tree::tally counted{};
         std::int32_t parent = after_prefix;
         std::size_t node = 0;  ///< the next one to be judged is the first child of `parent` from here on
+
+        /// Before a round: a walk may end at a row that nothing can be drawn from, and so without a word.
+        void begin() {
+            parent = after_prefix;
+            node = 0;
+        }
     };
 
     joint_probe(Criterion inner, record& of) : inner_(inner), of_(&of) {}
@@ -56,12 +62,7 @@ class joint_probe {
         return true;
     }
 
-    /// Asked once, at the end of a walk.
-    token draw(const auto& target, auto& draws) const {
-        of_->parent = after_prefix;
-        of_->node = 0;
-        return inner_.draw(target, draws);
-    }
+    token draw(const auto& target, auto& draws) const { return inner_.draw(target, draws); }
 
     void check(const transform::settings& chosen) const { accept::check(inner_, chosen); }
 
@@ -89,10 +90,11 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
     for (const std::vector<token>& prompt : prompts) {
         decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
         while (has_room(session, trees.joint.depth())) {
+            record.begin();
             const auto& round = decode::step(scheme, session, {.timed = false});
             if (round.decided.drafted == 0) continue;
             ++record.counted.rounds;
-            record.counted.committed += round.decided.accepted + 1;
+            record.counted.committed += round.committed.size();
         }
     }
     return record.counted;
@@ -122,7 +124,7 @@ rollout_result own_rollout(const Scheme& scheme, std::size_t depth, std::span<co
             const auto& round = decode::step(scheme, session, {}, watchers...);
             if (!counts || (depth > 0 && round.decided.drafted == 0)) continue;
             ++made.rounds;
-            made.committed += round.decided.accepted + 1;
+            made.committed += round.committed.size();
         }
         made.tokens += session.committed.generated().size();
         made.seconds += session.counts.seconds.prefill + session.counts.seconds.decoding();
