@@ -57,8 +57,8 @@ struct swept_threshold {
     double tokens_per_second = 0;
 };
 
-/// 0, at which nothing switches back, and the quantiles 1 / (count + 1), 2 / (count + 1), ... of what a feature was that
-/// is never below 0: each once, in ascending order. Values that are no numbers are left out.
+/// 0, at which nothing switches back, and the quantiles 1 / (count + 1), 2 / (count + 1), ... of what a feature was
+/// that is never below 0: each once, in ascending order. Values that are no numbers are left out.
 template <class Values = std::vector<double>>
 std::vector<double> thresholds_from(Values values, std::size_t count) {
     std::erase_if(values, [](double value) { return value != value; });
