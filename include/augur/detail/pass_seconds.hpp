@@ -128,9 +128,9 @@ class pass_seconds {
     double memory_;
     std::vector<faded_average> figures_;  ///< by rows
     std::vector<double> estimates_;
-    std::vector<bool> earlier_;     ///< whether what is known of so many rows was measured elsewhere
-    double owed_ = 0;               ///< seconds
-    double due_ = 0;                ///< plain passes
+    std::vector<bool> earlier_;  ///< whether what is known of so many rows was measured elsewhere
+    double owed_ = 0;            ///< seconds
+    double due_ = 0;             ///< plain passes
 };
 
 }  // namespace augur::detail

@@ -103,8 +103,7 @@ class basic_bank {
         const auto same = std::find(alike.begin(), alike.end(), alike.back());
         const auto before = static_cast<std::size_t>(alike.end() - same) - 1;
         if (before == 0) return;
-        detail::fail("trees ", i - before, " and ", i, " of the bank are the same, of ", alike.back().size(),
-                     " nodes");
+        detail::fail("trees ", i - before, " and ", i, " of the bank are the same, of ", alike.back().size(), " nodes");
     }
 
     static void check(const measured_tree& own, std::size_t i) {
