@@ -18,7 +18,8 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
         ->default_str(into.cache);
     command
         .add_option("--shape", into.shape,
-                    "Widen it to this shape: the same text at the cost of a model of that size. 360m, 1b, 3b, 8b or "
+                    "Widen it to this shape: the same text, up to rounding, at the cost of a model of that size. 360m, "
+                    "1b, 3b, 8b or "
                     "width,feed_forward,heads,key_value_heads,head_size,layers")
         ->type_name("SHAPE");
     add_number(command, "--threads", into.threads, "Threads, 0 for one per core", "N", "0");

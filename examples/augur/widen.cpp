@@ -47,8 +47,8 @@ void widen(const widen_options& chosen) {
 }  // namespace
 
 void add_widen(CLI::App& program) {
-    auto* command =
-        program.add_subcommand("widen", "Write a model in a larger shape: the same text at the cost of that size");
+    auto* command = program.add_subcommand(
+        "widen", "Write a model in a larger shape: the same text, up to rounding, at the cost of that size");
     const auto chosen = std::make_shared<widen_options>();
     command->add_option("-m,--model", chosen->model, "The model: a GGUF file")->type_name("FILE")->required();
     command

@@ -45,7 +45,7 @@ struct load_options {
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
-    std::optional<llama::shape> shape = {};  ///< to widen it to: the same text at the cost of that shape (widening.hpp)
+    std::optional<llama::shape> shape = {};  ///< to widen it to: the same text, up to rounding, at that shape's cost
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
     /// changed nothing. For those who want to stop a long prefill.
     std::function<void()> between_layers = {};
