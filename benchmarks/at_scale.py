@@ -6,8 +6,9 @@
 
 A point is a shape and a weight format: the target's text at the cost of a model of that shape (`augur widen`), with the
 members of its family at theirs. At each point one process (`augur bench schemes`) loads once, and decodes every prompt
-by all schemes in turn. Into --output go POINT.json, which is not measured again where it is there, results.md and
-at_scale.svg with its JSON. Nothing else should run meanwhile. Exit code 1 where a text that has to be plain decoding's is another.
+by all schemes in turn. Into --output go POINT.json, which is not measured again where it is there and was asked for the
+same, results.md and at_scale.svg with its JSON. Nothing else should run meanwhile. Exit code 1 where a point cannot be
+measured, or a text that has to be plain decoding's is another.
 """
 
 import argparse
@@ -40,19 +41,49 @@ def options():
     return parser.parse_args()
 
 
+class MeasureError(Exception):
+    """Ends the program with one line."""
+
+
+def command_of(chosen, point):
+    shape, _, weights = point.partition(":")
+    command = [chosen.program, "bench", "schemes", "--model", chosen.model, "--weights", weights or "keep"]
+    command += ["--shape", shape] if shape != "135m" else []
+    command += ["--prompts", chosen.prompts, "--chat", "--limit", chosen.limit, "--max-tokens", chosen.max_tokens]
+    command += ["--repetitions", chosen.repeat, "--temperature", chosen.temperature, "--threads", chosen.threads]
+    for scheme in chosen.schemes:
+        command += ["--scheme", scheme]
+    return [str(part) for part in [*command, "--json"]]
+
+
+def kept(path, command):
+    """What was measured before by the same command; else None."""
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as problem:
+        print(f"at_scale: {path} is measured again: it cannot be read ({problem})", file=sys.stderr)
+        return None
+    if made.get("asked") == command:
+        return made
+    print(f"at_scale: {path} is measured again: it was asked for something else", file=sys.stderr)
+    return None
+
+
 def measure(chosen, point):
-    path = chosen.output / f"{point.replace(':', '-')}.json"
-    if not path.exists():
-        shape, _, weights = point.partition(":")
-        command = [chosen.program, "bench", "schemes", "--model", chosen.model, "--weights", weights or "keep"]
-        command += ["--shape", shape] if shape != "135m" else []
-        command += ["--prompts", chosen.prompts, "--chat", "--limit", chosen.limit, "--max-tokens", chosen.max_tokens]
-        command += ["--repetitions", chosen.repeat, "--temperature", chosen.temperature, "--threads", chosen.threads]
-        for scheme in chosen.schemes:
-            command += ["--scheme", scheme]
-        done = subprocess.run([str(part) for part in [*command, "--json"]], stdout=subprocess.PIPE, text=True, check=True)
-        path.write_text(done.stdout, encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
+    path, command = chosen.output / f"{point.replace(':', '-')}.json", command_of(chosen, point)
+    if made := kept(path, command):
+        return made
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise MeasureError(f"{point}: {said[-1]}")
+    made = json.loads(done.stdout) | {"asked": command}
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(made) + "\n", encoding="utf-8")
+    part.replace(path)
+    return made
 
 
 def tables(found):
@@ -91,7 +122,11 @@ def main():
     found = {}
     for point in chosen.points:
         print(f"at_scale: {point}", file=sys.stderr, flush=True)
-        found[point] = measure(chosen, point)
+        try:
+            found[point] = measure(chosen, point)
+        except (MeasureError, OSError) as problem:
+            print(f"at_scale.py: error: {problem}", file=sys.stderr)
+            return 1
     (chosen.output / "results.md").write_text(tables(found), encoding="utf-8")
     draw(found, chosen.output)
     for each in (wrong := other_texts(found)):

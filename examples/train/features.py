@@ -70,7 +70,7 @@ class Features:
 
     def fill(self, shards):
         """Stores what is missing of these shards, as far as the budget reaches."""
-        used = self.used()
+        used, width = self.used(), self.target.shape.width
         for path in tqdm.tqdm(shards, desc="features", unit="shard", miniters=1):
             best, *states = self.files(path)
             if all(file.exists() for file in states):
@@ -78,11 +78,14 @@ class Features:
                     store.save_rows(best, self.best_of_written(texts.read(path), store.map_rows(states[0])))
                 continue
             tokens = [torch.from_numpy(text.tokens).long() for text in texts.read(path)]
-            used += sum(map(len, tokens)) * (4 + 2 * self.target.shape.width * (1 + len(self.layers)))
-            if used > self.budget:
-                return
+            missing = [file for file in self.files(path) if not file.exists()]
+            needed = sum(map(len, tokens)) * sum(4 if file == best else 2 * width for file in missing)
+            if used + needed > self.budget:
+                continue  # a shorter shard may fit
+            used += needed
             for file, rows in zip(self.files(path), self.rows(tokens)):
-                store.save_rows(file, rows)
+                if file in missing:
+                    store.save_rows(file, rows)
 
     def rows(self, tokens):
         """Best tokens, hidden states and those between, of several texts in a row."""
