@@ -253,6 +253,37 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     BOOST_TEST(later.report().updates == online.report().updates);
 }
 
+/// The heads that one run makes of so many positions, and one that ends after `first` of them and goes on elsewhere.
+void check_a_run_in_parts(std::size_t first, const trainer_options& chosen) {
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
+    const auto run = [](auto& online, std::size_t from, std::size_t end) {
+        for (std::size_t n = from; n < end; ++n) {
+            show(online, n, n * 7 % 5 < 2 ? accept_bit::accepted : accept_bit::rejected);
+            online.committed(1, 1);
+        }
+    };
+    auto head = teacher.head(), one = teacher.head(), two = teacher.head();
+    trainer whole(head, chosen), before(one, chosen), after(two, chosen);
+    run(whole, 0, 120);
+    run(before, 0, first);
+    checkpoint_file::save(before.state(), folder / "c", whose);
+    before.save_replay(folder / "r", whose);
+    after.restore(checkpoint_file::load<float>(folder / "c", whose));
+    after.restore_replay(folder / "r", whose);
+    run(after, first, 120);
+    BOOST_TEST(after.report().updates == whole.report().updates);
+    BOOST_TEST(two.values() == head.values());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_in_parts_learns_what_one_run_does_wherever_it_ends) {
+    for (std::size_t first = 1; first < 120; first += 11) {
+        auto chosen = small();
+        chosen.every = 7;
+        BOOST_TEST_CONTEXT("ended after " << first) { check_a_run_in_parts(first, chosen); }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     auto head = teacher.head();
     const auto refused = [&](auto&& change) {

@@ -170,7 +170,8 @@ class trainer {
         return {head_.options(),          {tokens.begin(), tokens.end()},
                 learner_.head().values(), optimizer.first(),
                 optimizer.second(),       optimizer.steps(),
-                optimizer.dropped(),      acceptance_};
+                optimizer.dropped(),      waiting_,
+                acceptance_};
     }
     /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
     /// head of other options or tokens.
@@ -182,6 +183,7 @@ class trainer {
         head_.assign(from.values);
         is_ready_ = false;
         acceptance_ = from.acceptance;
+        waiting_ = from.waiting;
         last_.updates = from.steps;
         last_.dropped = from.dropped;
         drawn_ = from.steps + from.dropped;
