@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "augur/train/draft_heads.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/scores.hpp"
 #include "train/files.hpp"
+#include "train/identity.hpp"
+#include "train/refuses.hpp"
 #include "train/teacher.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_trainer)
@@ -280,8 +283,31 @@ BOOST_AUTO_TEST_CASE(a_run_in_parts_learns_what_one_run_does_wherever_it_ends) {
     for (std::size_t first = 1; first < 120; first += 11) {
         auto chosen = small();
         chosen.every = 7;
-        BOOST_TEST_CONTEXT("ended after " << first) { check_a_run_in_parts(first, chosen); }
+        BOOST_TEST_CONTEXT("ended after " << first) {
+            check_a_run_in_parts(first, chosen);
+            chosen.replay.accepted_only = true;
+            chosen.replay.least_accepted = 1;
+            chosen.losses.schedule.warm_up = 0;
+            check_a_run_in_parts(first, chosen);
+        }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_of_more_heads_is_refused_before_anything_is_learned) {
+    constexpr std::size_t size = 5;
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, size, size};
+    draft_heads few(testing::identity_base(size), {.vocabulary_size = size}, {.heads = 2});
+    draft_heads more(testing::identity_base(size), {.vocabulary_size = size}, {.heads = 4});
+    trainer to(few, small()), from(more, small());
+    const std::vector<float> row(size, 1);
+    for (std::size_t n = 0; n < 8; ++n) from.add({.hidden = row, .logits = row, .position = n, .head = n % 4});
+    from.save_replay(folder / "r", whose);
+    BOOST_TEST(
+        testing::refuses([&] { to.restore_replay(folder / "r", whose); }, "is of head 2, but here heads are 2"));
+    BOOST_TEST(to.report().samples == 0U);
+    BOOST_TEST(!to.update());
+    trainer(more, small()).restore_replay(folder / "r", whose);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {

@@ -195,7 +195,11 @@ class trainer {
     }
     void restore_replay(const std::filesystem::path& path, const state_identity& here) {
         const std::lock_guard lock(mutex_);
-        replay_file::restore(replay_, path, here);
+        if constexpr (requires { head_.head_count(); }) {
+            replay_file::restore(replay_, path, here, head_.head_count());
+        } else {
+            replay_file::restore(replay_, path, here);
+        }
     }
 
     /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than half of
