@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -84,6 +85,18 @@ BOOST_AUTO_TEST_CASE(learning_keeps_its_share_of_the_time) {
                                                                : seen.training_seconds > 0.15 * share * decoded));
         BOOST_TEST(seen.training_seconds <= std::max(of_samples, share * decoded + longest));
     }
+}
+
+BOOST_AUTO_TEST_CASE(an_unbounded_share_learns_where_decoding_takes_no_time) {
+    auto head = teacher.head();
+    trainer online(head, small());
+    BOOST_TEST(online.affords(0));
+    for (std::size_t n = 0; n < 8; ++n) {
+        show(online, n);
+        online.committed(1, 0);
+    }
+    BOOST_TEST(online.report().updates == 2U);
+    BOOST_TEST(online.affords(0));
 }
 
 BOOST_AUTO_TEST_CASE(a_share_that_is_used_up_is_waited_for) {
@@ -291,6 +304,28 @@ BOOST_AUTO_TEST_CASE(a_run_in_parts_learns_what_one_run_does_wherever_it_ends) {
             check_a_run_in_parts(first, chosen);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_reported_after_a_restore_is_true) {
+    const head_options kind{.scale = scale_kind::global, .update = update_kind::full};
+    auto head = teacher.head(kind), other = teacher.head(kind);
+    auto chosen = small();
+    chosen.losses.schedule.tau = 10;
+    chosen.losses.schedule.anchor = {0.5, 0.1, 100};
+    chosen.steps.rate = 0.05;
+    trainer online(head, chosen), later(other, chosen);
+    for (std::size_t n = 0; n < 64; ++n) show(online, n);
+    for (int i = 0; i < 64; ++i) online.update();  // an exit norm comes with the 64th
+    later.restore(online.state());
+    const diagnostics before = online.report(), after = later.report();
+    BOOST_TEST(before.alpha != 1);
+    BOOST_TEST(before.lambda < 0.1);
+    BOOST_TEST(std::abs(before.exit_norm - 1) > 1e-3);
+    BOOST_TEST(after.updates == before.updates);
+    BOOST_TEST(after.alpha == before.alpha);
+    BOOST_TEST(after.lambda == before.lambda);
+    BOOST_TEST(after.anchor == before.anchor);
+    BOOST_TEST(after.exit_norm == before.exit_norm);
 }
 
 BOOST_AUTO_TEST_CASE(a_replay_of_more_heads_is_refused_before_anything_is_learned) {

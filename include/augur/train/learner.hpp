@@ -77,13 +77,9 @@ class learner {
             head_.assign(values);
             if constexpr (CanBeClamped<Head>) clamp(head_, base_square_);
         }
-        found.lambda = losses_.schedule.lambda_at(t);
-        found.anchor = losses_.schedule.anchor.at(t);
+        describe(found, t);
         found.std_t = of.spread;
         found.slope_norm = optimizer_.slope_norm();
-        found.updates = updates();
-        found.dropped = optimizer_.dropped();
-        if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();
         found.exit_norm = updates() % norm_every == 0 ? exit_norm() : last_.exit_norm;
         last_ = found;
         return applied;
@@ -97,7 +93,7 @@ class learner {
             return std::sqrt(norms_of(head_, base_square_).square() / base_square_);
     }
 
-    /// What a checkpoint kept.
+    /// What a checkpoint kept; last() then says what is known of it without a batch.
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
                  std::size_t steps, std::size_t dropped) {
         if (values.size() != head_.values().size()) {
@@ -105,9 +101,21 @@ class learner {
         }
         optimizer_.restore(first, second, steps, dropped);
         head_.assign(values);
+        last_ = {};
+        describe(last_, steps == 0 ? 0 : steps - 1);
+        last_.exit_norm = exit_norm();
     }
 
  private:
+    /// What is known without a batch, the last update having been the t-th.
+    void describe(diagnostics& found, std::size_t t) const {
+        found.lambda = losses_.schedule.lambda_at(t);
+        found.anchor = losses_.schedule.anchor.at(t);
+        found.updates = updates();
+        found.dropped = optimizer_.dropped();
+        if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();
+    }
+
     template <class Logits>
     static void add(diagnostics& to, const loss_values& found, const Logits& logits, const lesson<scalar>& taught) {
         loss_values& sum = to.losses;

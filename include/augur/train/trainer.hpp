@@ -45,7 +45,7 @@ struct trainer_options {
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
-/// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
+/// Memory: the ring's; the learned numbers seven times (head, copy, moments, new ones, slope, step); per update the batch's
 /// logits four times.
 template <Teachable Head>
 class trainer {
@@ -184,8 +184,7 @@ class trainer {
         is_ready_ = false;
         acceptance_ = from.acceptance;
         waiting_ = from.waiting;
-        last_.updates = from.steps;
-        last_.dropped = from.dropped;
+        last_ = learner_.last();
         drawn_ = from.steps + from.dropped;
     }
 
@@ -206,7 +205,7 @@ class trainer {
     /// the share.
     bool affords(double seconds) const {
         const std::lock_guard lock(mutex_);
-        return keeping_ <= options_.share / 2 * (decoding_ + seconds);
+        return within(keeping_, options_.share / 2, decoding_ + seconds);
     }
 
  private:
@@ -227,9 +226,13 @@ class trainer {
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
 
+    /// An unbounded share allows what it takes in no time, too: infinity times 0 is no number.
+    static bool within(double spent, double share, double seconds) {
+        return std::isinf(share) || spent <= share * seconds;
+    }
     bool is_due() const {
         return waiting_ >= options_.every && replay_.size() >= options_.least &&
-               training_ + expected_ <= options_.share * decoding_;
+               within(training_ + expected_, options_.share, decoding_);
     }
 
     /// The lock is held when it is called and when it returns, not while it computes.
