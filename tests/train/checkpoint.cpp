@@ -45,8 +45,8 @@ checkpoint<float> some_checkpoint(float number = 1) {
 }
 bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
     return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&
-           a.second == b.second && a.steps == b.steps && a.dropped == b.dropped &&
-           a.waiting == b.waiting && a.acceptance == b.acceptance;
+           a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.waiting == b.waiting &&
+           a.acceptance == b.acceptance;
 }
 BOOST_AUTO_TEST_CASE(what_was_kept_is_found_again) {
     const testing::scratch_folder folder;

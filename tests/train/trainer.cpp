@@ -338,8 +338,7 @@ BOOST_AUTO_TEST_CASE(a_replay_of_more_heads_is_refused_before_anything_is_learne
     const std::vector<float> row(size, 1);
     for (std::size_t n = 0; n < 8; ++n) from.add({.hidden = row, .logits = row, .position = n, .head = n % 4});
     from.save_replay(folder / "r", whose);
-    BOOST_TEST(
-        testing::refuses([&] { to.restore_replay(folder / "r", whose); }, "is of head 2, but here heads are 2"));
+    BOOST_TEST(testing::refuses([&] { to.restore_replay(folder / "r", whose); }, "is of head 2, but here heads are 2"));
     BOOST_TEST(to.report().samples == 0U);
     BOOST_TEST(!to.update());
     trainer(more, small()).restore_replay(folder / "r", whose);

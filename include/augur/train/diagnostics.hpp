@@ -14,7 +14,7 @@ namespace augur::train {
 /// Of the last update's batch, where nothing else is said.
 struct diagnostics {
     std::size_t updates = 0;        ///< applied
-    std::size_t dropped = 0;        ///< for a NaN or an infinity in the slope
+    std::size_t dropped = 0;        ///< for a NaN or an infinity in the slope or after the step
     std::size_t samples = 0;        ///< in the ring
     std::size_t accepted = 0;       ///< of these
     std::size_t refused = 0;        ///< samples that were not finite

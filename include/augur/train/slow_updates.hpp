@@ -34,7 +34,7 @@ struct slow_options {
 
 struct slow_report {
     std::size_t periods = 0, kept = 0, rolled_back = 0;
-    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the slope
+    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the slope or after the step
     std::size_t samples = 0, held_back = 0;
     double cross_entropy = 0, to_old = 0;          ///< nats, of the last update's batch
     double kl = 0;                                 ///< of the last period, from the frozen verifier
@@ -45,7 +45,7 @@ struct slow_report {
 /// it was, then a look at positions that were held back; where these say that it drifted too far from the frozen
 /// verifier, the head that the first was made with, the period is undone.
 /// No thread, no clock: a pure function of options and what it was shown.
-/// Memory: the ring and an eighth of it (`held_back`); the learned numbers six times; two products of the base for each
+/// Memory: the ring and an eighth of it (`held_back`); the learned numbers nine times; two products of the base for each
 /// held-back position, a batch at a time.
 template <Teachable Head>
 class slow_updates {

@@ -167,10 +167,14 @@ class trainer {
         const std::lock_guard lock(mutex_);
         const auto& optimizer = learner_.optimizer();
         const auto tokens = head_.tokens();
-        return {head_.options(),          {tokens.begin(), tokens.end()},
-                learner_.head().values(), optimizer.first(),
-                optimizer.second(),       optimizer.steps(),
-                optimizer.dropped(),      waiting_,
+        return {head_.options(),
+                {tokens.begin(), tokens.end()},
+                learner_.head().values(),
+                optimizer.first(),
+                optimizer.second(),
+                optimizer.steps(),
+                optimizer.dropped(),
+                waiting_,
                 acceptance_};
     }
     /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
