@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "augur/train/lesson.hpp"
 #include "augur/train/losses.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/replay.hpp"
 #include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 
@@ -24,6 +26,27 @@ struct batch {
     double spread = 0;  ///< of the verifier's logits, mean standard deviation
     asked_rows asked{};
 };
+
+/// What these slots teach at a temperature of the teacher.
+template <class Scalar>
+batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, const class_index& index,
+                       double temperature) {
+    batch<Scalar> made;
+    made.states.resize(detail::index(from.width()), detail::index(slots.size()));
+    made.lessons.resize(slots.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const kept_sample of = from[slots[i]];
+        made.states.col(detail::index(i)) =
+            Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size())).template cast<Scalar>();
+        teach(of.row, index, temperature, made.lessons[i]);
+        made.asked.heads.push_back(of.head);
+        made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
+        made.lessons[i].drafted = index(of.drafted);
+        made.lessons[i].bit = of.bit;
+        made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
+    }
+    return made;
+}
 
 /// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
 /// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.

@@ -47,7 +47,8 @@ struct state_identity {
 };
 
 /// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
-/// stays as it was. It has the permissions of the file that it replaces. What is unfinished is removed, unless the program is killed: then a file `.augur-PID-N.part` stays.
+/// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless the
+/// program is killed: then a file `.augur-PID-N.part` stays.
 /// Errors: the path and the system's reason.
 class state_writer {
  public:

@@ -45,8 +45,8 @@ struct trainer_options {
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
-/// Memory: the ring's; the learned numbers seven times (head, copy, moments, new ones, slope, step); per update the batch's
-/// logits four times.
+/// Memory: the ring's; the learned numbers eight times (three heads, moments, slope, a step's old and new ones); per
+/// update the batch's logits four times.
 template <Teachable Head>
 class trainer {
  public:
@@ -198,11 +198,7 @@ class trainer {
     }
     void restore_replay(const std::filesystem::path& path, const state_identity& here) {
         const std::lock_guard lock(mutex_);
-        if constexpr (requires { head_.head_count(); }) {
-            replay_file::restore(replay_, path, here, head_.head_count());
-        } else {
-            replay_file::restore(replay_, path, here);
-        }
+        replay_file::restore(replay_, path, here, heads());
     }
 
     /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than half of
@@ -216,6 +212,10 @@ class trainer {
     static trainer_options with_context(trainer_options chosen, const head_type& head) {
         chosen.replay.context = head.context_size();
         return chosen;
+    }
+    std::size_t heads() const {
+        if constexpr (requires { head_.head_count(); }) return head_.head_count();
+        return replay::most_heads + 1;
     }
     void check() const {
         const auto positive = [](const char* what, std::size_t value) {
@@ -265,22 +265,7 @@ class trainer {
     batch<scalar> draw() {
         const schedule& plan = options_.losses.schedule;
         const auto slots = replay_.draw(options_.batch, drawn_++, plan.warm_up);
-        batch<scalar> made;
-        made.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
-        made.lessons.resize(slots.size());
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            const kept_sample of = replay_[slots[i]];
-            made.states.col(detail::index(i)) =
-                Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size()))
-                    .template cast<scalar>();
-            teach(of.row, index_, plan.temperature.at(last_.updates), made.lessons[i]);
-            made.asked.heads.push_back(of.head);
-            made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
-            made.lessons[i].drafted = index_(of.drafted);
-            made.lessons[i].bit = of.bit;
-            made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
-        }
-        return made;
+        return batch_of<scalar>(replay_, slots, index_, plan.temperature.at(last_.updates));
     }
 
     void work() {
