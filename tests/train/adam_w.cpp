@@ -81,6 +81,30 @@ BOOST_AUTO_TEST_CASE(a_large_slope_of_floats_is_clipped_rather_than_dropped) {
     BOOST_TEST(values[0] < 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_step_to_what_is_no_number_is_dropped_and_counted) {
+    const auto dropped = [](adam_w_options with, float value, float slope) {
+        adam_w<float> optimizer(6, with);
+        vector<float> values = vector<float>::Constant(6, value);
+        const vector<float> before = values;
+        BOOST_TEST(!optimizer.step(values, vector<float>::Constant(6, slope), blocks));
+        BOOST_TEST(values == before);
+        BOOST_TEST(optimizer.first() == vector<float>::Zero(6));
+        BOOST_TEST(optimizer.second() == vector<float>::Zero(6));
+        BOOST_TEST(optimizer.steps() == 0U);
+        BOOST_TEST(optimizer.dropped() == 1U);
+        values.setZero();
+        BOOST_TEST(optimizer.step(values, vector<float>::Constant(6, 0), blocks));  // and it goes on
+        BOOST_TEST(values.allFinite());
+    };
+    adam_w_options far = chosen, unclipped = chosen;
+    far.rate = 3e37;
+    far.weight_decay = 0;
+    far.warm_up = 0;
+    unclipped.clip = 0;
+    dropped(far, -3.3e38F, 1);         // a weight
+    dropped(unclipped, 0.5F, -1e30F);  // a moment: the square is no float
+}
+
 BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     const auto slope = numbers({0.3, -1, 2, 0, 0.7, 4});
     adam_w<double> whole(6, chosen), later(6, chosen);

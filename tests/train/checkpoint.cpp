@@ -39,12 +39,14 @@ checkpoint<float> some_checkpoint(float number = 1) {
     made.second = 2 * made.values;
     made.steps = 17;
     made.dropped = 3;
+    made.waiting = 5;
     made.acceptance = 0.625;
     return made;
 }
 bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
     return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&
-           a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.acceptance == b.acceptance;
+           a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.waiting == b.waiting &&
+           a.acceptance == b.acceptance;
 }
 BOOST_AUTO_TEST_CASE(what_was_kept_is_found_again) {
     const testing::scratch_folder folder;

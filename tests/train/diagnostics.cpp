@@ -49,6 +49,9 @@ BOOST_AUTO_TEST_CASE(the_notes_are_read_from_the_numbers) {
     says([](auto& d) { d.exit_norm = 1.6; }, "clamp");
     says([](auto& d) { d.alpha = 1.7; }, "over-confident");
     says([](auto& d) { d.losses.total = 0.85; }, "too small");
+    diagnostics restored = before, now = before;  // a report that had no batch
+    restored.losses.total = restored.std_s = restored.std_t = 0;
+    BOOST_TEST(reading(now, restored).empty());
     says([](auto& d) { d.dropped = 1; }, "dropped");
     says(
         [](auto& d) {

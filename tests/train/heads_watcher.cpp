@@ -164,6 +164,43 @@ BOOST_AUTO_TEST_CASE(each_committed_token_teaches_each_head_from_the_state_it_is
     BOOST_TEST(shown.samples.size() == 20 * count - 3);
 }
 
+BOOST_AUTO_TEST_CASE(a_tree_shows_where_its_walk_stopped) {
+    constexpr std::size_t size = 5;
+    const testing::full_mock target(testing::hashed_model(size, 5));
+    const heads_type heads = new_heads(size, false);
+    const auto scheme =
+        speculate(draft::head_tree(heads), target, policy::tree_static{topology{-1, -1, 0}}, accept::exact{});
+    std::vector<std::size_t> stopped(3), ended(3);  // after so many accepted: above nodes that were rejected, at a leaf
+    for (token first = 0; first < 5; ++first) {
+        decode::session s(scheme, std::vector<token>{2, first, 1}, transform::settings{.temperature = {0}},
+                          {.max_tokens = 40}, random::philox_chooser(1));
+        shown_samples shown;
+        heads_watcher learns(shown, 2, s.drafter_state);
+        while (s.finished == finish_reason::running) {
+            const std::size_t length = s.committed.size(), from = shown.samples.size();
+            const auto& round = decode::step(scheme, s, {}, learns);
+            const auto& decided = round.decided;
+            const bool is_whole = round.committed.size() == decided.accepted + 1;
+            const bool rejects = !decided.at_leaf && decided.drafted > 0 && decided.accepted < 2 && is_whole;
+            (decided.at_leaf ? ended : stopped)[decided.accepted] += 1;
+            std::size_t rejected = 0;
+            for (std::size_t i = from; i < shown.samples.size(); ++i) {
+                const sample& each = shown.samples[i].of;
+                if (each.bit != accept_bit::rejected) continue;
+                ++rejected;
+                BOOST_TEST(each.head == decided.accepted);
+                BOOST_TEST(each.position == length + each.head);
+                BOOST_TEST(each.drafted == round.proposed.tokens()[each.head == 0 ? 0 : 2]);
+                BOOST_TEST(each.drafted != round.committed.back().id);
+            }
+            BOOST_TEST(rejected == (rejects ? 1U : 0U));
+        }
+    }
+    BOOST_TEST(stopped[0] > 0U);
+    BOOST_TEST(stopped[1] > 0U);
+    BOOST_TEST(ended[1] > 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_round_that_is_passed_over_teaches_nothing_and_is_remembered) {
     constexpr std::size_t size = 5;
     const testing::hidden_state_mock target(testing::hashed_model(size, 1));

@@ -51,6 +51,19 @@ BOOST_AUTO_TEST_CASE(the_most_probable_token_is_the_first_listed_or_the_largest)
     BOOST_TEST((teacher_row{{}, second, 0}.top()) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_low_temperature_leaves_the_largest) {
+    const std::vector<float> flat(4, -8), falling{-8, -8.01F, -9, -20};
+    for (const float tail : {0.0F, 1e-5F, 0.99F}) {
+        for (const auto& row : {flat, falling}) {
+            const auto made = taught({{}, row, tail}, class_index({}, 4), 0.01);
+            BOOST_TEST(mass(made) == 1, close);
+            if (tail > 0.5F) BOOST_TEST(made.tail == 1, close);
+            if (tail < 0.5F && row == flat) BOOST_TEST(made.probabilities[2] == 0.25, close);
+            if (tail < 0.5F && row == falling) BOOST_TEST(made.probabilities[1] / made.probabilities[0] < 0.5);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_whole_row_over_all_classes_is_listed_in_order) {
     const auto made = taught({{}, logs, 0}, class_index({}, 4));
     BOOST_TEST(made.whole);

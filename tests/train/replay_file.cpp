@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/files.hpp"
+#include "train/refuses.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_replay_file)
 using namespace augur;
@@ -54,6 +55,67 @@ BOOST_AUTO_TEST_CASE(a_ring_goes_on_where_it_was) {
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sampled_after_a_restore_is_what_would_have_been) {
+    const testing::scratch_folder folder;
+    for (const std::size_t capacity : {std::size_t{4}, std::size_t{5}, std::size_t{16}}) {
+        for (std::size_t count = 0; count < 40; ++count) {
+            const replay_options chosen{.capacity = capacity, .top = 3, .accepted_only = true, .least_accepted = 1};
+            const replay ring = filled(chosen, count);
+            replay read(width, vocabulary, chosen);
+            replay_file::save(ring, folder / "r", whose);
+            replay_file::restore(read, folder / "r", whose);
+            BOOST_TEST_CONTEXT(capacity << " slots, " << count << " samples") {
+                BOOST_TEST(equal(ring, read));
+                for (std::size_t update = 0; update < 6; ++update) {
+                    BOOST_TEST(ring.draw(8, update, 0) == read.draw(8, update, 0), boost::test_tools::per_element());
+                }
+            }
+        }
+    }
+}
+
+/// The content of a file with a right checksum, whatever else is in it.
+std::string with_checksum(std::string content) {
+    io::fnv_hash hash;
+    const std::size_t size = content.size() - hash.text().size();
+    hash.add(std::as_bytes(std::span(content).first(size)));
+    return content.replace(size, std::string::npos, hash.text());
+}
+
+BOOST_AUTO_TEST_CASE(places_that_are_no_order_are_refused) {
+    const testing::scratch_folder folder;
+    const replay_options chosen{.capacity = 6, .top = 3};
+    replay ring = filled(chosen, 6);  // 2 and 5 are accepted
+    replay_file::save(ring, folder / "r", whose);
+    const std::string whole = testing::content_of(folder / "r");
+    // kind, version, identity, six numbers, the marks' count; then 32 bytes each, the place after 24
+    const std::size_t marks = 8 + 6 + 4 + 8 + 16 + 3 * 8 + 6 * 8 + 8;
+    testing::write(folder / "r", with_checksum(whole));
+    replay_file::restore(ring, folder / "r", whose);
+    for (const char place : {0, 2, 77}) {
+        std::string wrong = whole;
+        BOOST_REQUIRE(wrong[marks + 5 * 32 + 24] == 1);
+        wrong[marks + 5 * 32 + 24] = place;
+        testing::write(folder / "r", with_checksum(wrong));
+        const std::string what = "sample 5 has place " + std::to_string(place) + " of 2 accepted ones";
+        BOOST_TEST(testing::refuses([&] { replay_file::restore(ring, folder / "r", whose); }, what));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(samples_of_heads_that_are_not_here_are_refused) {
+    const testing::scratch_folder folder;
+    const replay_options chosen{.capacity = 4, .top = 3};
+    replay ring(width, vocabulary, chosen), read = ring;
+    const std::vector<float> hidden(width, 1), logits(vocabulary, 1);
+    for (std::size_t head = 0; head < 3; ++head) ring.add({.hidden = hidden, .logits = logits, .head = head});
+    replay_file::save(ring, folder / "r", whose);
+    BOOST_TEST(testing::refuses([&] { replay_file::restore(read, folder / "r", whose, 2); },
+                                "sample 2 is of head 2, but here heads are 2"));
+    BOOST_TEST(read.size() == 0U);
+    replay_file::restore(read, folder / "r", whose, 3);
+    BOOST_TEST(read.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(others_are_refused_with_both_values_and_change_nothing) {

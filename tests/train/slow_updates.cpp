@@ -167,6 +167,31 @@ BOOST_AUTO_TEST_CASE(the_old_verifier_is_refreshed_after_so_many_kept_periods_an
     BOOST_TEST(slow.frozen().values() == first);
 }
 
+BOOST_AUTO_TEST_CASE(after_a_restart_drift_is_measured_from_what_was_frozen_at_first) {
+    own_head head = new_head();
+    const auto frozen = head.values();
+    slow_updates first(head, quick());
+    show(first, 64, 1);
+    for (int i = 0; i < 4; ++i) BOOST_TEST(first.period());
+    const double drifted = first.report().kl;
+    auto bounded = quick();
+    bounded.most_kl = drifted / 2;
+    const auto moved = head.values();
+    slow_updates again(head, frozen, bounded);
+    BOOST_TEST(again.frozen().values() == frozen);
+    BOOST_TEST(again.old().values() == moved);
+    show(again, 64, 1);
+    BOOST_TEST(!again.period());  // it is beyond the bound already
+    BOOST_TEST(again.report().kl > drifted / 2);
+    BOOST_TEST(head.values() == moved);
+    slow_updates fresh(head, bounded);
+    show(fresh, 64, 1);
+    BOOST_TEST(fresh.period());  // measured from where it is
+    BOOST_CHECK_THROW(slow_updates(head, vector<float>::Zero(3), quick()), error);
+    const vector<float> broken = vector<float>::Constant(frozen.size(), std::numeric_limits<float>::quiet_NaN());
+    BOOST_CHECK_THROW(slow_updates(head, broken, quick()), error);
+}
+
 BOOST_AUTO_TEST_CASE(periods_come_between_texts_once_there_are_tokens) {
     own_head head = new_head();
     auto chosen = quick();

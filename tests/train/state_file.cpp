@@ -1,6 +1,7 @@
 #include "augur/train/state_file.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,18 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
     BOOST_TEST(read.words == "words");
     BOOST_TEST(read.numbers == (std::vector<float>{1.5F, 2, 3}), boost::test_tools::per_element());
     BOOST_TEST(folder.files() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_keeps_the_permissions_of_the_one_that_it_replaces) {
+    namespace fs = std::filesystem;
+    const testing::scratch_folder folder;
+    const auto path = folder / "a";
+    save(path, 1);
+    for (const fs::perms mode : {fs::perms{0600}, fs::perms{0640}, fs::perms{0666}}) {
+        fs::permissions(path, mode);
+        save(path, 2);
+        BOOST_TEST((fs::status(path).permissions() == mode));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(whatever_ends_the_writing_the_old_file_stays) {

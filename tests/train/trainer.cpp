@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "augur/train/draft_heads.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/scores.hpp"
 #include "train/files.hpp"
+#include "train/identity.hpp"
+#include "train/refuses.hpp"
 #include "train/teacher.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_trainer)
@@ -81,6 +85,18 @@ BOOST_AUTO_TEST_CASE(learning_keeps_its_share_of_the_time) {
                                                                : seen.training_seconds > 0.15 * share * decoded));
         BOOST_TEST(seen.training_seconds <= std::max(of_samples, share * decoded + longest));
     }
+}
+
+BOOST_AUTO_TEST_CASE(an_unbounded_share_learns_where_decoding_takes_no_time) {
+    auto head = teacher.head();
+    trainer online(head, small());
+    BOOST_TEST(online.affords(0));
+    for (std::size_t n = 0; n < 8; ++n) {
+        show(online, n);
+        online.committed(1, 0);
+    }
+    BOOST_TEST(online.report().updates == 2U);
+    BOOST_TEST(online.affords(0));
 }
 
 BOOST_AUTO_TEST_CASE(a_share_that_is_used_up_is_waited_for) {
@@ -251,6 +267,81 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     }
     BOOST_TEST(other.values() == head.values());
     BOOST_TEST(later.report().updates == online.report().updates);
+}
+
+/// The heads that one run makes of so many positions, and one that ends after `first` of them and goes on elsewhere.
+void check_a_run_in_parts(std::size_t first, const trainer_options& chosen) {
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
+    const auto run = [](auto& online, std::size_t from, std::size_t end) {
+        for (std::size_t n = from; n < end; ++n) {
+            show(online, n, n * 7 % 5 < 2 ? accept_bit::accepted : accept_bit::rejected);
+            online.committed(1, 1);
+        }
+    };
+    auto head = teacher.head(), one = teacher.head(), two = teacher.head();
+    trainer whole(head, chosen), before(one, chosen), after(two, chosen);
+    run(whole, 0, 120);
+    run(before, 0, first);
+    checkpoint_file::save(before.state(), folder / "c", whose);
+    before.save_replay(folder / "r", whose);
+    after.restore(checkpoint_file::load<float>(folder / "c", whose));
+    after.restore_replay(folder / "r", whose);
+    run(after, first, 120);
+    BOOST_TEST(after.report().updates == whole.report().updates);
+    BOOST_TEST(two.values() == head.values());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_in_parts_learns_what_one_run_does_wherever_it_ends) {
+    for (std::size_t first = 1; first < 120; first += 11) {
+        auto chosen = small();
+        chosen.every = 7;
+        BOOST_TEST_CONTEXT("ended after " << first) {
+            check_a_run_in_parts(first, chosen);
+            chosen.replay.accepted_only = true;
+            chosen.replay.least_accepted = 1;
+            chosen.losses.schedule.warm_up = 0;
+            check_a_run_in_parts(first, chosen);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_reported_after_a_restore_is_true) {
+    const head_options kind{.scale = scale_kind::global, .update = update_kind::full};
+    auto head = teacher.head(kind), other = teacher.head(kind);
+    auto chosen = small();
+    chosen.losses.schedule.tau = 10;
+    chosen.losses.schedule.anchor = {0.5, 0.1, 100};
+    chosen.steps.rate = 0.05;
+    trainer online(head, chosen), later(other, chosen);
+    for (std::size_t n = 0; n < 64; ++n) show(online, n);
+    for (int i = 0; i < 64; ++i) online.update();  // an exit norm comes with the 64th
+    later.restore(online.state());
+    const diagnostics before = online.report(), after = later.report();
+    BOOST_TEST(before.alpha != 1);
+    BOOST_TEST(before.lambda < 0.1);
+    BOOST_TEST(std::abs(before.exit_norm - 1) > 1e-3);
+    BOOST_TEST(after.updates == before.updates);
+    BOOST_TEST(after.alpha == before.alpha);
+    BOOST_TEST(after.lambda == before.lambda);
+    BOOST_TEST(after.anchor == before.anchor);
+    BOOST_TEST(after.exit_norm == before.exit_norm);
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_of_more_heads_is_refused_before_anything_is_learned) {
+    constexpr std::size_t size = 5;
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, size, size};
+    draft_heads few(testing::identity_base(size), {.vocabulary_size = size}, {.heads = 2});
+    draft_heads more(testing::identity_base(size), {.vocabulary_size = size}, {.heads = 4});
+    trainer to(few, small()), from(more, small());
+    const std::vector<float> row(size, 1);
+    for (std::size_t n = 0; n < 8; ++n) from.add({.hidden = row, .logits = row, .position = n, .head = n % 4});
+    from.save_replay(folder / "r", whose);
+    BOOST_TEST(testing::refuses([&] { to.restore_replay(folder / "r", whose); }, "is of head 2, but here heads are 2"));
+    BOOST_TEST(to.report().samples == 0U);
+    BOOST_TEST(!to.update());
+    trainer(more, small()).restore_replay(folder / "r", whose);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {

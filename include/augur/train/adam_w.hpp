@@ -35,9 +35,9 @@ struct adam_w_options {
     friend bool operator==(const adam_w_options&, const adam_w_options&) = default;
 };
 
-/// Adam with decoupled weight decay. A slope with a NaN or an infinity is dropped and counted: weights, moments and the
-/// number of steps stay.
-/// Cost: two numbers kept for each that is learned, one pass over all.
+/// Adam with decoupled weight decay. A slope with a NaN or an infinity, or one that would make such weights or moments,
+/// is dropped and counted: weights, moments and the number of steps stay.
+/// Cost: two numbers kept for each that is learned, a third during a step; a few passes over all.
 /// Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's AdamW; its clip_grad_norm_.
 template <class Scalar>
 class adam_w {
@@ -68,31 +68,39 @@ class adam_w {
         dropped_ = dropped;
     }
 
-    /// One step; blocks say what decays. Returns false where the slope was dropped.
+    /// One step; blocks say what decays. Returns false where it was dropped.
     bool step(vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
         slope_norm_ = std::sqrt(slope.template cast<double>().squaredNorm());
         if (!std::isfinite(slope_norm_)) {
             ++dropped_;
             return false;
         }
-        ++steps_;
-        const double t = static_cast<double>(steps_);
+        const double t = static_cast<double>(steps_ + 1);
         const double warmth = chosen_.warm_up == 0 ? 1 : std::min(1.0, t / static_cast<double>(chosen_.warm_up));
         const double rate = chosen_.rate * warmth;
         const double share = chosen_.clip == 0 ? 1 : std::min(1.0, chosen_.clip / (slope_norm_ + 1e-6));
+        vector<Scalar> made = values;
         for (const head_block& each : blocks) {
             if (!each.decays || each.size() == 0) continue;
-            values.segment(detail::index(each.offset), detail::index(each.size())) *=
+            made.segment(detail::index(each.offset), detail::index(each.size())) *=
                 static_cast<Scalar>(1 - rate * chosen_.weight_decay);
         }
         const auto first_decay = static_cast<Scalar>(chosen_.first_decay);
         const auto second_decay = static_cast<Scalar>(chosen_.second_decay);
         const auto scale = static_cast<Scalar>(share);
-        first_ = first_decay * first_ + (1 - first_decay) * scale * slope;
-        second_.array() = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
+        const auto first = first_decay * first_ + (1 - first_decay) * scale * slope;
+        const auto second = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
         const auto by = static_cast<Scalar>(rate / (1 - std::pow(chosen_.first_decay, t)));
         const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
-        values.array() -= by * first_.array() / (second_.array().sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
+        made.array() -= by * first.array() / (second.sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
+        if (!made.allFinite() || !first.allFinite() || !second.allFinite()) {
+            ++dropped_;
+            return false;
+        }
+        first_ = first;
+        second_.array() = second;
+        values.swap(made);
+        ++steps_;
         return true;
     }
 

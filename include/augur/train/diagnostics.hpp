@@ -14,7 +14,7 @@ namespace augur::train {
 /// Of the last update's batch, where nothing else is said.
 struct diagnostics {
     std::size_t updates = 0;        ///< applied
-    std::size_t dropped = 0;        ///< for a NaN or an infinity in the slope
+    std::size_t dropped = 0;        ///< for a NaN or an infinity in the slope or after the step
     std::size_t samples = 0;        ///< in the ring
     std::size_t accepted = 0;       ///< of these
     std::size_t refused = 0;        ///< samples that were not finite
@@ -87,7 +87,8 @@ inline std::vector<std::string> reading(const diagnostics& now, const diagnostic
     note(1.5 * now.std_s < now.std_t, "std_s << std_t: raise the scale or the anchor slightly");
     note(now.exit_norm > 1.5, "exit norm above 1.5: turn the clamp on");
     note(now.alpha > 1.5 * before.alpha, "alpha grows fast: the head becomes over-confident; lower the anchor");
-    note(std::abs(now.alpha - before.alpha) < 0.01 * std::abs(before.alpha) &&
+    const bool had_losses = before.std_t > 0;  // not before the first update, nor after a restore
+    note(had_losses && std::abs(now.alpha - before.alpha) < 0.01 * std::abs(before.alpha) &&
              now.losses.total > 1.1 * before.losses.total && now.losses.total > 0,
          "alpha is level and the loss rises: the head is too small; raise the rank, lower weight decay");
     note(now.lambda < before.lambda && now.acceptance < 0.9 * before.acceptance,

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "augur/train/replay.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 #include "augur/types/verdict.hpp"
 
 namespace augur::train {
@@ -17,7 +19,7 @@ namespace augur::train {
 /// train::heads_watcher(online, s.drafter_state))`. The target must show hidden states; whoever drafts, in chains or in
 /// trees. Every committed token teaches each head that looks so far ahead: from the state from which it had to be
 /// guessed, by the verifier's row. Where this round's draft began at that state, the sample has the token that was
-/// drafted, and what became of it; of trees only accepted ones.
+/// drafted, and what became of it; of siblings that were all rejected the first.
 /// Cost: one sample a head for each committed token; the row is read once.
 /// Memory: as many of the target's states as there are heads, and those of one round.
 template <class Trainer>
@@ -89,10 +91,18 @@ class heads_watcher {
         if (of.head < decided.accepted) {
             of.drafted = view.proposed.tokens()[decided.node(of.head)];
             of.bit = accept_bit::accepted;
-        } else if (view.proposed.is_chain() && of.head == decided.accepted && of.head < decided.drafted) {
-            of.drafted = view.proposed.tokens()[of.head];
+        } else if (of.head == decided.accepted && of.head < decided.drafted && !decided.at_leaf) {
+            of.drafted = view.proposed.tokens()[first_rejected(view)];
             of.bit = accept_bit::rejected;
         }
+    }
+    /// Of the nodes beneath the accepted ones the first, that is judged first.
+    static std::size_t first_rejected(const auto& view) {
+        const verdict& decided = view.decided;
+        if (view.proposed.is_chain()) return decided.accepted;
+        const auto last =
+            decided.accepted == 0 ? after_prefix : static_cast<std::int32_t>(decided.node(decided.accepted - 1));
+        return parents::next_child(view.proposed.parents(), view.proposed.size(), last, 0);
     }
 
     Trainer* online_;

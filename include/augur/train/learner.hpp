@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "augur/train/lesson.hpp"
 #include "augur/train/losses.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/replay.hpp"
 #include "augur/train/teachable.hpp"
 #include "augur/types/error.hpp"
 
@@ -24,6 +26,27 @@ struct batch {
     double spread = 0;  ///< of the verifier's logits, mean standard deviation
     asked_rows asked{};
 };
+
+/// What these slots teach at a temperature of the teacher.
+template <class Scalar>
+batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, const class_index& index,
+                       double temperature) {
+    batch<Scalar> made;
+    made.states.resize(detail::index(from.width()), detail::index(slots.size()));
+    made.lessons.resize(slots.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const kept_sample of = from[slots[i]];
+        made.states.col(detail::index(i)) =
+            Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size())).template cast<Scalar>();
+        teach(of.row, index, temperature, made.lessons[i]);
+        made.asked.heads.push_back(of.head);
+        made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
+        made.lessons[i].drafted = index(of.drafted);
+        made.lessons[i].bit = of.bit;
+        made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
+    }
+    return made;
+}
 
 /// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
 /// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
@@ -77,13 +100,9 @@ class learner {
             head_.assign(values);
             if constexpr (CanBeClamped<Head>) clamp(head_, base_square_);
         }
-        found.lambda = losses_.schedule.lambda_at(t);
-        found.anchor = losses_.schedule.anchor.at(t);
+        describe(found, t);
         found.std_t = of.spread;
         found.slope_norm = optimizer_.slope_norm();
-        found.updates = updates();
-        found.dropped = optimizer_.dropped();
-        if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();
         found.exit_norm = updates() % norm_every == 0 ? exit_norm() : last_.exit_norm;
         last_ = found;
         return applied;
@@ -97,7 +116,7 @@ class learner {
             return std::sqrt(norms_of(head_, base_square_).square() / base_square_);
     }
 
-    /// What a checkpoint kept.
+    /// What a checkpoint kept; last() then says what is known of it without a batch.
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
                  std::size_t steps, std::size_t dropped) {
         if (values.size() != head_.values().size()) {
@@ -105,9 +124,21 @@ class learner {
         }
         optimizer_.restore(first, second, steps, dropped);
         head_.assign(values);
+        last_ = {};
+        describe(last_, steps == 0 ? 0 : steps - 1);
+        last_.exit_norm = exit_norm();
     }
 
  private:
+    /// What is known without a batch, the last update having been the t-th.
+    void describe(diagnostics& found, std::size_t t) const {
+        found.lambda = losses_.schedule.lambda_at(t);
+        found.anchor = losses_.schedule.anchor.at(t);
+        found.updates = updates();
+        found.dropped = optimizer_.dropped();
+        if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();
+    }
+
     template <class Logits>
     static void add(diagnostics& to, const loss_values& found, const Logits& logits, const lesson<scalar>& taught) {
         loss_values& sum = to.losses;

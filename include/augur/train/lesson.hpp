@@ -72,8 +72,10 @@ void teach(const teacher_row& row, const class_index& index, double temperature,
     out.whole = whole && index.all();
     out.classes.clear();
     out.probabilities.clear();
-    double total = 0;
-    const auto weight = [&](double logarithm) { return std::exp(logarithm / temperature); };
+    const double log_tail = row.tail > 0 ? std::log(static_cast<double>(row.tail)) : -INFINITY;
+    double largest = log_tail, total = 0;  // without the largest, a low temperature leaves nothing of any weight
+    for (const float each : row.log_probabilities) largest = std::max(largest, static_cast<double>(each));
+    const auto weight = [&](double logarithm) { return std::exp((logarithm - largest) / temperature); };
     for (std::size_t i = 0; i < row.log_probabilities.size(); ++i) {
         const double mass = weight(static_cast<double>(row.log_probabilities[i]));
         total += mass;
@@ -82,7 +84,7 @@ void teach(const teacher_row& row, const class_index& index, double temperature,
         if (!out.whole) out.classes.push_back(of);
         out.probabilities.push_back(static_cast<Scalar>(mass));
     }
-    const double rest = row.tail > 0 ? weight(std::log(static_cast<double>(row.tail))) : 0;
+    const double rest = row.tail > 0 ? weight(log_tail) : 0;
     total += rest;
     for (Scalar& each : out.probabilities) each = static_cast<Scalar>(static_cast<double>(each) / total);
     out.tail = static_cast<Scalar>(rest / total);

@@ -1,12 +1,15 @@
 #pragma once
 // A ring of samples on disk, so that a program goes on learning where it was.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "augur/train/replay.hpp"
 #include "augur/train/state_file.hpp"
@@ -35,8 +38,10 @@ struct replay_file {
     }
 
     /// Replaces what the ring holds. Throws, with both values, where the file is of another model, depth, width,
-    /// vocabulary, capacity, top or context, was damaged or cut short; the ring then stays as it was.
-    static void restore(replay& into, const std::filesystem::path& path, const state_identity& here) {
+    /// vocabulary, capacity, top or context, has samples of a head beyond `heads`, was damaged or cut short; the ring
+    /// then stays as it was.
+    static void restore(replay& into, const std::filesystem::path& path, const state_identity& here,
+                        std::size_t heads = replay::most_heads + 1) {
         state_reader in(path, kind, version);
         in.identity().check(here, in.origin());
         const auto same = [&](const char* what, std::size_t own) {
@@ -65,18 +70,22 @@ struct replay_file {
         in.fill(std::span(read.tokens_).first(read.tokens_.empty() ? 0 : read.size_ * read.kept_), "tokens");
         in.fill(std::span(read.after_).first(read.size_ * read.options_.context), "tokens after states");
         in.finish();
-        check(read, in.origin());
+        check(read, in.origin(), heads);
+        read.accepted_ = accepted_of(read, in.origin());
         into = std::move(read);
     }
 
  private:
     /// What a file of the right checksum could still say.
-    static void check(replay& read, const std::string& origin) {
+    static void check(const replay& read, const std::string& origin, std::size_t heads) {
         for (std::size_t slot = 0; slot < read.size_; ++slot) {
             const replay::mark of = read.marks_[slot];
             if (of.bit > accept_bit::accepted || of.listed > read.kept_ || of.listed == 0) {
                 detail::fail(origin, ": sample ", slot, " has ", of.listed, " of ", read.kept_, " tokens and the bit ",
                              static_cast<unsigned>(of.bit));
+            }
+            if (of.head >= heads) {
+                detail::fail(origin, ": sample ", slot, " is of head ", of.head, ", but here heads are ", heads);
             }
             for (std::size_t i = slot * read.kept_; !read.tokens_.empty() && i < slot * read.kept_ + of.listed; ++i) {
                 if (read.tokens_[i] < 0 || static_cast<std::size_t>(read.tokens_[i]) >= read.vocabulary_) {
@@ -84,12 +93,31 @@ struct replay_file {
                                  read.vocabulary_);
                 }
             }
-            read.put(slot, of);
         }
         for (const token each : read.after_) {
             if (each == no_token || (each >= 0 && static_cast<std::size_t>(each) < read.vocabulary_)) continue;
             detail::fail(origin, ": token ", each, " comes after a state, but the vocabulary has ", read.vocabulary_);
         }
+    }
+    /// The accepted slots in the order in which they are drawn, which is not that of slots once some gave way.
+    static std::vector<std::uint32_t> accepted_of(const replay& read, const std::string& origin) {
+        const auto kept = std::span(read.marks_).first(read.size_);
+        const auto count = static_cast<std::size_t>(
+            std::ranges::count_if(kept, [](const auto& each) { return each.bit == accept_bit::accepted; }));
+        const auto none = static_cast<std::uint32_t>(read.size_);
+        std::vector<std::uint32_t> slots;
+        slots.reserve(read.options_.capacity);
+        slots.resize(count, none);
+        for (std::uint32_t slot = 0; slot < none; ++slot) {
+            if (kept[slot].bit != accept_bit::accepted) continue;
+            const std::uint32_t place = kept[slot].place;
+            if (place >= count || slots[place] != none) {
+                detail::fail(origin, ": sample ", slot, " has place ", place, " of ", count,
+                             " accepted ones, which it cannot have");
+            }
+            slots[place] = slot;
+        }
+        return slots;
     }
 };
 

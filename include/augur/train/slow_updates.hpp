@@ -34,7 +34,7 @@ struct slow_options {
 
 struct slow_report {
     std::size_t periods = 0, kept = 0, rolled_back = 0;
-    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the slope
+    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the slope or after the step
     std::size_t samples = 0, held_back = 0;
     double cross_entropy = 0, to_old = 0;          ///< nats, of the last update's batch
     double kl = 0;                                 ///< of the last period, from the frozen verifier
@@ -43,10 +43,10 @@ struct slow_report {
 
 /// Updates of the head of an updated_verifier, between texts: a period of steps against CE + beta KL to the verifier as
 /// it was, then a look at positions that were held back; where these say that it drifted too far from the frozen
-/// verifier, the head that the first was made with, the period is undone.
+/// verifier, the head that the first was made with or the numbers that it is given, the period is undone.
 /// No thread, no clock: a pure function of options and what it was shown.
-/// Memory: the ring and an eighth of it (`held_back`); the learned numbers six times; two products of the base for each
-/// held-back position, a batch at a time.
+/// Memory: the ring and an eighth of it (`held_back`); the learned numbers eleven times; two products of the base for
+/// each held-back position, a batch at a time.
 template <Teachable Head>
 class slow_updates {
  public:
@@ -63,6 +63,11 @@ class slow_updates {
           held_(head.hidden_size(), head.vocabulary_size(), of_held_back(chosen)),
           optimizer_(static_cast<std::size_t>(head.values().size()), chosen.steps) {
         check();
+    }
+    /// Goes on with a head that moved in an earlier run: drift is measured from the numbers that were frozen there.
+    slow_updates(Head& head, const vector<scalar>& frozen, const slow_options& chosen) : slow_updates(head, chosen) {
+        if (!frozen.allFinite()) detail::fail("slow_updates: the frozen numbers hold a NaN or an infinity");
+        frozen_.assign(frozen);
     }
 
     const slow_options& options() const { return chosen_; }

@@ -47,7 +47,8 @@ struct state_identity {
 };
 
 /// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
-/// stays as it was. What is unfinished is removed, unless the program is killed: then a file `.augur-PID-N.part` stays.
+/// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless the
+/// program is killed: then a file `.augur-PID-N.part` stays.
 /// Errors: the path and the system's reason.
 class state_writer {
  public:
@@ -108,6 +109,10 @@ class state_writer {
             part_ = path_.parent_path() / name;
             descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             if (descriptor_ < 0 && errno != EEXIST) refuse();
+        }
+        struct stat replaced {};  // where it may not have that one's permissions, the usual ones stay
+        if (::stat(path_.c_str(), &replaced) == 0) {
+            static_cast<void>(::fchmod(descriptor_, replaced.st_mode & 0777));
         }
     }
     void write_all(std::span<const std::byte> what) {

@@ -45,8 +45,8 @@ struct trainer_options {
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
-/// Memory: the ring's; the learned numbers six times (head, copy, moments, new ones, slope); per update the batch's
-/// logits four times.
+/// Memory: the ring's; the learned numbers eight times (three heads, moments, slope, a step's old and new ones); per
+/// update the batch's logits four times.
 template <Teachable Head>
 class trainer {
  public:
@@ -167,10 +167,15 @@ class trainer {
         const std::lock_guard lock(mutex_);
         const auto& optimizer = learner_.optimizer();
         const auto tokens = head_.tokens();
-        return {head_.options(),          {tokens.begin(), tokens.end()},
-                learner_.head().values(), optimizer.first(),
-                optimizer.second(),       optimizer.steps(),
-                optimizer.dropped(),      acceptance_};
+        return {head_.options(),
+                {tokens.begin(), tokens.end()},
+                learner_.head().values(),
+                optimizer.first(),
+                optimizer.second(),
+                optimizer.steps(),
+                optimizer.dropped(),
+                waiting_,
+                acceptance_};
     }
     /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
     /// head of other options or tokens.
@@ -182,8 +187,8 @@ class trainer {
         head_.assign(from.values);
         is_ready_ = false;
         acceptance_ = from.acceptance;
-        last_.updates = from.steps;
-        last_.dropped = from.dropped;
+        waiting_ = from.waiting;
+        last_ = learner_.last();
         drawn_ = from.steps + from.dropped;
     }
 
@@ -193,20 +198,24 @@ class trainer {
     }
     void restore_replay(const std::filesystem::path& path, const state_identity& here) {
         const std::lock_guard lock(mutex_);
-        replay_file::restore(replay_, path, here);
+        replay_file::restore(replay_, path, here, heads());
     }
 
     /// Whether the positions of a round that took so long may be kept: not where keeping them takes more than half of
     /// the share.
     bool affords(double seconds) const {
         const std::lock_guard lock(mutex_);
-        return keeping_ <= options_.share / 2 * (decoding_ + seconds);
+        return within(keeping_, options_.share / 2, decoding_ + seconds);
     }
 
  private:
     static trainer_options with_context(trainer_options chosen, const head_type& head) {
         chosen.replay.context = head.context_size();
         return chosen;
+    }
+    std::size_t heads() const {
+        if constexpr (requires { head_.head_count(); }) return head_.head_count();
+        return replay::most_heads + 1;
     }
     void check() const {
         const auto positive = [](const char* what, std::size_t value) {
@@ -221,9 +230,13 @@ class trainer {
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
 
+    /// An unbounded share allows what it takes in no time, too: infinity times 0 is no number.
+    static bool within(double spent, double share, double seconds) {
+        return std::isinf(share) || spent <= share * seconds;
+    }
     bool is_due() const {
         return waiting_ >= options_.every && replay_.size() >= options_.least &&
-               training_ + expected_ <= options_.share * decoding_;
+               within(training_ + expected_, options_.share, decoding_);
     }
 
     /// The lock is held when it is called and when it returns, not while it computes.
@@ -252,22 +265,7 @@ class trainer {
     batch<scalar> draw() {
         const schedule& plan = options_.losses.schedule;
         const auto slots = replay_.draw(options_.batch, drawn_++, plan.warm_up);
-        batch<scalar> made;
-        made.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
-        made.lessons.resize(slots.size());
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            const kept_sample of = replay_[slots[i]];
-            made.states.col(detail::index(i)) =
-                Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size()))
-                    .template cast<scalar>();
-            teach(of.row, index_, plan.temperature.at(last_.updates), made.lessons[i]);
-            made.asked.heads.push_back(of.head);
-            made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
-            made.lessons[i].drafted = index_(of.drafted);
-            made.lessons[i].bit = of.bit;
-            made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
-        }
-        return made;
+        return batch_of<scalar>(replay_, slots, index_, plan.temperature.at(last_.updates));
     }
 
     void work() {
