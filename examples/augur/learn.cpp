@@ -103,6 +103,7 @@ class pupil {
         namespace fs = std::filesystem;
         if (!chosen.output.empty() && fs::exists(chosen.output)) learns_->restore(chosen.output);
         if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
+        before_ = learns_->report();
     }
 
     /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C. Throws where what was learned last could
