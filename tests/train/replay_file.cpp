@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(places_that_are_no_order_are_refused) {
     const std::size_t marks = 8 + 6 + 4 + 8 + 16 + 3 * 8 + 6 * 8 + 8;
     testing::write(folder / "r", with_checksum(whole));
     replay_file::restore(ring, folder / "r", whose);
-    for (const char place : {0, 2, 77}) {
+    for (const char place : {'\0', '\2', 'M'}) {
         std::string wrong = whole;
         BOOST_REQUIRE(wrong[marks + 5 * 32 + 24] == 1);
         wrong[marks + 5 * 32 + 24] = place;

@@ -37,7 +37,7 @@ struct adam_w_options {
 
 /// Adam with decoupled weight decay. A slope with a NaN or an infinity, or one that would make such weights or moments,
 /// is dropped and counted: weights, moments and the number of steps stay.
-/// Cost: two numbers kept for each that is learned, a third during a step; a few passes over all.
+/// Cost: five numbers kept for each that is learned, two of them between steps; a few passes over all.
 /// Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's AdamW; its clip_grad_norm_.
 template <class Scalar>
 class adam_w {
@@ -45,7 +45,7 @@ class adam_w {
     adam_w(std::size_t size, const adam_w_options& chosen) : chosen_(chosen) {
         chosen.check();
         first_ = vector<Scalar>::Zero(detail::index(size));
-        second_ = first_;
+        second_ = next_second_ = first_;
     }
 
     std::size_t steps() const { return steps_; }
@@ -79,34 +79,39 @@ class adam_w {
         const double warmth = chosen_.warm_up == 0 ? 1 : std::min(1.0, t / static_cast<double>(chosen_.warm_up));
         const double rate = chosen_.rate * warmth;
         const double share = chosen_.clip == 0 ? 1 : std::min(1.0, chosen_.clip / (slope_norm_ + 1e-6));
-        vector<Scalar> made = values;
+        next_ = values;
         for (const head_block& each : blocks) {
             if (!each.decays || each.size() == 0) continue;
-            made.segment(detail::index(each.offset), detail::index(each.size())) *=
+            next_.segment(detail::index(each.offset), detail::index(each.size())) *=
                 static_cast<Scalar>(1 - rate * chosen_.weight_decay);
         }
         const auto first_decay = static_cast<Scalar>(chosen_.first_decay);
         const auto second_decay = static_cast<Scalar>(chosen_.second_decay);
         const auto scale = static_cast<Scalar>(share);
-        const auto first = first_decay * first_ + (1 - first_decay) * scale * slope;
-        const auto second = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
+        next_first_ = first_decay * first_ + (1 - first_decay) * scale * slope;
+        next_second_.array() = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
         const auto by = static_cast<Scalar>(rate / (1 - std::pow(chosen_.first_decay, t)));
         const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
-        made.array() -= by * first.array() / (second.sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
-        if (!made.allFinite() || !first.allFinite() || !second.allFinite()) {
+        next_.array() -=
+            by * next_first_.array() / (next_second_.array().sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
+        if (!is_finite(next_) || !is_finite(next_first_) || !is_finite(next_second_)) {
             ++dropped_;
             return false;
         }
-        first_ = first;
-        second_.array() = second;
-        values.swap(made);
+        values.swap(next_);
+        first_.swap(next_first_);
+        second_.swap(next_second_);
         ++steps_;
         return true;
     }
 
  private:
+    /// In whole vectors: nothing but a NaN or an infinity times 0 is not 0.
+    static bool is_finite(const vector<Scalar>& numbers) { return (numbers.array() * 0).sum() == 0; }
+
     adam_w_options chosen_;
     vector<Scalar> first_, second_;
+    vector<Scalar> next_, next_first_, next_second_;  ///< of a step, until it is known to be finite
     std::size_t steps_ = 0, dropped_ = 0;
     double slope_norm_ = 0;
 };
