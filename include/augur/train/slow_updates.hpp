@@ -45,7 +45,7 @@ struct slow_report {
 /// it was, then a look at positions that were held back; where these say that it drifted too far from the frozen
 /// verifier, the head that the first was made with or the numbers that it is given, the period is undone.
 /// No thread, no clock: a pure function of options and what it was shown.
-/// Memory: the ring and an eighth of it (`held_back`); the learned numbers eleven times; two products of the base for
+/// Memory: the ring and an eighth of it (`held_back`); the learned numbers thirteen times; two products of the base for
 /// each held-back position, a batch at a time.
 template <Teachable Head>
 class slow_updates {

@@ -45,8 +45,8 @@ struct trainer_options {
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
-/// Memory: the ring's; the learned numbers ten times (three heads, moments and those of a step, slope, a step's old ones); per
-/// update the batch's logits four times.
+/// Memory: the ring's; the learned numbers ten times (three heads, moments, slope, a step's old ones and new, and its
+/// new moments); per update the batch's logits four times.
 template <Teachable Head>
 class trainer {
  public:
