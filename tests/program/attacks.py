@@ -253,7 +253,7 @@ def banks(folder):
         for number in ("-1.0", "1e+30", '"1"', "null", "[]"):
             path.write_text(sealed(bank, f'"{figure}":1.0', f'"{figure}":{number}'))
             yield dataclasses.replace(using, says=(figure,))
-    changes = {"few to many": {"trees": trees[::-1]}, "the one before": {"trees": [trees[1]] * 2}, "0 trees": {"trees": []}, "trees": {"trees": trees * 100},
+    changes = {"few to many": {"trees": trees[::-1]}, "are the same": {"trees": [trees[1]] * 2}, "0 trees": {"trees": []}, "trees": {"trees": trees * 100},
                "'ffffffffffffffff'": {"target": "f" * 16}, "'eeeeeeeeeeeeeeee'": {"heads": "e" * 16}, "head count of 4": {"head_count": 4},
                "vocabulary of 263": {"vocabulary_size": 263}, "3 trees": {"aggressive": 2, "conservative": 2, "trees": trees + [3]},
                "conservative": {"aggressive": 0, "conservative": 1}, "version is 2": {"augur.bank": 2}, "threshold": {"threshold": 1.5}}  # fmt: skip
