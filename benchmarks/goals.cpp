@@ -88,8 +88,9 @@ void run(int argc, char** argv) {
     asked.context = std::stoul(argument(6, "256"));
     asked.rounds = std::stoul(argument(7, "15"));
     if (asked.context == 0 || asked.rounds == 0) detail::fail("CONTEXT and ROUNDS must be at least 1");
-    std::printf("|weights|instructions|MB|bandwidth, GB/s|read as|T(1), ms|share|T(4)/T(1)|T(8)/T(1)|\n"
-                "|-|-|-|-|-|-|-|-|-|\n");
+    std::printf(
+        "|weights|instructions|MB|bandwidth, GB/s|read as|T(1), ms|share|T(4)/T(1)|T(8)/T(1)|\n"
+        "|-|-|-|-|-|-|-|-|-|\n");
     for (const auto& format : split(argument(3, "bf16,q8_0,q4_0,q4_k"))) {
         for (const auto& set : split(argument(4, "avx2,avx512,avx512_bf16,amx"))) {
             asked.options.weights = format_named(format);

@@ -2,7 +2,7 @@
 //
 //   bench_read_bandwidth BYTES THREADS [TIMES]
 //
-// Several ways of reading take turns: words of 64 bits, AVX2, AVX-512; one stream or four; with and without prefetching;
+// Several ways of reading take turns: words of 64 bits, AVX2, AVX-512; one stream or four; with and without prefetches;
 // each thread its own range or the next free megabyte. One line of JSON: the fastest way, what it read in billions of
 // bytes a second each time, and the median of every way. `bench_goals` takes turns between the fastest way and the
 // passes of a model.

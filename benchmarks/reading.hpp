@@ -24,7 +24,9 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 /// is used (0: not asking).
 using chunk_sum = std::uint64_t (*)(const std::byte*);
 
-inline void ask_for(const std::byte* at) { __builtin_prefetch(at, 0, 3); }
+inline void ask_for(const std::byte* at) {
+    __builtin_prefetch(at, 0, 3);
+}
 
 template <std::size_t Streams, std::size_t Ahead>
 std::uint64_t words_sum(const std::byte* chunk) {
