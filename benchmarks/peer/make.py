@@ -1,5 +1,6 @@
 """What is measured: llama.cpp from its source, augur, and the model in every format. All of it is made once, in a cache."""
 
+import hashlib
 import os
 import pathlib
 import shutil
@@ -117,10 +118,19 @@ def our_build(cache, jobs):
     return build
 
 
+def models_folder(cache, source=None):
+    """Where the formats of a model lie: each file's own, so that none is taken for another's."""
+    if source is None:
+        return cache / "models"
+    path, facts = pathlib.Path(source).resolve(), os.stat(source)
+    about = f"{path} {facts.st_size} {facts.st_mtime_ns}"
+    return cache / f"models-{path.stem}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
+
+
 def models(names, cache, quantize, jobs, source=None):
     """The model in each format: every matrix has that format, the embedding too."""
     original = pathlib.Path(source) if source else fetch.fetch("smollm2", fetch.cache_directory())
-    folder, log = cache / "models", cache / "quantize.log"
+    folder, log = models_folder(cache, source), cache / "quantize.log"
     folder.mkdir(parents=True, exist_ok=True)
     wide, paths = folder / "wide.gguf", {}
     for name in names:

@@ -56,6 +56,19 @@ class Figures(unittest.TestCase):
         self.assertEqual("|F32|llama.cpp|20.00 (1.00)|60.00 (3.00)|", lines[3])
         self.assertEqual("|F32|**times as fast**|**2.00**|**3.00**|", lines[4])
 
+    def test_formats_of_two_models_lie_apart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(folder)
+            one, other = cache / "one" / "model.gguf", cache / "other" / "model.gguf"
+            for path in (one, other):
+                path.parent.mkdir()
+                path.write_bytes(b"GGUF")
+            found = [make.models_folder(cache, source) for source in (None, one, other)]
+            one.write_bytes(b"GGUF, another")
+            found.append(make.models_folder(cache, one))
+            self.assertEqual(4, len(set(found)))
+            self.assertEqual(found[-1], make.models_folder(cache, str(one)))
+
     def test_sides_take_turns_in_going_first(self):
         self.assertEqual(["augur", "llama.cpp", "augur"], [measure.alternating(i)[0] for i in range(3)])
 
