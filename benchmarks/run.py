@@ -10,6 +10,7 @@ machine and the commit), results.md (the same as tables) and *.svg. Nothing else
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -67,6 +68,12 @@ def options_of(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the builds")
     parser.add_argument("--model", type=pathlib.Path, help="the GGUF file to make formats of; the default is fetched")
     parser.add_argument("--augur-build", type=pathlib.Path, help="a build of augur, which is then not made")
+    parser.add_argument(
+        "--peer",
+        default="llama.cpp",
+        choices=("llama.cpp", "transformers"),
+        help="whom passes are measured beside; transformers (F32, F16, BF16) needs examples/train/requirements.txt",
+    )
     parser.add_argument("--llama-source", type=pathlib.Path, help="llama.cpp's source, which is then not fetched")
     parser.add_argument(
         "--llama-build", type=pathlib.Path, help="its build with static libraries, which is then not made"
@@ -86,6 +93,12 @@ def options_of(arguments):
         chosen.plan["contexts"] = [int(context) for context in chosen.contexts.split(",")]
     if chosen.prefill < 1:
         parser.error(f"--prefill is {chosen.prefill}; it must be at least 1")
+    if chosen.peer == "transformers":
+        if unknown := set(chosen.parts) - {"curves"}:
+            parser.error(f"--parts has {', '.join(sorted(unknown))}; beside transformers there is: curves")
+        if unknown := set(chosen.formats) - {"F32", "F16", "BF16"}:
+            parser.error(f"--formats has {', '.join(sorted(unknown))}; transformers has F32, F16, BF16")
+    report.SIDES = ("augur", chosen.peer)
     if chosen.llama_build and not chosen.llama_source:
         parser.error("--llama-build needs the --llama-source that it was built from")
     return chosen
@@ -120,7 +133,9 @@ def machine(chosen, build):
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
     commit = first_line("git", "rev-parse", "--short", "HEAD") or "of no repository"
     changes = first_line("git", "status", "--porcelain", "--untracked-files=no", "--", str(HERE.parent))
-    fetched = make.fetch.CATALOGUE["vectors"].file
+    peer = chosen.llama_source.parents[1].name if chosen.llama_source else make.fetch.CATALOGUE["vectors"].file
+    if chosen.peer == "transformers":
+        peer = " and ".join(f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "torch"))
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "commit": commit + (" with changes" if changes else ""),
@@ -130,7 +145,7 @@ def machine(chosen, build):
         "threads": chosen.threads,
         "system": platform.platform(terse=True),
         "compiler": first_line(compiler[1], "--version") if compiler else "unknown",
-        "llama_cpp": chosen.llama_source.parents[1].name if chosen.llama_source else fetched,
+        "peer": peer,
         "busy_before": measure.busy_share(),
     }
 
@@ -157,11 +172,14 @@ class Benchmarks:
 
     def curves(self):
         found = {}
-        programs = {"augur": self.build / "benchmarks" / "bench_peer", "llama.cpp": self.llama_peer}
+        ours, transformers = self.build / "benchmarks" / "bench_peer", HERE / "peer" / "transformers_peer.py"
+        peers = {"llama.cpp": [self.llama_peer], "transformers": [sys.executable, "-B", transformers]}
+        programs = {"augur": [ours], self.chosen.peer: peers[self.chosen.peer]}
         for name in self.chosen.formats:
             self.say(f"{name}: curves, decode, prefill")
-            commands = {side: [program, self.models[name], self.chosen.threads] for side, program in programs.items()}
-            commands["llama.cpp"].append(measure.longest_text(self.plan))
+            commands = {side: [*program, self.models[name], self.chosen.threads] for side, program in programs.items()}
+            if self.chosen.peer == "llama.cpp":
+                commands["llama.cpp"].append(measure.longest_text(self.plan))
             bandwidth = self.build / "benchmarks" / "bench_read_bandwidth"
             found[name] = measure.one_format(commands, bandwidth, self.chosen.threads, self.plan)
         return found

@@ -69,7 +69,7 @@ def curve_table(formats, context):
                 f"{of_median(curve[str(n)][side])} ({number(curve[str(n)][side]['median'] / first)})" for n in counts
             ]
             rows.append([name, side, *cells])
-        shares = [number(curve[str(n)]["llama.cpp"]["median"] / curve[str(n)]["augur"]["median"]) for n in counts]
+        shares = [number(curve[str(n)][SIDES[1]]["median"] / curve[str(n)][SIDES[0]]["median"]) for n in counts]
         rows.append([name, "**times as fast**", *(f"**{share}**" for share in shares)])
     return table(["weights", "", *(f"n = {n}" for n in counts)], rows)
 
@@ -133,7 +133,7 @@ def machine_lines(machine):
     flags = " ".join(machine["cpu_flags"])
     return (
         f"{machine['date']}, augur {machine['commit']}, {machine['cpu']} ({machine['threads']} threads of {machine['cores']}; {flags}), "
-        f"{machine['system']}, {machine['compiler']}, Release; llama.cpp from {machine['llama_cpp']}. "
+        f"{machine['system']}, {machine['compiler']}, Release; {SIDES[1]} from {machine['peer']}. "
         f"Just before, other programs took {number(100 * machine['busy_before'], 0)} % of the processors.\n"
     )
 
@@ -187,9 +187,9 @@ def speedup_chart(curves, context):
     for name, curve in curves.items():
         counts, ours = medians(curve, SIDES[0])
         series.append({"name": name, "x": counts, "y": [round(theirs / our, 3) for our, theirs in zip(ours, medians(curve, SIDES[1])[1])]})
-    title = f"How many times as fast as llama.cpp a pass over n new tokens is, after {context} tokens"
+    title = f"How many times as fast as {SIDES[1]} a pass over n new tokens is, after {context} tokens"
     axes = {"x": "new tokens n in the pass", "log_x": True, "x_ticks": counts, "reference": [1, "as fast"]}
-    return {"kind": "lines", "title": title, "y": "llama.cpp's time over augur's", "series": series} | axes
+    return {"kind": "lines", "title": title, "y": f"{SIDES[1]}'s time over augur's", "series": series} | axes
 
 
 def contexts_of(formats):

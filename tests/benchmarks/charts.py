@@ -145,7 +145,7 @@ class Measured(unittest.TestCase):
     def test_curves_beside_a_peers(self):
         median = lambda value: {"median": value, "low": value, "high": value}
         curve = {"1": {"augur": median(1), "llama.cpp": median(2)}, "4": {"augur": median(1.25), "llama.cpp": median(5)}}
-        machine = dict.fromkeys(("date", "commit", "cpu", "threads", "cores", "system", "compiler", "llama_cpp"), "x")
+        machine = dict.fromkeys(("date", "commit", "cpu", "threads", "cores", "system", "compiler", "peer"), "x")
         results = {"machine": machine | {"cpu_flags": [], "busy_before": 0}, "formats": {"BF16": {"curves": {"256": curve}}}}
         made = self.written(lambda folder: report.charts(results, folder))
         self.assertEqual([2, 4], made["speedup_256"]["series"][0]["y"])

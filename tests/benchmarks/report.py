@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peer"))
@@ -55,6 +56,12 @@ class Figures(unittest.TestCase):
         self.assertEqual("|F32|augur|10.00 (1.00)|20.00 (2.00)|", lines[2])
         self.assertEqual("|F32|llama.cpp|20.00 (1.00)|60.00 (3.00)|", lines[3])
         self.assertEqual("|F32|**times as fast**|**2.00**|**3.00**|", lines[4])
+
+    def test_another_peer_is_called_by_its_name(self):
+        found = {"F32": {"curves": {"256": {"1": {side: constant(10) for side in ("augur", "transformers")}}}}}
+        with unittest.mock.patch.object(report, "SIDES", ("augur", "transformers")):
+            self.assertEqual("|F32|transformers|10.00 (1.00)|", report.curve_table(found, "256").splitlines()[3])
+            self.assertIn("transformers", json.dumps(report.speedup_chart({"F32": found["F32"]["curves"]["256"]}, "256")))
 
     def test_formats_of_two_models_lie_apart(self):
         with tempfile.TemporaryDirectory() as folder:
