@@ -1,4 +1,5 @@
-// What trees cost a round beside the model: siblings that are judged and rejected, and switching between a bank's trees.
+// What trees cost a round beside the model: siblings that are judged and rejected, and switching between the trees of a
+// bank.
 //
 //   bench_tree_rounds [VOCABULARY]
 //
@@ -50,9 +51,9 @@ std::vector<float> made_up_row(std::size_t vocabulary, unsigned seed) {
     return made;
 }
 
-/// Prints the median of many calls of body().
+/// Prints the median of many calls of body(), which does it so many times.
 template <class Body>
-void time_of(const std::string& what, const Body& body) {
+void time_of(const std::string& what, const Body& body, std::size_t times_each = 1) {
     std::vector<double> times;
     double spent = 0;
     for (int warm = 0; warm < 3; ++warm) sink = static_cast<double>(body());
@@ -66,7 +67,7 @@ void time_of(const std::string& what, const Body& body) {
     }
     const std::size_t made = allocated - before - 1;  // the times
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    std::printf("%-52s %9.2f %6.2f\n", what.c_str(), 1e6 * times[times.size() / 2],
+    std::printf("%-52s %12.4f %6.2f\n", what.c_str(), 1e6 * times[times.size() / 2] / static_cast<double>(times_each),
                 static_cast<double>(made) / static_cast<double>(times.size()));
 }
 
@@ -123,35 +124,32 @@ tree::bank bank_of(std::size_t trees) {
     return tree::bank(std::move(made));
 }
 
-/// A choice of every round, which switches in each.
+/// A choice for every round, `switched` times in ten (an even number) another tree than in the round before.
 template <class Policy>
-void time_switches(const std::string& name, Policy policy) {
+void time_switches(const std::string& name, Policy policy, std::size_t switched) {
     constexpr std::size_t rounds = 10000;
-    time_of(name + ", a thousand switches of ten thousand", [&] {
+    std::vector<observation> seen(10);
+    for (std::size_t i = 0, at = 0; i < seen.size(); ++i) {
+        at = i < switched ? 1 - at : at;
+        seen[i] = {.target_confidence = 1, .path_value = at == 0 ? 0.1 : 0.9};
+    }
+    const auto choose = [&] {
         std::size_t nodes = 0;
         for (std::size_t i = 0; i < rounds; ++i) {
-            const observation seen{.target_confidence = 1, .path_value = i % 10 == 0 ? 0.1 : 0.9};
-            nodes += policy.topology(seen).size();
-            policy.learn({seen, 1, 0});
+            const observation& now = seen[i % seen.size()];
+            nodes += policy.topology(now).size();
+            policy.learn({now, 1, 0});
         }
         return nodes;
-    });
-    time_of(name + ", ten thousand switches", [&] {
-        std::size_t nodes = 0;
-        for (std::size_t i = 0; i < rounds; ++i) {
-            const observation seen{.target_confidence = 1, .path_value = i % 2 == 0 ? 0.1 : 0.9};
-            nodes += policy.topology(seen).size();
-            policy.learn({seen, 1, 0});
-        }
-        return nodes;
-    });
+    };
+    time_of("a round: " + name + ", switches in ten: " + std::to_string(switched), choose, rounds);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::size_t vocabulary = argc > 1 ? std::stoul(argv[1]) : 49152;
-    std::printf("vocabulary %zu; %-34s %9s %6s\n", vocabulary, "", "us", "alloc.");
+    std::printf("vocabulary %-41zu %12s %6s\n", vocabulary, "us", "alloc.");
     transform::settings cut;
     cut.temperature.value = 0.7f;
     cut.top_k.k = 40;
@@ -159,7 +157,9 @@ int main(int argc, char** argv) {
     time_siblings("traversal", accept::traversal{}, vocabulary, {});
     time_siblings("rejection, 0.7, top-k 40", accept::rejection_sampling{}, vocabulary, cut);
     const tree::bank bank = bank_of(16);
-    time_switches("hysteresis", policy::tree_hysteresis<>(bank, {.on = 0.5}));
-    time_switches("ladder of 16 trees", policy::tree_ladder<>(bank, {0.05, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
-                                                                     0.55, 0.6, 0.65, 0.7, 0.75, 0.85}));
+    const std::vector<double> edges{0.05, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.85};
+    for (const std::size_t switched : {0u, 2u, 10u}) {
+        time_switches("hysteresis", policy::tree_hysteresis<>(bank, {.on = 0.5}), switched);
+        time_switches("ladder of 16 trees", policy::tree_ladder<>(bank, edges), switched);
+    }
 }

@@ -68,19 +68,19 @@ class known_topology {
 
     /// The nodes down to this one, and with it.
     constexpr path_of_nodes<Nodes> path_to(std::size_t node) const {
-        path_of_nodes<Nodes> path{.length = depth(node)};
+        path_of_nodes<Nodes> down{.length = depth(node)};
         auto last = static_cast<std::int32_t>(node);
-        for (std::size_t i = path.length; i > 0; --i) {
-            path.nodes[i - 1] = static_cast<std::size_t>(last);
+        for (std::size_t i = down.length; i > 0; --i) {
+            down.nodes[i - 1] = static_cast<std::size_t>(last);
             last = parents_[static_cast<std::size_t>(last)];
         }
-        return path;
+        return down;
     }
     /// What a node attends to, beside the prefix: bit i % 64 of word i / 64 says so of node i; itself is among them.
     constexpr mask_type mask(std::size_t node) const {
         mask_type made{};
-        const path_of_nodes<Nodes> path = path_to(node);
-        for (std::size_t i = 0; i < path.size(); ++i) made[path[i] / 64] |= std::uint64_t{1} << path[i] % 64;
+        const path_of_nodes<Nodes> down = path_to(node);
+        for (std::size_t i = 0; i < down.size(); ++i) made[down[i] / 64] |= std::uint64_t{1} << down[i] % 64;
         return made;
     }
     constexpr bool is_leaf(std::size_t node) const {
