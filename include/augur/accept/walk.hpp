@@ -226,7 +226,7 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
         named.at_sibling(sibling);
         return named;
     };
-    if constexpr (KeepsStorage<Criterion>) {
+    if constexpr (requires { criterion.judge_tree(targets, proposed, draws, out.path, storage.kept); }) {
         out.next = criterion.judge_tree(targets, proposed, draws, out.path, storage.kept);
     } else {
         out.next = criterion.judge_tree(targets, proposed, draws, out.path);
