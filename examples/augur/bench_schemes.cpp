@@ -62,6 +62,10 @@ scheme_options parse_scheme(const std::string& text) {
             chosen.thresholds = parse_list(origin, value, most::threshold);
         } else if (key == "accept") {
             chosen.accept = value;
+        } else if (key == "epsilon") {
+            chosen.epsilon = parse_number<double>(origin, value);
+        } else if (key == "delta") {
+            chosen.delta = parse_number<double>(origin, value);
         } else if (key == "exit-layer") {
             chosen.exit_layer = parse_number(origin, value, most::length);
         } else if (key == "adapter") {
@@ -75,9 +79,10 @@ scheme_options parse_scheme(const std::string& text) {
         } else if (key == "tree") {
             chosen.tree = read_tree(value);
         } else {
-            detail::fail("--scheme ", io::quote(text), ": ", io::quote(key),
-                         " is not one of length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, "
-                         "bank, tree");
+            detail::fail(
+                "--scheme ", io::quote(text), ": ", io::quote(key),
+                " is not one of length, max-k, lengths, thresholds, accept, epsilon, delta, exit-layer, adapter, "
+                "untrained, bank, tree");
         }
     }
     return chosen;
@@ -354,7 +359,8 @@ void add_bench_schemes(CLI::App& bench) {
         ->add_option(
             "--scheme", chosen->schemes,
             "As `augur generate --scheme`, with settings as sd:length=4, hydra:tree=auto:bank=FILE; of "
-            "length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, bank, tree (repeatable)")
+            "length, max-k, lengths, thresholds, accept, epsilon, delta, exit-layer, adapter, untrained, bank, tree "
+            "(repeatable)")
         ->type_name("NAME")
         ->required()
         ->allow_extra_args(false);

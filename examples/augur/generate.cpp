@@ -107,6 +107,13 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.divergence_temperature = parse_number<float>("--divergence-temperature", text);
     };
     add_text(command, "--divergence-temperature", compared_at, "fuzzy_greedy: at which rows are compared", "T", "1");
+    const auto number = [](const std::string& name, std::optional<double>& set) {
+        return [name, &set](const std::string& text) { set = parse_number<double>(name, text); };
+    };
+    add_text(command, "--epsilon", number("--epsilon", s.epsilon),
+             "typical: the most that is asked of a token's probability, 0 to 1", "P", "0.09");
+    add_text(command, "--delta", number("--delta", s.delta),
+             "typical: the part of exp(-entropy in nats) that is asked of it, 0 to 1", "P", "0.3");
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
              "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "

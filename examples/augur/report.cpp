@@ -194,6 +194,8 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     if (report.scheme.divergence_temperature) {
         out["settings"]["divergence_temperature"] = *report.scheme.divergence_temperature;
     }
+    if (report.scheme.epsilon) out["settings"]["epsilon"] = *report.scheme.epsilon;
+    if (report.scheme.delta) out["settings"]["delta"] = *report.scheme.delta;
     out["settings"]["policy"] = run.policy;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) {

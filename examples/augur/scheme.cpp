@@ -206,7 +206,7 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     }
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
-    drafts_trees(chosen) ? check_tree_criterion(chosen.accept, sampling) : check_criterion(chosen.accept, sampling);
+    drafts_trees(chosen) ? check_tree_criterion(chosen, sampling) : check_criterion(chosen.accept, sampling);
     if (drafts > 1 && members_used_by(chosen.scheme) == std::vector<std::string>{"draft"}) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }

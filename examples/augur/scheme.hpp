@@ -33,6 +33,7 @@ struct scheme_options {
     std::size_t lookup_max = 8;
     std::vector<double> thresholds{};               ///< unset: what the scheme starts with, or the bank's
     std::optional<float> divergence_temperature{};  ///< with accept fuzzy_greedy; unset: 1
+    std::optional<double> epsilon{}, delta{};       ///< with accept typical; unset: the criterion's own
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
     std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier

@@ -32,13 +32,31 @@ namespace {
 using any_tree_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled, accept::traversal,
                                         accept::multipath_block, accept::typical>;
 
-any_tree_criterion tree_criterion_of(const std::string& name) {
+/// epsilon and delta, from 0 to 1; only one rule has them.
+accept::typical_options typical_of(const scheme_options& chosen) {
+    accept::typical_options made;
+    const auto take = [&](const char* name, const std::optional<double>& given, double& into) {
+        if (!given) return;
+        if (chosen.accept != "typical") {
+            detail::fail(name, " is ", *given, ", but only --accept typical has one, and --accept is ",
+                         chosen.accept.empty() ? "not given" : io::quote(chosen.accept));
+        }
+        if (!(*given >= 0 && *given <= 1)) detail::fail(name, " is ", *given, "; it must be from 0 to 1");
+        into = *given;
+    };
+    take("--epsilon", chosen.epsilon, made.epsilon);
+    take("--delta", chosen.delta, made.delta);
+    return made;
+}
+
+any_tree_criterion tree_criterion_of(const scheme_options& chosen) {
+    const std::string& name = chosen.accept;
     if (name == "exact") return accept::exact{};
     if (name == "rejection_sampling") return accept::rejection_sampling{};
     if (name == "coupled") return accept::coupled{};
     if (name == "traversal") return accept::traversal{};
     if (name == "multipath_block") return accept::multipath_block{};
-    if (name == "typical") return accept::typical{};
+    if (name == "typical") return accept::typical(typical_of(chosen));
     detail::fail("--accept ", io::quote(name),
                  " is unknown for trees; valid are exact, rejection_sampling, coupled, traversal, multipath_block, "
                  "typical");
@@ -209,6 +227,7 @@ bool judges_trees_only(const std::string& accept) {
 }
 
 void check_trees(const scheme_options& chosen) {
+    static_cast<void>(typical_of(chosen));
     check_bank_options(chosen);
     if (judges_trees_only(chosen.accept) && !drafts_trees(chosen)) {
         detail::fail("--accept ", chosen.accept, " judges trees: it needs --tree or --bank");
@@ -233,8 +252,8 @@ void check_trees(const scheme_options& chosen) {
     if (chosen.accept == "block") detail::fail("--accept block judges chains, but --tree has ", nodes);
 }
 
-void check_tree_criterion(const std::string& accept, const transform::settings& sampling) {
-    std::visit([&](const auto& criterion) { accept::check(criterion, sampling); }, tree_criterion_of(accept));
+void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling) {
+    std::visit([&](const auto& criterion) { accept::check(criterion, sampling); }, tree_criterion_of(chosen));
 }
 
 run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
@@ -262,7 +281,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };
-    return std::visit(compose, tree_criterion_of(resolved.accept));
+    return std::visit(compose, tree_criterion_of(resolved));
 }
 
 }  // namespace augur::program

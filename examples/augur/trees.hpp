@@ -38,7 +38,7 @@ bool judges_trees_only(const std::string& accept);
 void check_trees(const scheme_options& chosen);
 
 /// Throws where the criterion cannot keep its promise with these settings, or is unknown.
-void check_tree_criterion(const std::string& accept, const transform::settings& sampling);
+void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling);
 
 /// As run, for these.
 run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,

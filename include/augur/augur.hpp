@@ -107,6 +107,7 @@
 #include "augur/tree/bank.hpp"
 #include "augur/tree/frontier.hpp"
 #include "augur/tree/growth.hpp"
+#include "augur/tree/known.hpp"
 #include "augur/tree/paths.hpp"
 #include "augur/tune/advice.hpp"
 #include "augur/tune/beta.hpp"

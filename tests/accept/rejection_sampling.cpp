@@ -1,5 +1,6 @@
 #include "augur/accept/rejection_sampling.hpp"
 
+#include <augur/accept/traversal.hpp>
 #include <augur/accept/walk.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
@@ -173,6 +174,118 @@ BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_drawn_from
     });
     BOOST_TEST(law.probability.size() == 2u);
     BOOST_TEST(std::abs(law.probability.at({1}) + law.probability.at({2}) - 1) < exactly);
+}
+
+/// A row that counts how often its weights are looked at.
+struct counted_row {
+    distribution row;
+    std::size_t* looks;
+
+    double operator[](std::size_t i) const {
+        ++*looks;
+        return row[i] / row.total();
+    }
+    double probability(token t) const { return row.probability(t); }
+};
+
+constexpr std::size_t vocabulary = 600;  // of several chunks
+
+distribution some_row(std::uint64_t seed) {
+    std::vector<float> weights(vocabulary);
+    for (std::size_t i = 0; i < vocabulary; ++i) {
+        const double u = random::philox_chooser(seed).uniform({i, purpose::draft});
+        weights[i] = u < 0.2 || (i >= 256 && i < 512 && seed % 3 == 0) ? 0 : static_cast<float>(u * u);
+    }
+    return distribution::weighted(weights);
+}
+
+struct written_weights {
+    std::vector<double> all;
+
+    std::size_t size() const { return all.size(); }
+    double operator[](std::size_t i) const { return all[i]; }
+    double total() const { return augur::detail::sum_in_chunks(all, all.size()); }
+};
+
+/// Weights that go through all siblings before, one by one, as the rule is written.
+std::vector<double> by_the_rule(std::vector<double> left, const distribution& draft_row) {
+    const double scale = 1 / augur::detail::sum_in_chunks(left, left.size()), draft_scale = 1 / draft_row.total();
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = std::max(0.0, scale * left[i] - draft_scale * draft_row[i]);
+    return left;
+}
+
+template <class Residual>
+bool has_weights(const Residual& residual, const std::vector<double>& expected) {
+    bool same = residual.total() == augur::detail::sum_in_chunks(expected, expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) same = same && residual[i] == expected[i];
+    for (std::size_t chunk = 0; chunk < augur::detail::chunks_in(expected.size()); ++chunk) {
+        same = same && residual.sums()[chunk] ==
+                           augur::detail::chunk_sums<std::vector<double>>{expected, expected.size()}[chunk];
+    }
+    return same;
+}
+
+BOOST_AUTO_TEST_CASE(what_siblings_leave_has_the_same_bits_with_room_and_without) {
+    for (std::uint64_t seed = 1; seed < 40; ++seed) {
+        const distribution target = some_row(seed);
+        std::vector<distribution> rows;
+        for (std::uint64_t i = 1; i < 5; ++i) rows.push_back(some_row(100 * seed + i));
+        const auto drafted = [&](std::size_t i) { return drafted_token<distribution>{0, &rows[i]}; };
+        std::vector<std::vector<double>> expected{std::vector<double>(vocabulary)};
+        for (std::size_t i = 0; i < vocabulary; ++i) expected[0][i] = target[i];
+        for (const distribution& row : rows) expected.push_back(by_the_rule(expected.back(), row));
+        accept::residual_storage room;
+        const auto first = accept::residual(target, drafted(0), room);
+        const auto second = accept::residual(first, drafted(1), room);
+        BOOST_TEST(has_weights(second, expected[2]));  // while they are in the room
+        const auto third = accept::residual(second, drafted(2), room);
+        const auto last = accept::residual(third, drafted(3), room);
+        const auto roomless =
+            accept::residual(accept::residual(accept::residual(first, drafted(1)), drafted(2)), drafted(3));
+        BOOST_TEST(has_weights(first, expected[1]));
+        BOOST_TEST(has_weights(second, expected[2]));  // and once others are
+        BOOST_TEST(has_weights(third, expected[3]));
+        BOOST_TEST(has_weights(last, expected[4]));
+        BOOST_TEST(last.total() == roomless.total());
+        const random::philox_chooser chooser(seed);
+        for (std::size_t i = 0; i < 20; ++i) {
+            const draw_key name{i, purpose::correction};
+            BOOST_TEST(chooser.choose(last, name) == chooser.choose(written_weights{expected[4]}, name));
+        }
+    }
+}
+
+/// Nothing that can be rejected is accepted.
+struct rejects : random::philox_chooser {
+    using philox_chooser::philox_chooser;
+    bool flip(double, draw_key) const { return false; }
+};
+
+/// How often weights of drafts are looked at where so many siblings are rejected, in passes over the vocabulary.
+template <class Criterion>
+double passes_of(const Criterion& criterion, std::size_t siblings) {
+    std::size_t looks = 0;
+    proposal<counted_row> made;
+    std::vector<float> logits(vocabulary), drafts(vocabulary);
+    for (std::size_t i = 0; i < vocabulary; ++i) logits[i] = static_cast<float>(i % 7), drafts[i] = 1;
+    for (std::size_t i = 0; i < siblings; ++i) {
+        made.push(static_cast<token>(7 * i), {distribution::weighted(drafts), &looks}, after_prefix);
+        drafts[7 * i] = 0;
+    }
+    const std::vector<std::vector<float>> rows(siblings + 1, logits);
+    prefix before(std::vector<token>{1});
+    rejects chooser(1);
+    const verdict decided =
+        accept::walk(criterion, made, rows, transform::pipeline({}, vocabulary), before, chooser, 0);
+    BOOST_TEST(decided.accepted == 0u);
+    return static_cast<double>(looks) / static_cast<double>(vocabulary);
+}
+
+BOOST_AUTO_TEST_CASE(siblings_cost_a_pass_each) {
+    for (const std::size_t siblings : {4u, 8u, 16u}) {
+        BOOST_TEST(passes_of(accept::rejection_sampling{}, siblings) < static_cast<double>(siblings) + 2);
+        BOOST_TEST(passes_of(accept::traversal{}, siblings) < static_cast<double>(siblings) + 2);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

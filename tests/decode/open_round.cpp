@@ -176,6 +176,30 @@ struct diary {
     std::size_t states = 0;
 };
 
+/// That the round in numbers has the times of its parts.
+struct times_of_parts {
+    bool same = true;
+    double accepting = 0;
+    void watch(const auto& view) {
+        const outcome made = view.result();
+        same = same && made.draft_seconds == view.seconds.draft && made.accept_seconds == view.seconds.accept &&
+               made.row_seconds() == view.seconds.verify + view.seconds.accept;
+        accepting += made.accept_seconds;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_round_in_numbers_has_the_times_of_its_parts) {
+    const auto target = testing::hashed_model(30, 1), small = testing::hashed_model(30, 2);
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});
+    times_of_parts seen;
+    decode::options chosen;
+    chosen.stop.max_tokens = 200;
+    const auto made = decode::generate(scheme, prompt, chosen, seen);
+    BOOST_TEST(seen.same);
+    BOOST_TEST(seen.accepting > 0);
+    BOOST_TEST(seen.accepting == made.counts.seconds.accept);
+}
+
 BOOST_AUTO_TEST_CASE(watchers_are_shown_every_round) {
     const testing::hidden_state_mock target(testing::hashed_model(30, 1));
     const auto small = testing::hashed_model(30, 2);

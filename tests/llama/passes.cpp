@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "llama/small_llama.hpp"
+#include "random_topologies.hpp"
+#include "sanitized.hpp"
 
 using namespace augur;
 using namespace augur::testing;
@@ -93,6 +95,13 @@ BOOST_AUTO_TEST_CASE(a_large_tree_across_blocks_and_chunks_equals_its_paths) {
     BOOST_TEST(model.length(s) == text.size());
     text.push_back(1);
     BOOST_TEST((copied(model.extend(s, std::vector<token>{1})) == alone(model, text, 1)));
+}
+
+/// AUGUR_TOPOLOGIES=N raises the number, in a sanitized build, too.
+BOOST_AUTO_TEST_CASE(random_topologies_are_their_paths) {
+    const auto model = small_llama(io::tensor_type::bf16).load();
+    const auto trees = topologies(unless_sanitized<std::size_t>(10000, 500));
+    BOOST_TEST(trees_that_differ_from_paths(model, trees) == "");
 }
 
 /// Trees, chains, first layers and last layers of different sequences.

@@ -74,6 +74,14 @@ struct world {
     double rate() const { return static_cast<double>(committed) / seconds; }
 };
 
+BOOST_AUTO_TEST_CASE(a_pass_is_timed_with_what_is_judged_of_its_rows) {
+    policy::cost_aware own, others;
+    own.learn({.verify_seconds = 1, .accept_seconds = 0.5});
+    others.learn_pass({.verify_seconds = 1, .accept_seconds = 0.25});
+    BOOST_TEST(own.verify_seconds(1) == 1.5);
+    BOOST_TEST(others.verify_seconds(1) == 1.25);
+}
+
 double run(world& of, policy::cost_aware& policy, int rounds) {
     of.seconds = 0;
     of.committed = 0;

@@ -23,9 +23,11 @@ BOOST_AUTO_TEST_SUITE(policy_tree_cost_aware)
 struct made_up_round {
     proposal<point_mass> proposed{};
     verdict decided{};
-    double draft_seconds = 0, verify_seconds = 0;
+    double draft_seconds = 0, verify_seconds = 0, accept_seconds = 0;
 
-    outcome result() const { return {{}, decided.drafted, decided.accepted, draft_seconds, verify_seconds}; }
+    outcome result() const {
+        return {{}, decided.drafted, decided.accepted, draft_seconds, verify_seconds, accept_seconds};
+    }
 };
 
 /// How a text goes: the rank of the child that the target takes at a depth, which may be none of the tree's; and what a
@@ -34,6 +36,7 @@ struct world {
     std::function<std::size_t(std::size_t depth)> taken;
     std::function<double(std::size_t rows)> seconds;
     double draft_seconds = 0.01;
+    double accept_seconds = 0;  ///< of a node
 
     made_up_round round(const topology& plan) const {
         made_up_round made;
@@ -53,6 +56,7 @@ struct world {
         made.decided.accepted = made.decided.path.size();
         made.verify_seconds = seconds(plan.size() + 1);
         made.draft_seconds = draft_seconds * static_cast<double>(plan.size());
+        made.accept_seconds = accept_seconds * static_cast<double>(plan.size());
         return made;
     }
 };
@@ -67,7 +71,7 @@ total live(tree_cost_aware& policy, const world& in, std::size_t rounds) {
     for (std::size_t i = 0; i < rounds; ++i) {
         const auto made = in.round(policy.topology({}));
         sum.tokens += static_cast<double>(made.decided.accepted + 1);
-        sum.seconds += made.draft_seconds + made.verify_seconds;
+        sum.seconds += made.draft_seconds + made.verify_seconds + made.accept_seconds;
         sum.drafted += made.decided.drafted > 0 ? 1 : 0;
         policy.watch(made);
     }
@@ -103,6 +107,27 @@ BOOST_AUTO_TEST_CASE(a_draft_that_is_right_among_several_becomes_a_wide_tree) {
     BOOST_TEST(first >= 3u);
     BOOST_TEST(plan.depth() <= 2u);
     for (std::size_t rank = 0; rank < 4; ++rank) BOOST_TEST(std::abs(policy.acceptance(0, rank) - 0.25) < 0.15);
+}
+
+/// The same texts and passes: judging a node costs a third of a pass, and the tree is narrow; nothing, and it is wide.
+BOOST_AUTO_TEST_CASE(what_judging_takes_is_a_cost_of_a_row) {
+    const auto nodes_at = [](double accept_seconds) {
+        std::mt19937 random(1);
+        tree_cost_aware policy({.max_nodes = 16, .max_depth = 4});
+        world in{[&](std::size_t depth) { return depth == 0 ? random() % 4 : 99; }, flat};
+        in.accept_seconds = accept_seconds;
+        const total sum = live(policy, in, 400);
+        BOOST_TEST(sum.seconds < 1.03 * flat(1) * sum.tokens + 3);  // it never loses more than is allowed
+        return policy.topology({}).size();
+    };
+    BOOST_TEST(nodes_at(0) >= 3u);
+    BOOST_TEST(nodes_at(0.33) <= 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_of_another_drafter_is_timed_with_its_judging) {
+    tree_cost_aware policy({.max_nodes = 4});
+    policy.learn_pass({.verify_seconds = 1, .accept_seconds = 0.5});
+    BOOST_TEST(policy.verify_seconds(1) == 1.5);
 }
 
 /// Rows that cost nothing up to eight, and a whole pass beyond: the tree ends at the step.

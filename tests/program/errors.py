@@ -180,6 +180,13 @@ class Generate(ProgramTest):
         self.refused(["traversal", "--tree"], "--scheme", "sd", "--draft", DRAFT, "--accept", "traversal", "--temperature", "1")
         self.refused(["multipath_block", "sd", "'hydra'"], "--scheme", "hydra", "--tree", tree, "--accept", "multipath_block")
         self.refused(["'most'", "typical"], "--scheme", "hydra", "--tree", tree, "--accept", "most")
+        typical = ("--scheme", "hydra", "--tree", tree, "--accept", "typical")
+        for flag in ("--epsilon", "--delta"):
+            for wrong in ("-0.1", "1.5", "nan", "inf"):
+                self.refused([flag, wrong, "0 to 1"], *typical, flag, wrong)
+            self.refused([flag, "'much'", "a number"], *typical, flag, "much")
+            self.refused([flag, "0.2", "typical", "'exact'"], *typical[:4], "--accept", "exact", flag, "0.2")
+            self.refused([flag, "0.2", "typical", "not given"], flag, "0.2")
         self.refused(["--length", "3", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--length", "3")
         self.refused(["block", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--accept", "block", "--temperature", "1")
         self.refused([str(FOLDER / "no.json")], "--scheme", "hydra", "--tree", FOLDER / "no.json")

@@ -379,6 +379,25 @@ class Members(ProgramTest):
                 greedy_text = self.generated(*greedy, "--scheme", "plain")["ids"]
                 self.assertEqual(greedy_text, self.generated(*using, family=self.family)["ids"], f"{scheme} {accept} at temperature 0")
 
+    def test_typical_takes_its_thresholds(self):
+        tree = FOLDER / "typical.json"
+        tree.write_text("[[0], [1], [0, 0]]")
+        using = ["--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", "--scheme", "hydra", "--tree", tree, "--temperature", 1]
+        using += ["--accept", "typical"]
+
+        def accepted(epsilon, delta):
+            made = self.generated(*using, "--epsilon", epsilon, "--delta", delta, family=self.family)
+            self.assertIn(f"min({epsilon}, {delta} exp(-entropy_nats))", made["guarantee"])
+            self.assertEqual((epsilon, delta), (made["settings"]["epsilon"], made["settings"]["delta"]))
+            return made["acceptance"]
+
+        self.assertGreater(accepted(0, 0), 0.4)  # a path of two among three nodes, every round
+        self.assertLess(accepted(1, 1), accepted(0, 0))
+        self.assertEqual(accepted(0, 0.5), accepted(0.5, 0))
+        own = self.generated(*using, family=self.family)
+        self.assertIn("min(0.09, 0.3 exp(-entropy_nats))", own["guarantee"])
+        self.assertNotIn("epsilon", own["settings"])
+
     def test_a_chain_as_a_tree_is_the_chain(self):
         tree = FOLDER / "chain.json"
         tree.write_text("[[0], [0, 0], [0, 0, 0]]")

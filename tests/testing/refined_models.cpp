@@ -3,6 +3,9 @@
 #include <augur/model/run.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "random_topologies.hpp"
+#include "sanitized.hpp"
+
 namespace augur::testing {
 static_assert(TreeModel<tree_mock> && PrefillsStates<hidden_state_mock> && SplitModel<split_mock>);
 static_assert(BatchModel<batch_mock> && !HiddenStateModel<batch_mock> && !TreeModel<batch_mock>);
@@ -31,6 +34,12 @@ BOOST_AUTO_TEST_CASE(a_tree_is_kept_along_one_path_only) {
     model.keep(sequence, std::vector<std::size_t>{0, 1});
     BOOST_TEST((sequence.tokens == std::vector<token>{1, 2, 3, 4}));
     BOOST_CHECK_THROW(model.keep(sequence, std::vector<std::size_t>{0}), error);  // they are gone
+}
+
+BOOST_AUTO_TEST_CASE(random_topologies_are_their_paths) {
+    const testing::tree_mock model(testing::hashed_model(5, 1, 2, 400));
+    const auto trees = testing::topologies(testing::unless_sanitized<std::size_t>(10000, 1000));
+    BOOST_TEST(testing::trees_that_differ_from_paths(model, trees) == "");
 }
 
 BOOST_AUTO_TEST_CASE(wrong_trees_are_refused) {

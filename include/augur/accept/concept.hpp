@@ -72,7 +72,8 @@ concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& 
 };
 
 /// Keeps storage from round to round, so as to allocate nothing: `storage_type`, of which whoever walks keeps one for
-/// each text. judge_tree then takes it, too: judge_tree(targets, proposed, draws, path, storage) const.
+/// each text. judge_tree then takes it, too: judge_tree(targets, proposed, draws, path, storage) const. So does
+/// after_rejection(target, drafted, storage) const where it is there: of siblings each leaves what the next is made of.
 template <class C>
 concept KeepsStorage = std::default_initializable<typename C::storage_type>;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <span>
+#include <vector>
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/chunks.hpp"
@@ -38,31 +38,48 @@ struct subtraction {
 /// Asks for a residual that is the target where rounding leaves nothing over.
 struct or_target {};
 
-/// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. Nothing is
-/// stored: two passes where it is used, over chunks in which the target has weight. In place of the target there can be
-/// a residual, of the sibling before. What it is made of must outlive it. A claim that is no distribution and not
-/// certain is normalised.
+/// Room for the weights of a residual that several rejected siblings have left: those of the last one that was made in
+/// it. One double for each token of the vocabulary, kept from round to round.
+struct residual_storage {
+    std::vector<double> weights{};
+    std::size_t made = 0;  ///< residuals so far; the last is numbered so
+};
+
+/// max(0, scale * target - draft) as weights, both normalised: with scale 1 the residual distribution. In place of the
+/// target there can be a residual, of the sibling before. What it is made of must outlive it. A claim that is no
+/// distribution and not certain is normalised. Nothing is stored: two passes where it is used, over chunks in which the
+/// target has weight. A residual of a residual is stored where there is room (residual_storage); each costs one pass
+/// then, and without room as many as siblings were rejected, with the same bits. It goes through them, too, once
+/// another was made in its room.
 template <class Claim, class Row = distribution>
 class residual_weights {
  public:
-    residual_weights(const Row& target, drafted_token<Claim> drafted, double scale = 1)
+    residual_weights(const Row& target, drafted_token<Claim> drafted, double scale = 1,
+                     residual_storage* /*room*/ = nullptr)
         : target_(target), drafted_(drafted), left_{scale / target.total()} {
         subtract();
     }
     residual_weights(const Row& target, drafted_token<Claim> drafted, or_target) : residual_weights(target, drafted) {
         if (!(total_ > 0)) restore();
     }
-    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, double scale)
-        : target_(before.target_), drafted_(drafted), before_(&before), left_{scale / before.total()} {
+    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, double scale,
+                     residual_storage* room = nullptr)
+        : target_(before.target_),
+          drafted_(drafted),
+          before_(&before),
+          left_{scale / before.total()},
+          room_(target_.is_point() ? nullptr : room) {
         subtract();
     }
-    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, or_target)
-        : residual_weights(before, drafted, 1.0) {
+    residual_weights(const residual_weights& before, drafted_token<Claim> drafted, or_target,
+                     residual_storage* room = nullptr)
+        : residual_weights(before, drafted, 1.0, room) {
         if (!(total_ > 0)) restore();
     }
 
     std::size_t size() const { return target_.size(); }
     double operator[](std::size_t i) const {
+        if (stored()) return has_weight(i) ? room_->weights[i] : 0;
         return left_(before_ == nullptr ? target_[i] : left_before(i), draft_weight(drafted_, i));
     }
     double total() const { return total_; }
@@ -89,25 +106,57 @@ class residual_weights {
         add_up();
     }
     void add_up() {
+        number_ = 0;
+        if (room_ != nullptr) room_->weights.resize(size());
         total_ = 0;
         for (std::size_t chunk = 0; chunk < detail::chunks_in(size()); ++chunk) total_ += sums()[chunk];
+        if (room_ != nullptr) number_ = ++room_->made;
+    }
+
+    /// Whether the weights are those in the room: not while they are made, nor after the next ones.
+    bool stored() const { return number_ != 0 && room_->made == number_; }
+    /// Whether any token of this one's chunk has weight in the target.
+    bool has_weight(std::size_t i) const {
+        if (target_.is_point())
+            return i / detail::chunk_size == static_cast<std::size_t>(target_.mode()) / detail::chunk_size;
+        return target_.sums()[i / detail::chunk_size] > 0;
     }
 
     double sum_of(std::size_t begin) const {
         const std::size_t end = detail::end_of_chunk(begin, size());
+        if (!has_weight(begin)) return 0;
         if (target_.is_point()) return detail::sum_of_chunk(*this, begin, end);
-        if (!(target_.sums()[begin / detail::chunk_size] > 0)) return 0;
-        if (before_ != nullptr || weight_by_weight(begin, end)) return detail::sum_of_chunk(*this, begin, end);
-        const float* target = target_.weights().data() + begin;
-        const subtraction left = left_;
+        if (stored()) return detail::sum_of_chunk(room_->weights, begin, end);
         double weights[detail::chunk_size];
-        if constexpr (std::same_as<Claim, Row>) {
-            const float* draft = drafted_.row->weights().data() + begin;
-            for (std::size_t i = 0; i < end - begin; ++i) weights[i] = left(double{target[i]}, double{draft[i]});
-        } else {
-            for (std::size_t i = 0; i < end - begin; ++i) weights[i] = left(double{target[i]}, 0);
-        }
+        weigh(begin, end, weights);
+        if (room_ != nullptr && number_ == 0) std::copy_n(weights, end - begin, room_->weights.data() + begin);
         return detail::sum_of_chunk(weights, 0, end - begin);
+    }
+
+    /// The weights of a chunk in which the target, a row, has some.
+    void weigh(std::size_t begin, std::size_t end, double* out) const {
+        if (stored()) {
+            std::copy_n(room_->weights.data() + begin, end - begin, out);
+        } else if (before_ != nullptr) {
+            before_->weigh(begin, end, out);
+            subtract_from(out, begin, end, out);
+        } else {
+            subtract_from(target_.weights().data() + begin, begin, end, out);
+        }
+    }
+
+    template <class Number>
+    void subtract_from(const Number* from, std::size_t begin, std::size_t end, double* out) const {
+        const subtraction left = left_;
+        const std::size_t count = end - begin;
+        if (weight_by_weight(begin, end)) {
+            for (std::size_t i = 0; i < count; ++i) out[i] = left(double{from[i]}, draft_weight(drafted_, begin + i));
+        } else if constexpr (std::same_as<Claim, Row>) {
+            const float* draft = drafted_.row->weights().data() + begin;
+            for (std::size_t i = 0; i < count; ++i) out[i] = left(double{from[i]}, double{draft[i]});
+        } else {
+            for (std::size_t i = 0; i < count; ++i) out[i] = left(double{from[i]}, 0);
+        }
     }
 
     /// Whether the draft's weights of these are neither those of a stored row nor all 0.
@@ -126,6 +175,8 @@ class residual_weights {
     const residual_weights* before_ = nullptr;
     subtraction left_;
     double total_ = 0;
+    residual_storage* room_ = nullptr;
+    std::size_t number_ = 0;  ///< in the room, once its weights are there
 };
 
 /// What a rejected token leaves of the target's row, or of what siblings before it have left: the residual
@@ -141,18 +192,30 @@ AUGUR_HOST_DEVICE residual_weights<Claim, Row> residual(const residual_weights<C
                                                         const drafted_token<Claim>& drafted) {
     return residual_weights<Claim, Row>(left, drafted, or_target{});
 }
+/// The same with room for its weights, if siblings before were rejected.
+template <class Claim, class Row>
+residual_weights<Claim, Row> residual(const residual_weights<Claim, Row>& left, const drafted_token<Claim>& drafted,
+                                      residual_storage& room) {
+    return residual_weights<Claim, Row>(left, drafted, or_target{}, &room);
+}
+template <class Claim>
+residual_weights<Claim> residual(const distribution& target, const drafted_token<Claim>& drafted, residual_storage&) {
+    return residual_weights<Claim>(target, drafted, or_target{});
+}
 
 /// Accepts x with probability min(1, target(x) / draft(x)); otherwise draws from the residual distribution. A point
 /// mass is accepted with probability target(x), and the residual is the target without x. Siblings are judged in turn,
 /// each against the residual that the one before has left.
 /// Effect: none, each token has the target's distribution exactly. Randomness: one coin per drafted token, one draw per
-/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) per rejection; each sibling's
-/// residual is made of all before it, so that k of them cost k^2 passes.
+/// round, none of it shared with the draft. Cost: O(1) per accepted token, O(vocabulary) per rejection, a pass for each
+/// rejected sibling. Keeps a double per token of the vocabulary where two siblings were rejected, and allocates nothing
+/// once that is there.
 /// Source: Leviathan et al. 2023, section 2.3 and appendix A.1; Chen et al. 2023, algorithm 2. Siblings: Miao et al.
 /// 2024, SpecInfer, section 4.3; drawn without replacement: Jeon et al. 2024, "Recursive speculative decoding".
 struct rejection_sampling {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
+    using storage_type = residual_storage;
 
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class Claim>
@@ -168,6 +231,10 @@ struct rejection_sampling {
     template <class Claim>
     AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const drafted_token<Claim>& drafted) const {
         return residual(target, drafted);
+    }
+    template <class Claim>
+    auto after_rejection(const auto& target, const drafted_token<Claim>& drafted, residual_storage& room) const {
+        return residual(target, drafted, room);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN

@@ -21,19 +21,28 @@ namespace augur::accept {
 /// Effect: none, the joint distribution of the text is the target's exactly, for trees whose siblings are drawn with or
 /// without replacement, and for fixed ones. On a chain it is `block`, bit for bit; on siblings without children it is
 /// rejection_sampling. Randomness: at most one coin per drafted token, one draw per round. Cost: rows of nodes whose
-/// worth is above 0 are transformed, down to where one is accepted; O(vocabulary) per rejected token, and k siblings
-/// cost k^2 passes. Point masses and distributions. Source: Weng et al. 2025, "Traversal verification for speculative
-/// tree decoding" (arXiv 2505.12398).
+/// worth is above 0 are transformed, down to where one is accepted; O(vocabulary) per rejected token. Keeps a double
+/// per token of the vocabulary for each depth where two siblings were rejected. Point masses and distributions. Source:
+/// Weng et al. 2025, "Traversal verification for speculative tree decoding" (arXiv 2505.12398).
 struct traversal {
     using guarantee = guarantee::same_distribution;
     using drawing = draft::sampled;
+    using storage_type = std::vector<residual_storage>;  ///< by depth
 
     template <class Targets, ChainProposal Proposal, class Draws>
     token judge_tree(const Targets& targets, const Proposal& proposed, const Draws& draws,
-                     std::vector<std::size_t>& path) const {
-        walker<Targets, Proposal, Draws> round{targets, proposed, draws, path};
+                     std::vector<std::size_t>& path, storage_type& storage) const {
+        if (storage.size() < proposed.size()) storage.resize(proposed.size());
+        walker<Targets, Proposal, Draws> round{targets, proposed, draws, path, storage};
         round.settle({after_prefix, 0}, 1);
         return round.next;
+    }
+    /// The same with storage of its own.
+    template <class Targets, ChainProposal Proposal, class Draws>
+    token judge_tree(const Targets& targets, const Proposal& proposed, const Draws& draws,
+                     std::vector<std::size_t>& path) const {
+        storage_type storage;
+        return judge_tree(targets, proposed, draws, path, storage);
     }
 
     token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
@@ -57,6 +66,7 @@ struct traversal {
         const Proposal& proposed;
         const Draws& draws;
         std::vector<std::size_t>& path;
+        storage_type& storage;
         token next = no_token;
 
         using residual = residual_weights<typename Proposal::claim_type>;
@@ -80,7 +90,7 @@ struct traversal {
                 if (settle({static_cast<std::int32_t>(child), sibling}, std::min(1.0, worth * ratio))) return true;
                 path.pop_back();
             }
-            const residual rest(left, drafted, worth);
+            const residual rest(left, drafted, worth, &storage[path.size()]);
             if (rest.total() > 0) {
                 const double still_worth = rest.total() / (rest.total() + (1 - worth));
                 return settle(here, still_worth, rest, child_of(here, child + 1), sibling + 1);

@@ -31,6 +31,16 @@ AUGUR_HOST_DEVICE decltype(auto) left_after(const Criterion& criterion, const Ta
     }
 }
 
+/// The same with what the criterion keeps, where it takes it.
+template <class Criterion, class Target, class Drafted>
+decltype(auto) left_after(const Criterion& criterion, const Target& target, const Drafted& drafted, auto& storage) {
+    if constexpr (requires { criterion.after_rejection(target, drafted, storage.kept); }) {
+        return criterion.after_rejection(target, drafted, storage.kept);
+    } else {
+        return left_after(criterion, target, drafted);
+    }
+}
+
 /// Judges one drafted token, the last or only one of its position: no_token where it is accepted, else the token that
 /// is drawn in its place. On the host and in kernels.
 AUGUR_WHERE_ARGUMENTS_CAN
@@ -48,10 +58,10 @@ struct settlement {
 };
 
 /// Judges the siblings of one position in order, from `node` on, number `sibling` among them: each against what those
-/// before it have left of the target.
-template <class Criterion, class Target, ChainProposal Proposal, class Draws>
+/// before it have left of the target. `storage` is a walk_storage.
+template <class Criterion, class Target, ChainProposal Proposal, class Draws, class Storage>
 settlement settle(const Criterion& criterion, const Target& target, const Proposal& proposed, std::size_t node,
-                  Draws& draws, std::size_t sibling = 0) {
+                  Draws& draws, Storage& storage, std::size_t sibling = 0) {
     const auto drafted = proposed[node];
     if constexpr (!Branches<Proposal>) {
         return {node, accept_or_draw(criterion, target, drafted, draws)};
@@ -59,9 +69,10 @@ settlement settle(const Criterion& criterion, const Target& target, const Propos
         const auto parents = proposed.parents();
         const std::size_t next = parents::next_child(parents, proposed.size(), parents::of(parents, node), node + 1);
         if (sibling > 0) draws.at_sibling(sibling);
-        if (next == proposed.size()) return {node, accept_or_draw(criterion, target, drafted, draws)};
         if (criterion.accepts(target, drafted, draws)) return {node, no_token};
-        return settle(criterion, left_after(criterion, target, drafted), proposed, next, draws, sibling + 1);
+        const auto& left = left_after(criterion, target, drafted, storage);
+        if (next == proposed.size()) return {node, criterion.draw(left, draws)};
+        return settle(criterion, left, proposed, next, draws, storage, sibling + 1);
     }
 }
 
@@ -96,9 +107,10 @@ struct nobody {
 };
 
 /// Position by position.
-template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class Watcher>
+template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
+          class Watcher>
 void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
-               prefix& before, C& chooser, std::size_t round, target_rows<Transform>& targets, verdict& out,
+               prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& targets, verdict& out,
                Watcher&& watcher) {
     speculative_suffix speculative(before);
     const auto parents = parents_of(proposed);
@@ -115,7 +127,7 @@ void walk_each(const Criterion& criterion, const Proposal& proposed, const Rows&
             out.next = criterion.draw(target, draws);
             return watcher.took(row, target, out.next);
         }
-        const settlement settled = settle(criterion, target, proposed, child, draws);
+        const settlement settled = settle(criterion, target, proposed, child, draws, targets);
         if (settled.drawn != no_token) {
             out.next = settled.drawn;
             return watcher.took(row, target, out.next);
@@ -214,7 +226,7 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
         named.at_sibling(sibling);
         return named;
     };
-    if constexpr (KeepsStorage<Criterion>) {
+    if constexpr (requires { criterion.judge_tree(targets, proposed, draws, out.path, storage.kept); }) {
         out.next = criterion.judge_tree(targets, proposed, draws, out.path, storage.kept);
     } else {
         out.next = criterion.judge_tree(targets, proposed, draws, out.path);

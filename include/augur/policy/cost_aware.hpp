@@ -29,16 +29,17 @@ struct cost_aware_options {
     std::vector<double> verify_seconds{};
 };
 
-/// Learns while decoding how long a verify pass over n rows takes, how long drafting a token does, and how often the
-/// token at position i of a draft is accepted: separately for each drafter (draft/fallback.hpp), and for its matches'
-/// lengths or the entropy of its first row where it shows them. Each round it drafts the number of tokens that gains
-/// most over plain decoding, a second being worth the tokens it yields at the present pace; 0 when none does. It spends
-/// accumulated savings: drafts are only as long as it could pay for if none of it were accepted, from an allowance that
-/// grows with every gain and by a small share of the time. So the time that it loses against plain decoding is bounded,
-/// whatever the text does. Where it has stopped drafting it tries again now and then, so that a text that becomes
-/// predictable is drafted for again. Effect on the distribution: none. Lengths depend on the clock, so the rounds of
-/// two runs may differ; under exact and coupled the text does not. Cost: O(max_length^2) per round, no randomness.
-/// Source: Leviathan et al. 2023, section 3.5 (the expected improvement), with measured instead of assumed figures.
+/// Learns while decoding how long a verify pass over n rows takes with what is judged of them, how long drafting a
+/// token does, and how often the token at position i of a draft is accepted: separately for each drafter
+/// (draft/fallback.hpp), and for its matches' lengths or the entropy of its first row where it shows them. Each round
+/// it drafts the number of tokens that gains most over plain decoding, a second being worth the tokens it yields at the
+/// present pace; 0 when none does. It spends accumulated savings: drafts are only as long as it could pay for if none
+/// of it were accepted, from an allowance that grows with every gain and by a small share of the time. So the time that
+/// it loses against plain decoding is bounded, whatever the text does. Where it has stopped drafting it tries again now
+/// and then, so that a text that becomes predictable is drafted for again. Effect on the distribution: none. Lengths
+/// depend on the clock, so the rounds of two runs may differ; under exact and coupled the text does not. Cost:
+/// O(max_length^2) per round, no randomness. Source: Leviathan et al. 2023, section 3.5 (the expected improvement),
+/// with measured instead of assumed figures.
 template <std::size_t Sources>
 class basic_cost_aware {
  public:
@@ -90,7 +91,7 @@ class basic_cost_aware {
         const bool looked = std::isfinite(seen.first_draft_entropy_nats);
         const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
-        double seconds = passes_.learn(rows, happened.verify_seconds);
+        double seconds = passes_.learn(rows, happened.row_seconds());
         if (made > 0) {
             from.token_seconds.weight *= options_.memory;
             const double each = happened.draft_seconds / static_cast<double>(made);
@@ -108,7 +109,7 @@ class basic_cost_aware {
     /// time yields.
     void learn_pass(const outcome& happened) {
         const bool measured = happened.drafted <= options_.max_length;
-        const double verifying = happened.verify_seconds;
+        const double verifying = happened.row_seconds();
         const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
         settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
         end_round(happened);

@@ -30,15 +30,15 @@ struct tree_cost_aware_options {
 };
 
 /// Learns, by depth and rank among its siblings, how often a node is accepted where its parent is, and how long passes
-/// take. After each round it grows the next tree from nothing, always by the node that is accepted most often (the
-/// product along its path), and takes of the trees that this makes, plain decoding among them, the one with the most
-/// tokens a second. A chain is such a tree. A tree is only as large as savings can pay for if none of it were accepted;
-/// they grow with every gain and by a small share of the time. So what it loses against plain decoding is bounded, and
-/// where it has stopped drafting it tries again now and then. Effect on the distribution: none. Trees depend on the
-/// clock, so the rounds of two runs may differ; under exact and coupled the text does not. Cost: O(max_nodes *
-/// (max_nodes + Ranks)) per round, no randomness; a new tree is allocated where it differs from the last. Source:
-/// cost-aware trees (arXiv 2604.09731): a node is added only while it brings more than its row costs. Here prefixes are
-/// compared as a whole, because T(n) has steps.
+/// take, with what is judged of their rows. After each round it grows the next tree from nothing, always by the node
+/// that is accepted most often (the product along its path), and takes of the trees that this makes, plain decoding
+/// among them, the one with the most tokens a second. A chain is such a tree. A tree is only as large as savings can
+/// pay for if none of it were accepted; they grow with every gain and by a small share of the time. So what it loses
+/// against plain decoding is bounded, and where it has stopped drafting it tries again now and then. Effect on the
+/// distribution: none. Trees depend on the clock, so the rounds of two runs may differ; under exact and coupled the
+/// text does not. Cost: O(max_nodes * (max_nodes + Ranks)) per round, no randomness; a new tree is allocated where it
+/// differs from the last. Source: cost-aware trees (arXiv 2604.09731): a node is added only while it brings more than
+/// its row costs. Here prefixes are compared as a whole, because T(n) has steps.
 template <std::size_t Ranks>
 class basic_tree_cost_aware {
  public:
@@ -79,7 +79,7 @@ class basic_tree_cost_aware {
 
     /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost.
     void learn_pass(const outcome& happened) {
-        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.verify_seconds, false);
+        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.row_seconds(), false);
     }
 
     /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
@@ -175,7 +175,7 @@ class basic_tree_cost_aware {
 
     void learn_seconds(const outcome& happened) {
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
-        double seconds = passes_.learn(rows, happened.verify_seconds);
+        double seconds = passes_.learn(rows, happened.row_seconds());
         if (happened.drafted > 0) {
             const auto made = static_cast<double>(happened.drafted);
             node_seconds_.weight *= options_.memory;

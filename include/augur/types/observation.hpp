@@ -62,6 +62,11 @@ struct outcome {
     std::size_t accepted = 0;
     double draft_seconds = 0;
     double verify_seconds = 0;
+    double accept_seconds = 0;  ///< 0 where it is within verify_seconds
+
+    /// What the round's rows took: the pass over them, and judging and drawing from them. What a row costs is learned
+    /// from this, so that a rule that passes over the vocabulary for a node counts.
+    double row_seconds() const { return verify_seconds + accept_seconds; }
 };
 
 }  // namespace augur

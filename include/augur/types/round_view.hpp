@@ -45,7 +45,9 @@ struct round_view {
     const time_spent& seconds;                           ///< of the round, without what watchers take
 
     /// The round in numbers.
-    outcome result() const { return {decided_on, decided.drafted, decided.accepted, seconds.draft, seconds.verify}; }
+    outcome result() const {
+        return {decided_on, decided.drafted, decided.accepted, seconds.draft, seconds.verify, seconds.accept};
+    }
 };
 
 template <class Proposal, class Rows, class States>

@@ -23,19 +23,19 @@ inline constexpr std::int32_t after_prefix = -1;
 namespace parents {
 
 /// Of node `node`, whose parent this is.
-inline void check(std::size_t node, std::int32_t parent) {
+constexpr void check(std::size_t node, std::int32_t parent) {
     if (parent >= after_prefix && (parent < 0 || static_cast<std::size_t>(parent) < node)) return;
     detail::fail("the parent of node ", node, " is ", parent, ", but it has to be an earlier node, or ", after_prefix,
                  " after the prefix");
 }
 
-AUGUR_HOST_DEVICE inline std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
+AUGUR_HOST_DEVICE constexpr std::int32_t of(std::span<const std::int32_t> all, std::size_t node) {
     return all.empty() ? static_cast<std::int32_t>(node) - 1 : all[node];
 }
 
 /// Nodes on the path to this one and with it: 1 where it follows the prefix, 0 for after_prefix. O(depth), or O(1) in a
 /// chain.
-AUGUR_HOST_DEVICE inline std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
+AUGUR_HOST_DEVICE constexpr std::size_t depth_of(std::span<const std::int32_t> all, std::int32_t node) {
     if (all.empty()) return static_cast<std::size_t>(node + 1);
     std::size_t depth = 0;
     for (; node != after_prefix; node = all[static_cast<std::size_t>(node)]) ++depth;
@@ -44,19 +44,19 @@ AUGUR_HOST_DEVICE inline std::size_t depth_of(std::span<const std::int32_t> all,
 
 /// Of the nodes up to `parent`, how many are not on the path to it: 0 in a chain, and different for two parents of one
 /// depth. With the position it names the place where the children of `parent` are drawn.
-AUGUR_HOST_DEVICE inline std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
+AUGUR_HOST_DEVICE constexpr std::size_t aside(std::span<const std::int32_t> all, std::int32_t parent) {
     return static_cast<std::size_t>(parent + 1) - depth_of(all, parent);
 }
 
 /// The first node from `from` on that has this parent, of so many nodes; `nodes` where there is none.
-AUGUR_HOST_DEVICE inline std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes,
-                                                std::int32_t parent, std::size_t from) {
+AUGUR_HOST_DEVICE constexpr std::size_t next_child(std::span<const std::int32_t> all, std::size_t nodes,
+                                                   std::int32_t parent, std::size_t from) {
     if (all.empty()) return static_cast<std::size_t>(parent + 1) >= from ? static_cast<std::size_t>(parent + 1) : nodes;
     while (from < nodes && all[from] != parent) ++from;
     return from;
 }
 
-inline bool are_chain(std::span<const std::int32_t> all) {
+constexpr bool are_chain(std::span<const std::int32_t> all) {
     for (std::size_t node = 0; node < all.size(); ++node) {
         if (all[node] != static_cast<std::int32_t>(node) - 1) return false;
     }
@@ -66,22 +66,23 @@ inline bool are_chain(std::span<const std::int32_t> all) {
 }  // namespace parents
 
 /// A tree of nodes, or several, after a prefix: the parent of each node. Refuses a parent that is not before its child.
+/// It can be used in constant expressions, but not outlive them: tree::known is a tree that does.
 class topology {
  public:
     static constexpr std::size_t most_nodes = 256;  ///< of what is named by paths
 
     topology() = default;
-    explicit topology(std::vector<std::int32_t> parents) : parents_(std::move(parents)) {
+    constexpr explicit topology(std::vector<std::int32_t> parents) : parents_(std::move(parents)) {
         for (std::size_t node = 0; node < size(); ++node) {
             parents::check(node, parents_[node]);
             depth_ = std::max(depth_, depth(node));
         }
     }
-    topology(std::initializer_list<std::int32_t> parents) : topology(std::vector<std::int32_t>(parents)) {}
+    constexpr topology(std::initializer_list<std::int32_t> parents) : topology(std::vector<std::int32_t>(parents)) {}
 
     /// `nodes` of them, one after the other.
-    static topology chain(std::size_t nodes) {
-        std::vector<std::int32_t> parents(nodes);
+    static constexpr topology chain(std::size_t nodes) {
+        std::vector<std::int32_t> parents(nodes, after_prefix);
         std::iota(parents.begin(), parents.end(), after_prefix);
         return topology(std::move(parents));
     }
@@ -90,18 +91,20 @@ class topology {
     /// numbered by depth, then by path. Refuses a path without its parent or its sibling before, an empty one, one that
     /// is there twice, and more than 256.
     template <class Paths = std::vector<std::vector<std::size_t>>>
-    static topology of_paths(Paths paths);
+    static constexpr topology of_paths(Paths paths);
 
-    std::size_t size() const { return parents_.size(); }
-    std::span<const std::int32_t> parents() const { return parents_; }
-    bool is_chain() const { return parents::are_chain(parents_); }
+    constexpr std::size_t size() const { return parents_.size(); }
+    constexpr std::span<const std::int32_t> parents() const { return parents_; }
+    constexpr bool is_chain() const { return parents::are_chain(parents_); }
     /// Nodes on the path to this one and with it.
-    std::size_t depth(std::size_t node) const { return parents::depth_of(parents_, static_cast<std::int32_t>(node)); }
+    constexpr std::size_t depth(std::size_t node) const {
+        return parents::depth_of(parents_, static_cast<std::int32_t>(node));
+    }
     /// Nodes on the longest path.
-    std::size_t depth() const { return depth_; }
+    constexpr std::size_t depth() const { return depth_; }
 
     /// The nodes of this depth at most, numbered anew.
-    topology within(std::size_t depth) const {
+    constexpr topology within(std::size_t depth) const {
         std::vector<std::int32_t> numbers(size(), after_prefix), kept;
         for (std::size_t node = 0; node < size(); ++node) {
             if (this->depth(node) > depth) continue;
@@ -126,7 +129,7 @@ class topology {
 };
 
 template <class Paths>
-topology topology::of_paths(Paths paths) {
+constexpr topology topology::of_paths(Paths paths) {
     if (paths.size() > most_nodes) {
         detail::fail("a tree of ", paths.size(), " nodes was given, but ", most_nodes, " is the most");
     }

@@ -18,6 +18,7 @@
 
 #include "differences.hpp"
 #include "llama/small_llama.hpp"
+#include "random_topologies.hpp"
 #include "sanitized.hpp"
 
 namespace device = augur::llama::device;
@@ -193,6 +194,13 @@ BOOST_AUTO_TEST_CASE(trees_across_blocks) {
     BOOST_TEST((std::vector(rows.end() - static_cast<std::ptrdiff_t>(size), rows.end()) == expected));
     const std::vector<token> more = {7, 8};
     BOOST_TEST((copied(model.extend(tree, more)) == copied(model.extend(chain, more))));
+}
+
+/// AUGUR_TOPOLOGIES=N raises the number.
+BOOST_AUTO_TEST_CASE(random_topologies_are_their_paths) {
+    const emulated_model<bfloat16> model({}, some_llama(true));
+    const auto trees = augur::testing::topologies(augur::testing::unless_sanitized<std::size_t>(60, 20));
+    BOOST_TEST(augur::testing::trees_that_differ_from_paths(model, trees) == "");
 }
 
 /// With rows that stay, with rows that stay behind virtual functions, and with rows that come to the host.
