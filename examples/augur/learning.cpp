@@ -5,6 +5,7 @@
 #include <augur/io/fingerprint.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
+#include <augur/train/widened.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "members.hpp"
+#include "output_file.hpp"
 
 namespace augur::program {
 namespace {
@@ -65,6 +67,25 @@ train::state_identity identity_of_taps(const llama::host_model& target, std::siz
     train::state_identity made = identity_of(target, layer);
     made.width = target.tap_size();
     return made;
+}
+
+/// What the adapter says of itself.
+train::state_identity whose(const std::string& adapter) {
+    return train::state_reader(adapter, train::options_format<train::head_options>::kind,
+                               train::checkpoint_file::version)
+        .identity();
+}
+/// Before it was widened.
+train::state_identity narrow_identity_of(const llama::host_model& target, std::size_t layer) {
+    train::state_identity made = identity_of(target, layer);
+    if (target.widened_from()) made.width = target.widened_from()->width;
+    return made;
+}
+/// The taps of the layer that learns, before it was widened; 0 where it was not.
+std::size_t narrow_tap_size(const llama::host_model& target) {
+    if (!target.widened_from()) return 0;
+    const llama::config narrow = llama::narrowed(target.configuration(), *target.widened_from());
+    return narrow.heads * narrow.head_size + narrow.width;
 }
 
 /// All.
@@ -153,6 +174,13 @@ learned_heads::head_type heads_of(const llama::host_model& target, const learnin
 
 }  // namespace
 
+void removed_on_signals::begins(const std::filesystem::path& part) {
+    remove_on_signals(part);
+}
+void removed_on_signals::ends(const std::filesystem::path& part) {
+    leave_on_signals(part);
+}
+
 learned_heads::learned_heads(const llama::host_model& target, const learning_options& chosen,
                              const llama::load_options& options)
     : learned(identity_of(target, target.layer_count()), heads_of(target, chosen, options), chosen.trainer) {}
@@ -218,7 +246,13 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
 }
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
-    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer),
+      target_(target) {}
+
+void learned_exit::restore(const std::string& adapter) {
+    if (!is_of_the_original(adapter, target_)) return learned::restore(adapter);
+    whose(adapter).check(narrow_identity_of(target_, identity().layer), adapter);
+    online().restore(exit_adapter(adapter, target_));
 }
 
 learned_exit_layer::learned_exit_layer(const llama::host_model& target, const learning_options& chosen)
@@ -238,14 +272,34 @@ learning_options new_exit_options(const llama::host_model& target, const std::st
     return made;
 }
 
+bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
+    if (!target.widened_from()) return false;
+    const std::size_t width = whose(adapter).width, here = target.hidden_size();
+    if (width == here || width == target.tap_size()) return false;
+    return width == target.widened_from()->width || width == narrow_tap_size(target);
+}
+
+train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target) {
+    const train::state_identity of = whose(adapter);
+    if (!is_of_the_original(adapter, target)) {
+        const bool of_taps = of.width == target.tap_size();
+        auto kept = train::checkpoint_file::load<float>(
+            adapter, of_taps ? identity_of_taps(target, of.layer) : identity_of(target, of.layer));
+        // Taps of the original may be as large as states are here.
+        if (!of_taps && kept.options.layer_rank != 0) train::head_growth::check(kept.options, adapter);
+        return kept;
+    }
+    train::state_identity narrow = narrow_identity_of(target, of.layer);
+    if (of.width != narrow.width) narrow.width = narrow_tap_size(target);
+    const auto kept = train::checkpoint_file::load<float>(adapter, narrow);
+    return train::widened(kept, narrow, target.hidden_size(), static_cast<double>(target.configuration().norm_epsilon),
+                          adapter);
+}
+
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
-    train::state_reader in(adapter, train::options_format<train::head_options>::kind, train::checkpoint_file::version);
-    const train::state_identity whose = in.identity();
-    made.exit_layer = whose.layer;
-    const bool of_taps = whose.width == target.tap_size();
-    const auto here = of_taps ? identity_of_taps(target, whose.layer) : identity_of(target, whose.layer);
-    auto kept = train::checkpoint_file::load<float>(adapter, here);
+    auto kept = exit_adapter(adapter, target);
+    made.exit_layer = whose(adapter).layer;
     made.head = kept.options;
     if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
     return made;
