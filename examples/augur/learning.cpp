@@ -69,23 +69,35 @@ train::state_identity identity_of_taps(const llama::host_model& target, std::siz
     return made;
 }
 
-/// What the adapter says of itself.
-train::state_identity whose(const std::string& adapter) {
-    return train::state_reader(adapter, train::options_format<train::head_options>::kind,
-                               train::checkpoint_file::version)
-        .identity();
-}
-/// Before it was widened.
-train::state_identity narrow_identity_of(const llama::host_model& target, std::size_t layer) {
-    train::state_identity made = identity_of(target, layer);
-    if (target.widened_from()) made.width = target.widened_from()->width;
+/// What an exit's adapter says of itself, before its numbers.
+struct adapter_kind {
+    train::state_identity whose;
+    train::head_options head;
+};
+adapter_kind kind_of(const std::string& adapter) {
+    using format = train::options_format<train::head_options>;
+    train::state_reader in(adapter, format::kind, train::checkpoint_file::version);
+    adapter_kind made{in.identity(), {}};
+    static_cast<void>(in.get<std::uint32_t>("the size of a number"));
+    made.head = format::read(in);
     return made;
 }
-/// The taps of the layer that learns, before it was widened; 0 where it was not.
-std::size_t narrow_tap_size(const llama::host_model& target) {
-    if (!target.widened_from()) return 0;
+/// What it has to be of: of states, or with a layer that learns of taps.
+train::state_identity identity_for(const adapter_kind& of, const llama::host_model& target) {
+    const std::size_t layer = of.whose.layer;
+    return of.head.layer_rank != 0 ? identity_of_taps(target, layer) : identity_of(target, layer);
+}
+/// The same before the model was widened, if it was.
+train::state_identity narrow_identity_for(const adapter_kind& of, const llama::host_model& target) {
+    train::state_identity made = identity_for(of, target);
+    if (!target.widened_from()) return made;
     const llama::config narrow = llama::narrowed(target.configuration(), *target.widened_from());
-    return narrow.heads * narrow.head_size + narrow.width;
+    made.width = narrow.width + (of.head.layer_rank != 0 ? narrow.heads * narrow.head_size : 0);
+    return made;
+}
+bool is_of_the_original(const adapter_kind& of, const llama::host_model& target) {
+    const std::size_t narrow = narrow_identity_for(of, target).width;
+    return of.whose.width == narrow && narrow != identity_for(of, target).width;
 }
 
 /// All.
@@ -250,8 +262,10 @@ learned_exit::learned_exit(const llama::host_model& target, const learning_optio
       target_(target) {}
 
 void learned_exit::restore(const std::string& adapter) {
-    if (!is_of_the_original(adapter, target_)) return learned::restore(adapter);
-    whose(adapter).check(narrow_identity_of(target_, identity().layer), adapter);
+    adapter_kind of = kind_of(adapter);
+    if (!is_of_the_original(of, target_)) return learned::restore(adapter);
+    of.whose.layer = identity().layer;
+    kind_of(adapter).whose.check(narrow_identity_for(of, target_), adapter);
     online().restore(exit_adapter(adapter, target_));
 }
 
@@ -273,33 +287,23 @@ learning_options new_exit_options(const llama::host_model& target, const std::st
 }
 
 bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
-    if (!target.widened_from()) return false;
-    const std::size_t width = whose(adapter).width, here = target.hidden_size();
-    if (width == here || width == target.tap_size()) return false;
-    return width == target.widened_from()->width || width == narrow_tap_size(target);
+    return is_of_the_original(kind_of(adapter), target);
 }
 
 train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target) {
-    const train::state_identity of = whose(adapter);
-    if (!is_of_the_original(adapter, target)) {
-        const bool of_taps = of.width == target.tap_size();
-        auto kept = train::checkpoint_file::load<float>(
-            adapter, of_taps ? identity_of_taps(target, of.layer) : identity_of(target, of.layer));
-        // Taps of the original may be as large as states are here.
-        if (!of_taps && kept.options.layer_rank != 0) train::head_growth::check(kept.options, adapter);
-        return kept;
+    const adapter_kind of = kind_of(adapter);
+    if (!is_of_the_original(of, target)) {
+        return train::checkpoint_file::load<float>(adapter, identity_for(of, target));
     }
-    train::state_identity narrow = narrow_identity_of(target, of.layer);
-    if (of.width != narrow.width) narrow.width = narrow_tap_size(target);
-    const auto kept = train::checkpoint_file::load<float>(adapter, narrow);
-    return train::widened(kept, narrow, target.hidden_size(), static_cast<double>(target.configuration().norm_epsilon),
-                          adapter);
+    const train::state_identity narrow = narrow_identity_for(of, target);
+    return train::widened(train::checkpoint_file::load<float>(adapter, narrow), narrow, target.hidden_size(),
+                          static_cast<double>(target.configuration().norm_epsilon), adapter);
 }
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
     auto kept = exit_adapter(adapter, target);
-    made.exit_layer = whose(adapter).layer;
+    made.exit_layer = kind_of(adapter).whose.layer;
     made.head = kept.options;
     if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
     return made;
