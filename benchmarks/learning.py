@@ -9,7 +9,7 @@
 
 Acceptance is accepted over drafted tokens; drafts have --length of them, 1 by default: then it is how often the draft's first choice is
 the target's. Updates come after every --every tokens however long they take, so that figures are those of the prompts and not of the
-machine's speed. Every text is compared with plain decoding's, which is decoded once, and an error where it differs. Into --output go
+machine's speed. Every greedy text is compared with plain decoding's, which is decoded once, and an error where it differs. Into --output go
 PART.json and PART.md, and as each run ends what it said: called again with the same arguments, only what is missing is run.
 """
 
@@ -30,7 +30,7 @@ ABLATIONS = {
     "KL alone": ("--lambda", "constant", "--floor", "1", "--anchor", "0"),
     "policy alone": ("--lambda", "constant", "--floor", "0", "--anchor", "0"),
     "anchor alone": ("--policy", "none", "--lambda", "constant", "--floor", "0"),
-    "REINFORCE": ("--policy", "reinforce", "--newest", "64"),
+    "REINFORCE": ("--policy", "reinforce", "--newest", "64", "--accept", "rejection_sampling", "--temperature", "1"),
     "raw probability": ("--policy", "probability"),
     "margin": ("--policy", "margin"),
     "reverse KL": ("--kl", "reverse"),
@@ -94,17 +94,19 @@ def learn(chosen, prompts, arguments, adapter=None, before=None):
     command = [str(part) for part in [*command, *arguments]]
     name = hashlib.sha256(json.dumps([command, lines, str(before)]).encode()).hexdigest()[:16]
     kept, texts, plain = chosen.output / f"{name}.jsonl", chosen.output / f"{name}.prompts", Plain(chosen)
+    drawn = "rejection_sampling" in command  # another text of the same distribution
     if not kept.exists():
         texts.write_text(lines, encoding="utf-8")
         if adapter:
             adapter.unlink(missing_ok=True)
         if before:
             shutil.copy(before, adapter)
-        command += ["--prompts", str(texts)] + ([] if plain.knows(prompts) else ["--compare"])
+        command += ["--prompts", str(texts)] + ([] if drawn or plain.knows(prompts) else ["--compare"])
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-        plain.compare(prompts, [json.loads(line) for line in done.stdout.splitlines()])
+        if not drawn:
+            plain.compare(prompts, [json.loads(line) for line in done.stdout.splitlines()])
         kept.write_text(done.stdout, encoding="utf-8")
     return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
 

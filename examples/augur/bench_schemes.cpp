@@ -17,6 +17,7 @@
 #include "models.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
+#include "splits.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -31,7 +32,7 @@ struct bench_schemes_options {
     transform::settings sampling{.temperature = {0}};
     std::uint64_t seed = 0;
     std::size_t max_tokens = 128, limit = 0, repetitions = 2;
-    bool chat = false, nats = false, keep = false, json = false;
+    bool chat = false, nats = false, keep = false, splits = false, json = false;
 };
 
 /// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
@@ -131,7 +132,12 @@ class bench_of_schemes {
             if (std::find(names_.begin(), names_.end(), text) != names_.end())
                 detail::fail("--scheme ", io::quote(text), " is there twice");
             names_.push_back(text);
-            schemes_.emplace_back(parse_scheme(text), chosen.sampling, chosen.drafts, chosen.heads);
+            const scheme_options scheme = parse_scheme(text);
+            if (chosen.splits) check_is_split(text, scheme);
+            schemes_.emplace_back(scheme, chosen.sampling, chosen.drafts, chosen.heads);
+        }
+        if (chosen.splits && schemes_.size() == 1) {
+            detail::fail("--splits compares exits of the model, but there is no --scheme beside plain");
         }
         read();
         load();
@@ -169,6 +175,7 @@ class bench_of_schemes {
             for (std::size_t at = 0; at < names_.size(); ++at) of["schemes"].push_back(middle(at, places));
             out["tasks"].push_back(std::move(of));
         }
+        if (chosen_.splits) out["splits"] = splits_as_json(exits_, curve_.front());
         return out;
     }
 
@@ -191,6 +198,7 @@ class bench_of_schemes {
                 out.insert(out.size() - 1, line);
             }
         }
+        if (chosen_.splits) out += splits_as_table(exits_, curve_.front());
         return out +
                "\nMedians over prompts of medians over turns, without loading and prefill. Predicted: from measured "
                "passes.\n";
@@ -221,6 +229,20 @@ class bench_of_schemes {
             each.prepare(*target_, *engine_, curve_);
             alone_.push_back(first_seconds(each.drafters()));
         }
+        if (chosen_.splits) measure_exits();
+    }
+
+    /// Of all schemes but plain decoding.
+    void measure_exits() {
+        for (std::size_t at = 1; at < schemes_.size(); ++at) {
+            const scheme_options& of = schemes_[at].scheme();
+            exits_.push_back(measure_exit(names_[at], *engine_, schemes_[at].drafters(), *of.length));
+            for (std::size_t other = 1; other < at; ++other) {
+                if (exits_[other - 1].costs.layer != exits_.back().costs.layer) continue;
+                detail::fail("--splits: ", io::quote(names_[other]), " and ", io::quote(names_[at]),
+                             " both draft after ", exits_.back().costs.layer, " layers");
+            }
+        }
     }
 
     /// What the layers take whose states are drafted from, where the target's own are.
@@ -244,6 +266,7 @@ class bench_of_schemes {
         for (std::size_t at = 0; at < schemes_.size(); ++at) {
             figures& of = into[at];
             of.add(decode(schemes_[at], prompt.ids, chosen_.max_tokens, chosen_.seed + turn));
+            if (chosen_.splits && at > 0) exits_[at - 1].add(of.last.counts.stages.back());
             if (chosen_.keep) schemes_[at].learn(of.last);
             of.speedups.push_back(into[0].milliseconds.back() / of.milliseconds.back());
             of.is_plains = of.is_plains && of.last.ids == into[0].last.ids;
@@ -335,6 +358,7 @@ class bench_of_schemes {
     std::optional<llama::host_model> target_;
     std::optional<engine> engine_;
     std::vector<double> curve_, alone_;          ///< by rows, and by schemes
+    std::vector<measured_exit> exits_;           ///< with --splits: of the schemes after plain decoding
     std::vector<std::vector<figures>> results_;  ///< of each prompt, those of each scheme
 };
 
@@ -382,6 +406,8 @@ void add_bench_schemes(CLI::App& bench) {
     command->add_flag("--nats", chosen->nats, "Score every text by the target: nats a token, at the temperature");
     command->add_flag("--keep", chosen->keep,
                       "What a scheme that drafts what pays learned goes on from text to text, as in a server");
+    command->add_flag("--splits", chosen->splits,
+                      "Of schemes that draft with the model's first layers, which exit and length are fastest");
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { compare(*chosen); });
 }

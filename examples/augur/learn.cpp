@@ -33,6 +33,7 @@ struct learn_options {
     model_options model;
     learning_options learning;
     std::string prompts, output, replay;
+    std::string accept{};               ///< rejection_sampling; empty: exact or coupled, by the temperature
     std::string head_tokens;            ///< all, a member's file, or where empty the adapter's or the family's
     std::optional<std::size_t> rank{};  ///< of the head's update
     transform::settings sampling{.temperature = {0}};
@@ -101,7 +102,7 @@ class pupil {
             }
         }
         namespace fs = std::filesystem;
-        if (!chosen.output.empty() && fs::exists(chosen.output)) learns_->restore(chosen.output);
+        if (!chosen.output.empty() && fs::exists(chosen.output)) go_on();
         if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
         before_ = learns_->report();
     }
@@ -124,12 +125,21 @@ class pupil {
     }
 
  private:
+    /// From what was learned; where that was before the model was widened, the adapter is the wide model's from now on.
+    void go_on() {
+        learns_->restore(chosen_.output);
+        if (chosen_.learning.scheme != "dvi" || !is_of_the_original(chosen_.output, target_)) return;
+        tell("note", chosen_.output, " was learned on ", target_.widened_from()->text(), "; what is learned now is of ",
+             llama::shape_of(target_.configuration()).text(), ", and is written over it");
+    }
+
     void decode_all() {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
             for (const prompt_entry& prompt : prompts_) {
                 if (recorder_) recorder_->begin();
                 const run_result made = decode(prompt, chosen_.seed + pass);
+                learns_->catch_up();
                 save();
                 if (made.finish == finish_reason::cancelled) return;
                 show(prompt, made, pass);
@@ -170,7 +180,14 @@ class pupil {
                 {"positions", trainer.replay.capacity},
                 {"tau", trainer.losses.schedule.tau},
                 {"floor", trainer.losses.schedule.floor},
-                {"background", trainer.background}};
+                {"background", trainer.background},
+                {"updates", trainer.idle ? "idle" : "rounds"},
+                {"accept", criterion()}};
+    }
+
+    std::string criterion() const {
+        if (chosen_.bounds.drawn) return chosen_.accept;
+        return chosen_.sampling.temperature.value == 0 ? "exact" : "coupled";
     }
 
     run_result decode(const prompt_entry& prompt, std::uint64_t seed) {
@@ -273,8 +290,48 @@ class pupil {
     std::string unsaved_;           ///< why the last save failed
 };
 
-void learn(const learn_options& chosen) {
+/// Which criterion can be had, and what goes with it.
+void check_criterion(const learn_options& chosen) {
+    const double temperature = static_cast<double>(chosen.sampling.temperature.value);
+    if (!chosen.accept.empty() && chosen.accept != "rejection_sampling") {
+        const std::string own = temperature == 0 ? "exact" : "coupled";
+        if (chosen.accept != own) {
+            detail::fail("--accept is ", io::quote(chosen.accept), "; at temperature ", temperature, " it is ", own,
+                         temperature == 0 ? "" : ", or with the scheme dvi rejection_sampling");
+        }
+    }
+    if (chosen.accept == "rejection_sampling") {
+        if (!(temperature > 0)) {
+            detail::fail("--accept is rejection_sampling, but --temperature is ", temperature,
+                         "; tokens are drawn above 0");
+        }
+        if (chosen.learning.scheme != "dvi") {
+            detail::fail("--accept is rejection_sampling, but the scheme is ", io::quote(chosen.learning.scheme),
+                         "; only dvi learns from drafts that are drawn");
+        }
+        if (chosen.compare) {
+            detail::fail(
+                "--accept is rejection_sampling, whose texts have plain sampling's distribution and are "
+                "others, but --compare asks for the same");
+        }
+    } else if (chosen.learning.trainer.losses.policy == train::policy_kind::reinforce) {
+        detail::fail(
+            "--policy is reinforce, which learns from drafts that are drawn and judged as drawn; it needs "
+            "--accept rejection_sampling and a --temperature above 0, which is ",
+            temperature);
+    }
+    if (chosen.learning.trainer.idle && chosen.learning.scheme == "ngram") {
+        detail::fail("--updates is idle, but the scheme is ngram, which counts as it reads");
+    }
+}
+
+void learn(learn_options chosen) {
     if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    check_criterion(chosen);
+    chosen.bounds.drawn = chosen.accept == "rejection_sampling";
+    if (chosen.bounds.drawn) {
+        chosen.learning.trainer.losses.drawn_at = static_cast<double>(chosen.sampling.temperature.value);
+    }
     for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
         if (chosen.learning.scheme != "ngram" || path.empty()) continue;
         detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
@@ -379,6 +436,8 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--newest", into.replay.newest, "Positions that updates sample; 0: all that are kept", "N",
                "0");
     command.add_flag("--background", into.background, "A thread of its own makes the updates");
+    add_choice<bool>(command, "--updates", into.idle, {{"rounds", false}, {"idle", true}},
+                     "When they are made: between rounds, or idle, after each text, whatever time they take");
 }
 
 }  // namespace
@@ -422,6 +481,10 @@ void add_learn(CLI::App& program) {
                most::repetitions);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of the first pass", "S", "0");
+    add_text(
+        *command, "--accept", [chosen](const std::string& name) { chosen->accept = name; },
+        "dvi above temperature 0: rejection_sampling, of drafts that are drawn; no text is plain decoding's then",
+        "NAME", "exact at temperature 0, else coupled");
     add_head_options(*command, *chosen);
     add_loss_options(*command, chosen->learning.trainer.losses);
     add_trainer_options(*command, chosen->learning.trainer);

@@ -2,6 +2,7 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/ngram_memory.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
@@ -34,8 +35,14 @@ class trained_drafter : public learned_drafter {
     void restore_replay(const std::string& path) override {
         learned_.online().restore_replay(path, learned_.identity());
     }
-    void save_replay(const std::string& path) override { learned_.online().save_replay(path, learned_.identity()); }
+    void save_replay(const std::string& path) override {
+        removed_on_signals seen;
+        learned_.online().save_replay(path, learned_.identity(), &seen);
+    }
     train::diagnostics report() const override { return learned_.online().report(); }
+    void catch_up() override {
+        if (learned_.online().options().idle) learned_.online().catch_up(&interruption::pressed);
+    }
 
  protected:
     mutable Learned learned_;
@@ -47,23 +54,26 @@ class shown_drafter final : public trained_drafter<Learned> {
  public:
     using trained_drafter<Learned>::trained_drafter;
 
-    std::size_t exit_layer() const override {
-        constexpr bool drafts_in_model =
-            std::is_same_v<Learned, learned_exit> || std::is_same_v<Learned, learned_exit_layer>;
-        return drafts_in_model ? this->learned_.identity().layer : 0;
-    }
+    std::size_t exit_layer() const override { return drafts_in_model ? this->learned_.identity().layer : 0; }
 
  private:
+    static constexpr bool drafts_in_model =
+        std::is_same_v<Learned, learned_exit> || std::is_same_v<Learned, learned_exit_layer>;
+
     run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
         Watcher learns(this->learned_);
         const auto& drafter = this->learned_.drafts();
-        return run_lossless(request, [&](auto criterion) {
+        const auto compose = [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(drafter, target, until, criterion), request, learns);
             };
             if (!bounds.threshold) return run_by(policy::cost_aware(as_pays(bounds), this->known()));
             return run_by(policy::confidence_stop({.threshold = *bounds.threshold, .max_tokens = bounds.most}));
-        });
+        };
+        if constexpr (drafts_in_model) {
+            if (bounds.drawn) return compose(accept::rejection_sampling{});
+        }
+        return run_lossless(request, compose);
     }
 };
 
@@ -82,6 +92,7 @@ class ngram_drafter final : public learned_drafter {
     void save(const std::string&) override {}
     void restore_replay(const std::string&) override {}
     void save_replay(const std::string&) override {}
+    void catch_up() override {}
     train::diagnostics report() const override {
         train::diagnostics made;
         made.samples = memory_.size();

@@ -18,6 +18,8 @@ namespace augur::program {
 struct draft_bounds {
     std::optional<double> threshold{};  ///< of the best token's probability, below which it is the last; unset: as pays
     std::size_t most = policy::confidence_stop_options{}.max_tokens;
+    /// And judged by rejection sampling: the text has plain sampling's distribution, and is another one.
+    bool drawn = false;
 };
 
 class learned_drafter {
@@ -33,10 +35,13 @@ class learned_drafter {
     virtual void restore_replay(const std::string& path) = 0;
     virtual void save_replay(const std::string& path) = 0;
     virtual train::diagnostics report() const = 0;
+    /// The updates that waited for the end of a text (train::trainer), unless Ctrl-C ends them.
+    virtual void catch_up() = 0;
     /// Layers that draft; 0 where none of the model's do.
     virtual std::size_t exit_layer() const { return 0; }
 
-    /// Decodes by it, greedily or as coupled to plain sampling, while it learns. Drafts without rows know no threshold.
+    /// Decodes by it, greedily or as coupled to plain sampling, while it learns. Drafts without rows know no threshold,
+    /// and only the model's layers draft tokens that are drawn.
     run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
         run_result made = decode_text(target, request, bounds);
         if (made.learned) known_ = *made.learned;

@@ -5,6 +5,7 @@
 #include <augur/io/fingerprint.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
+#include <augur/train/widened.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "members.hpp"
+#include "output_file.hpp"
 
 namespace augur::program {
 namespace {
@@ -65,6 +67,37 @@ train::state_identity identity_of_taps(const llama::host_model& target, std::siz
     train::state_identity made = identity_of(target, layer);
     made.width = target.tap_size();
     return made;
+}
+
+/// What an exit's adapter says of itself, before its numbers.
+struct adapter_kind {
+    train::state_identity whose;
+    train::head_options head;
+};
+adapter_kind kind_of(const std::string& adapter) {
+    using format = train::options_format<train::head_options>;
+    train::state_reader in(adapter, format::kind, train::checkpoint_file::version);
+    adapter_kind made{in.identity(), {}};
+    static_cast<void>(in.get<std::uint32_t>("the size of a number"));
+    made.head = format::read(in);
+    return made;
+}
+/// What it has to be of: of states, or with a layer that learns of taps.
+train::state_identity identity_for(const adapter_kind& of, const llama::host_model& target) {
+    const std::size_t layer = of.whose.layer;
+    return of.head.layer_rank != 0 ? identity_of_taps(target, layer) : identity_of(target, layer);
+}
+/// The same before the model was widened, if it was.
+train::state_identity narrow_identity_for(const adapter_kind& of, const llama::host_model& target) {
+    train::state_identity made = identity_for(of, target);
+    if (!target.widened_from()) return made;
+    const llama::config narrow = llama::narrowed(target.configuration(), *target.widened_from());
+    made.width = narrow.width + (of.head.layer_rank != 0 ? narrow.heads * narrow.head_size : 0);
+    return made;
+}
+bool is_of_the_original(const adapter_kind& of, const llama::host_model& target) {
+    const std::size_t narrow = narrow_identity_for(of, target).width;
+    return of.whose.width == narrow && narrow != identity_for(of, target).width;
 }
 
 /// All.
@@ -153,6 +186,13 @@ learned_heads::head_type heads_of(const llama::host_model& target, const learnin
 
 }  // namespace
 
+void removed_on_signals::begins(const std::filesystem::path& part) {
+    remove_on_signals(part);
+}
+void removed_on_signals::ends(const std::filesystem::path& part) {
+    leave_on_signals(part);
+}
+
 learned_heads::learned_heads(const llama::host_model& target, const learning_options& chosen,
                              const llama::load_options& options)
     : learned(identity_of(target, target.layer_count()), heads_of(target, chosen, options), chosen.trainer) {}
@@ -218,7 +258,15 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
 }
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
-    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer),
+      target_(target) {}
+
+void learned_exit::restore(const std::string& adapter) {
+    adapter_kind of = kind_of(adapter);
+    if (!is_of_the_original(of, target_)) return learned::restore(adapter);
+    of.whose.layer = identity().layer;
+    kind_of(adapter).whose.check(narrow_identity_for(of, target_), adapter);
+    online().restore(exit_adapter(adapter, target_));
 }
 
 learned_exit_layer::learned_exit_layer(const llama::host_model& target, const learning_options& chosen)
@@ -238,14 +286,24 @@ learning_options new_exit_options(const llama::host_model& target, const std::st
     return made;
 }
 
+bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
+    return is_of_the_original(kind_of(adapter), target);
+}
+
+train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target) {
+    const adapter_kind of = kind_of(adapter);
+    if (!is_of_the_original(of, target)) {
+        return train::checkpoint_file::load<float>(adapter, identity_for(of, target));
+    }
+    const train::state_identity narrow = narrow_identity_for(of, target);
+    return train::widened(train::checkpoint_file::load<float>(adapter, narrow), narrow, target.hidden_size(),
+                          static_cast<double>(target.configuration().norm_epsilon), adapter);
+}
+
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     learning_options made;
-    train::state_reader in(adapter, train::options_format<train::head_options>::kind, train::checkpoint_file::version);
-    const train::state_identity whose = in.identity();
-    made.exit_layer = whose.layer;
-    const bool of_taps = whose.width == target.tap_size();
-    const auto here = of_taps ? identity_of_taps(target, whose.layer) : identity_of(target, whose.layer);
-    auto kept = train::checkpoint_file::load<float>(adapter, here);
+    auto kept = exit_adapter(adapter, target);
+    made.exit_layer = kind_of(adapter).whose.layer;
     made.head = kept.options;
     if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
     return made;

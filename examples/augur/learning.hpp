@@ -15,6 +15,7 @@
 #include <augur/train/taught_layer.hpp>
 #include <augur/train/trainer.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,13 @@ struct learning_options {
     std::size_t head_count = 4;  ///< without one
 };
 
+/// Files in the making, removed where a signal ends the program.
+class removed_on_signals final : public train::unfinished_files {
+ public:
+    void begins(const std::filesystem::path& part) override;
+    void ends(const std::filesystem::path& part) override;
+};
+
 /// Weights that learn, and their trainer.
 template <train::Teachable Head>
 class learned {
@@ -48,7 +56,10 @@ class learned {
         trainer_.restore(train::checkpoint_file::load<float, typename Head::options_type>(adapter, identity_));
     }
     /// Written beside and renamed when it is whole.
-    void save(const std::string& adapter) { train::checkpoint_file::save(trainer_.state(), adapter, identity_); }
+    void save(const std::string& adapter) {
+        removed_on_signals seen;
+        train::checkpoint_file::save(trainer_.state(), adapter, identity_, &seen);
+    }
 
     const Head& head() const { return head_; }
     const Head& drafts() const { return head_; }
@@ -70,6 +81,12 @@ class learned_exit : public learned<train::exit_head<train::packed_base>> {
  public:
     /// With the model's own epsilon. Throws where the layer is none of the model's that leaves others.
     learned_exit(const llama::host_model& target, const learning_options& chosen);
+
+    /// The same of an adapter that was learned before the model was widened (exit_adapter).
+    void restore(const std::string& adapter);
+
+ private:
+    const llama::host_model& target_;
 };
 
 /// The same with the last of the layers that draft, whose projections learn, too, by `head.layer_rank`.
@@ -85,8 +102,16 @@ std::vector<token> exit_tokens(const llama::host_model& target, const std::strin
 /// Of an exit that learns from nothing, with these tokens: the rank of its update.
 learning_options new_exit_options(const llama::host_model& target, const std::string& tokens = "");
 
-/// Settings of the head that an adapter holds, its tokens and its layer. With a rank of the layer it is a
-/// learned_exit_layer's.
+/// What an exit's adapter holds, for this model. One that was learned on the model that this one was widened from is
+/// widened, too. Throws, with both values, where it is of another model or layer, or damaged, and where a head of its
+/// kind does not follow a model that was widened.
+train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target);
+
+/// Whether the adapter is of the model that this one was widened from.
+bool is_of_the_original(const std::string& adapter, const llama::host_model& target);
+
+/// Settings of the head that an adapter holds (exit_adapter), its tokens and its layer. With a rank of the layer it is
+/// a learned_exit_layer's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.

@@ -54,7 +54,9 @@ void install_handler() {
     static_cast<void>(installed);
 }
 
-void remember(const fs::path& path) {
+}  // namespace
+
+void remove_on_signals(const fs::path& path) {
     install_handler();
     const std::string& name = path.native();
     if (name.size() >= sizeof unfinished[0].name) return;
@@ -66,13 +68,15 @@ void remember(const fs::path& path) {
     }
 }
 
-void forget(const fs::path& path) {
+void leave_on_signals(const fs::path& path) {
     for (unfinished_file& each : unfinished) {
         if (!each.is_named || path.native() != each.name) continue;
         each.is_named = false;
         each.is_taken = false;
     }
 }
+
+namespace {
 
 /// Where a link leads, unless it leads nowhere.
 fs::path followed(const fs::path& path) {
@@ -119,7 +123,7 @@ output_file::output_file(fs::path path) : path_(std::move(path)), target_(follow
         create_beside();
     }
     if (!file_) refuse();
-    if (!part_.empty()) remember(part_);
+    if (!part_.empty()) remove_on_signals(part_);
 }
 
 /// Never a file that is there already, whoever else writes in this folder. With the permissions of what it will
@@ -145,7 +149,7 @@ output_file::~output_file() {
     std::error_code ignored;  // a destructor cannot report it
     if (part_.empty()) return;
     fs::remove(part_, ignored);
-    forget(part_);
+    leave_on_signals(part_);
 }
 
 void output_file::write(std::string_view bytes) {
@@ -159,7 +163,7 @@ void output_file::commit() {
         std::error_code problem;
         fs::rename(part_, target_, problem);
         if (problem) detail::fail("cannot rename ", part_.string(), " to ", target_.string(), ": ", problem.message());
-        forget(part_);
+        leave_on_signals(part_);
     }
     if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse();
 }

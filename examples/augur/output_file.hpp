@@ -32,6 +32,10 @@ class output_file {
     std::FILE* file_ = nullptr;
 };
 
+/// A file that somebody else makes, which a signal that ends the program removes until it is told to leave it.
+void remove_on_signals(const std::filesystem::path& part);
+void leave_on_signals(const std::filesystem::path& part);
+
 /// Throws, naming the flag, unless an output_file can be written there that is none of these files, nor one
 /// of the model's that is in a folder named here. Nothing is left behind, and what is there is not changed.
 void check_output(const std::string& flag, const std::filesystem::path& path,

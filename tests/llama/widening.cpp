@@ -6,6 +6,9 @@
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <augur/llama/write_widened.hpp>
+#include <augur/train/exit_head.hpp>
+#include <augur/train/packed_base.hpp>
+#include <augur/train/widened.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <filesystem>
@@ -81,6 +84,49 @@ BOOST_AUTO_TEST_CASE(nothing_is_free_and_nothing_leaks) {
     for (std::size_t i = 0; i < states.size(); ++i) {
         BOOST_TEST(std::count(states[i].begin() + 64, states[i].end(), 0.0f) == 128);
         BOOST_TEST(std::count(states[i].begin(), states[i].begin() + 64, 0.0f) == 0);
+    }
+}
+
+using exit_type = train::exit_head<train::packed_base>;
+exit_type exit_of(const llama::host_model& model, train::head_options chosen) {
+    chosen.epsilon = static_cast<double>(model.configuration().norm_epsilon);
+    return {train::packed_base(model.parameters().output()),
+            {.layer = 1, .vocabulary_size = model.vocabulary_size(), .norm_weight = model.parameters().final_norm},
+            chosen};
+}
+/// The states after one layer, of 5 tokens.
+train::columns<float> states_after_one_layer(const llama::host_model& model) {
+    auto sequence = model.make_sequence();
+    const auto tokens = testing::some_tokens(5, 77);
+    const pass<llama::sequence> asked{.sequence = &sequence, .tokens = tokens, .to_layer = 1};
+    model.run({&asked, 1});
+    const auto states = model.hidden(sequence);
+    train::columns<float> made(detail::index(model.hidden_size()), detail::index(states.size()));
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        std::copy(states[i].begin(), states[i].end(), made.col(detail::index(i)).data());
+    }
+    return made;
+}
+
+BOOST_AUTO_TEST_CASE(what_an_exit_learned_makes_the_same_logits) {
+    for (const auto& to : {same_heads, larger_heads}) {
+        const auto [narrow, wide] = load_both(small_llama(), to);
+        for (const auto update : {train::update_kind::state, train::update_kind::output, train::update_kind::full}) {
+            auto small = exit_of(narrow, {.update = update, .rank = 7, .bias = true});
+            auto learned = small.values();
+            for (Eigen::Index i = 0; i < learned.size(); ++i) learned[i] += 0.1f * std::sin(static_cast<float>(i));
+            small.assign(learned);
+            const train::checkpoint<float> kept{
+                .options = small.options(), .tokens = {}, .values = learned, .first = learned, .second = learned};
+            auto large = exit_of(wide, small.options());
+            const auto made = train::widened(kept, {"", 1, narrow.hidden_size(), narrow.vocabulary_size()},
+                                             wide.hidden_size(), large.options().epsilon);
+            made.check(large);
+            large.assign(made.values);
+            const auto expected = small.forward(states_after_one_layer(narrow)).logits;
+            const auto found = large.forward(states_after_one_layer(wide)).logits;
+            BOOST_TEST((found - expected).cwiseAbs().maxCoeff() < 1e-5f * (1 + expected.cwiseAbs().maxCoeff()));
+        }
     }
 }
 

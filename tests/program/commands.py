@@ -91,11 +91,11 @@ class BenchVerify(ProgramTest):
 
 
 class BenchSchemes(ProgramTest):
-    def bench(self, *arguments):
+    def bench(self, *arguments, model=TARGET):
         path = FOLDER / "several.jsonl"
         entries = [{"task": task, "prompt": text} for task in ("a", "b") for text in ("the cat the cat", "the the", "cat")]
         path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
-        return ("bench", "schemes", "--model", TARGET, "--prompts", path, "--max-tokens", 12, *arguments)
+        return ("bench", "schemes", "--model", model, "--prompts", path, "--max-tokens", 12, *arguments)
 
     def test_every_scheme_decodes_every_prompt_in_every_turn(self):
         made = self.object(*self.bench("--scheme", "lookup:length=3", "--scheme", "lookup", "--limit", 2, "--repetitions", 3))
@@ -119,6 +119,53 @@ class BenchSchemes(ProgramTest):
         for prompt in made["prompts"]:
             self.assertGreater(prompt["schemes"][1]["drafted"], prompt["schemes"][1]["rounds"])
             self.assertGreater(prompt["schemes"][1]["predicted"], 0)
+
+    def test_splits_are_compared_by_what_they_cost_and_what_is_accepted(self):
+        deep = tiny_model.write(FOLDER / "deep.gguf", seed=1, layers=4)
+        exits = [f"kangaroo:untrained=1:thresholds=0:exit-layer={layer}:length={length}" for layer, length in ((1, 3), (3, 2))]
+        named = [word for name in exits for word in ("--scheme", name)]
+        use = self.bench(*named, "--splits", "--limit", 1, "--repetitions", 1, model=deep)
+        made = self.object(*use)
+        splits = made["splits"]
+        self.assertEqual(exits, [of["scheme"] for of in splits["exits"]])
+        self.assertEqual([(1, 4), (3, 3)], [(of["layer"], len(of["rest_seconds"])) for of in splits["exits"]])
+        for at, exit_ in enumerate(splits["exits"], 1):
+            counts = [prompt["schemes"][at]["stages"][-1]["positions"] for prompt in made["prompts"]]
+            shares = [sum(of[i]["accepted"] for of in counts) / sum(of[i]["drafted"] for of in counts) for i in range(len(exit_["rest_seconds"]) - 1)]
+            rates = [b / a if a else 0 for a, b in zip([1, *shares], shares)]
+            for found, expected in zip(exit_["acceptance"], rates):
+                self.assertAlmostEqual(min(1, expected), found)
+        speeds = [of["tokens_per_second"] for of in splits["choices"]]
+        self.assertEqual(sorted(speeds, reverse=True), speeds)
+        self.assertEqual(splits["best"], splits["choices"][0])
+        whole = {of["layer"]: of for of in splits["exits"]}
+        self.assertIn(("plain", 0, 0, 1), [tuple(of[key] for key in ("scheme", "layer", "length", "speedup")) for of in splits["choices"]])
+        for choice in splits["choices"]:
+            self.assertAlmostEqual(choice["speedup"], choice["tokens_per_second"] * splits["plain_seconds"])
+            if choice["layer"] == 0:
+                continue
+            of, length = whole[choice["layer"]], choice["length"]
+            tokens, stands = 1, 1
+            for rate in of["acceptance"][:length]:
+                stands *= rate
+                tokens += stands
+            seconds = length * (of["first_seconds"] + of["head_seconds"]) + of["first_seconds"] + of["rest_seconds"][length]
+            self.assertAlmostEqual(tokens / seconds, choice["tokens_per_second"], delta=1e-6 * speeds[0])
+        table = self.works(*use).stdout.decode()
+        for text in ("splits, fastest first", *exits):
+            self.assertIn(text, table)
+
+    def test_refusals_of_splits(self):
+        whole = "kangaroo:untrained=1:thresholds=0:length=2"
+        for expected, *schemes in (
+            (["'lookup'", "kangaroo and dvi"], whole, "lookup"),
+            (["drafts of one length", "'kangaroo:untrained=1:length=2'", "a threshold"], "kangaroo:untrained=1:length=2"),
+            (["drafts of one length", "none"], "kangaroo:untrained=1:thresholds=0"),
+            (["both draft after 1 layers"], whole, f"{whole}:exit-layer=1"),
+            (["no --scheme beside plain"], "plain"),
+        ):
+            named = [word for name in schemes for word in ("--scheme", name)]
+            self.refuses(expected, *self.bench(*named, "--splits"))
 
     def test_medians_are_those_of_the_prompts(self):
         """Of two in the middle, the mean: of six prompts as of two turns."""

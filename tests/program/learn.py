@@ -23,13 +23,14 @@ def prompts(name="prompts.jsonl", texts=TEXTS):
     return path
 
 
-def learn(*arguments):
-    return ("learn", "--model", TARGET, "--prompts", prompts(), *QUICK, *arguments)
+def learn(*arguments, every=1):
+    quick = [every if before == "--every" else each for before, each in zip(("", *QUICK), QUICK)]
+    return ("learn", "--model", TARGET, "--prompts", prompts(), *quick, *arguments)
 
 
 class Learn(ProgramTest):
-    def lines(self, *arguments, **options):
-        done = self.works(*learn(*arguments), "--json", **options)
+    def lines(self, *arguments, every=1, **options):
+        done = self.works(*learn(*arguments, every=every), "--json", **options)
         return [json.loads(line) for line in done.stdout.decode().splitlines()]
 
     def test_it_learns_to_draft_what_the_model_says(self):
@@ -129,7 +130,6 @@ class Learn(ProgramTest):
         switches = [
             ("--lambda", "constant", "--floor", 1),  # KL only
             ("--lambda", "constant", "--floor", 0, "--anchor", 0),  # the policy only
-            ("--policy", "reinforce", "--newest", 64),
             ("--policy", "probability"),
             ("--policy", "margin"),
             ("--policy", "none", "--lambda", "constant", "--floor", 0),  # the anchor only
@@ -141,7 +141,7 @@ class Learn(ProgramTest):
             ("--norm", "none"),
             ("--scale", "none", "--fixed-norm"),
             ("--update", "output", "--weight-norm", "--bias"),
-            ("--accepted-only", "--clamp", 1.5),
+            ("--clamp", 1.5),
         ]
         for switch in switches:
             made = self.lines(*switch, "--compare", "--passes", 2)
@@ -150,6 +150,58 @@ class Learn(ProgramTest):
             self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
         anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
         self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
+
+    def test_accepted_positions_alone_are_sampled_once_there_are_many(self):
+        enough, warm_up = 256, 200  # accepted positions, and updates before
+        learned = lambda *more: [line["learning"] for line in self.lines("--passes", 16, *more)]
+        said = lambda of: [of[key] for key in ("loss", "policy_loss", "agreement", "updates", "accepted_samples")]
+        everything, accepted = learned(), learned("--accepted-only", "--compare")
+        few = [i for i, of in enumerate(everything) if of["accepted_samples"] < enough or of["updates"] < warm_up]
+        self.assertEqual(list(range(len(few))), few)
+        self.assertTrue(len(TEXTS) < len(few) < len(everything) - 2, len(few))
+        self.assertEqual([said(everything[i]) for i in few], [said(accepted[i]) for i in few])
+        for i in range(len(few) + 1, len(everything)):  # of one text the updates are some of each
+            self.assertNotEqual(said(everything[i])[:2], said(accepted[i])[:2])
+
+    def test_reinforce_learns_from_drafts_that_are_drawn_and_judged_as_drawn(self):
+        drawn, record = ("--accept", "rejection_sampling", "--temperature", 0.8, "--seed", 5), FOLDER / "drawn.json"
+        reinforce = ("--policy", "reinforce", "--newest", 64)
+        made = self.lines(*reinforce, *drawn, "--passes", 2, "--record", record)
+        self.assertGreater(made[-1]["learning"]["updates"], 10)
+        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        self.assertNotEqual(0, made[-1]["learning"]["policy_loss"])
+        told = json.loads(record.read_text())["result"]
+        self.assertEqual(("rejection_sampling", "same distribution as plain sampling"), (told["settings"]["accept"], told["guarantee"]))
+        unlearned = self.lines(*drawn, "--layer-rank", 4, every=10**6)[0]["ids"]
+        self.assertEqual(unlearned, self.lines(*drawn, every=10**6)[0]["ids"])
+        generated = self.generated("--scheme", "dvi", *drawn, "--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0)
+        self.assertEqual(generated["ids"], unlearned)  # too short to learn from
+        why = ["--policy is reinforce", "--accept rejection_sampling"]
+        self.refuses([*why, "which is 0"], *learn(*reinforce))
+        self.refuses([*why, "which is 1"], *learn(*reinforce, "--temperature", 1))
+        self.refuses(["--accept is rejection_sampling", "--temperature is 0"], *learn(*reinforce, "--accept", "rejection_sampling"))
+        self.refuses(["--accept is rejection_sampling", "'medusa'"], *learn("--scheme", "medusa", *drawn))
+        self.refuses(["--accept is rejection_sampling", "--compare"], *learn(*drawn, "--compare"))
+        self.refuses(["--accept is 'typical'", "coupled"], *learn("--accept", "typical", "--temperature", 1))
+        self.refuses(["--accept is 'coupled'", "exact"], *learn("--accept", "coupled"))
+        self.assertEqual(self.lines()[0]["ids"], self.lines("--accept", "exact")[0]["ids"])
+
+    def test_idle_updates_are_made_between_texts(self):
+        told = lambda lines: [(line["served"], line["learning"]["updates"]) for line in lines]
+        never, idle = self.lines(every=10**6), self.lines("--updates", "idle", "--passes", 6, "--compare")
+        self.assertEqual([0] * len(TEXTS), [updates for _, updates in told(never)])
+        self.assertEqual(never[0]["accepted"], idle[0]["accepted"])  # in the first text nothing was learned yet
+        self.assertNotEqual(never[-1]["accepted"], idle[len(TEXTS) - 1]["accepted"])
+        self.assertGreater(self.lines()[-1]["learning"]["updates"], 0)  # between rounds there are some by then
+        for served, updates in told(idle):
+            self.assertIn(updates, (0, served))  # every token has had its own, once there are enough positions
+        self.assertEqual(told(idle)[-1], (idle[-1]["served"], idle[-1]["served"]))
+        self.assertEqual({True}, {line["identical"] for line in idle})
+        every = told(self.lines("--updates", "idle", "--passes", 3, every=7))
+        self.assertEqual(every[-1][0] // 7, every[-1][1])
+        self.refuses(["--updates", "'never'", "rounds, idle"], *learn("--updates", "never"))
+        self.refuses(["its thread has none"], *learn("--updates", "idle", "--background"))
+        self.refuses(["--updates is idle", "ngram"], *learn("--updates", "idle", "--scheme", "ngram"))
 
     def test_without_a_policy_the_anchor_alone_learns_what_the_policy_alone_does(self):
         alone = ("--lambda", "constant", "--floor", 0, "--passes", 3)
@@ -261,6 +313,33 @@ class Learn(ProgramTest):
             process.wait()
             made = self.generated("--scheme", "kangaroo", "--adapter", adapter, "--prompt", "the cat", "--max-tokens", 4)
             self.assertEqual(4, len(made["ids"]))
+
+    def test_a_signal_while_files_are_written_leaves_none_of_them(self):
+        folder = FOLDER / "signalled"
+        folder.mkdir()
+        files = ("--output", folder / "adapter", "--replay", folder / "replay")
+        self.lines(*files, "--update", "full")
+        unfinished = lambda: [each for each in os.scandir(folder) if each.name.endswith(".part")]
+        command = [PROGRAM, *map(str, learn(*files, "--update", "full", "--passes", 100000, "--json"))]
+        ended = []
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+            while process.poll() is None:
+                if not unfinished():
+                    continue
+                process.send_signal(signal.SIGSTOP)  # and see whether it is still there
+                os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+                caught = [each.stat().st_size for each in unfinished()]
+                if caught and caught[0] > 0:
+                    process.send_signal(number)
+                    process.send_signal(signal.SIGCONT)
+                    ended.append(-process.wait())
+                else:
+                    process.send_signal(signal.SIGCONT)
+            self.assertEqual([], unfinished())
+            self.assertGreater(len(list(folder.iterdir())), 1)
+        self.assertEqual([signal.SIGTERM, signal.SIGHUP], ended)
+        self.works(*learn(*files, "--update", "full"))  # both are whole
 
     def test_an_interruption_keeps_what_was_learned(self):
         adapter = FOLDER / "interrupted.adapter"

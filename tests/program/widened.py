@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A model's text at the cost of a larger one: augur widen, --shape and --draft-shape."""
 
+import json
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -103,6 +105,69 @@ class Widen(ProgramTest):
         before = pathlib.Path(TARGET).read_bytes()
         self.refuses(["--output", TARGET], "widen", "--model", TARGET, "--shape", SHAPE, "--output", TARGET)
         self.assertEqual(before, pathlib.Path(TARGET).read_bytes())
+
+
+class Adapter(ProgramTest):
+    """What an exit of the original learned, on the model that was widened from it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.texts = FOLDER / "to_learn.jsonl"
+        cls.texts.write_text("".join(json.dumps({"prompt": text}) + "\n" for text in PROMPTS[:3]), encoding="utf-8")
+        cls.drawn = (*DRAWN, "--thresholds", 0, "--length", 3)
+
+    def learned(self, name, *more, passes=8):
+        path = FOLDER / name
+        use = ("--weights", "f32", "--max-tokens", 24, "--share", "inf", "--every", 1, "--rate", 0.02, "--threshold", 0, "--length", 3)
+        done = self.works("learn", "--model", TARGET, "--prompts", self.texts, *use, "--passes", passes, "--output", path, "--json", *more)
+        return path, [json.loads(line) for line in done.stdout.decode().splitlines()], done.stderr.decode()
+
+    def test_it_drafts_what_it_drafted(self):
+        for more in ((), ("--update", "output", "--bias"), ("--update", "full", "--scale", "per_class")):
+            adapter, _, _ = self.learned("narrow" + "".join(map(str, more)), *more)
+            file = FOLDER / "wide_to_draft.gguf"
+            self.works("widen", "--model", TARGET, "--shape", SHAPE, "--output", file, "--weights", "f32")
+            for scheme, sampled in (("kangaroo", ()), ("dvi", ()), ("kangaroo", ("--temperature", 0.8, "--seed", 3))):
+                use = (*self.drawn, "--scheme", scheme, "--adapter", adapter, *sampled)
+                narrow, in_memory = self.generated(*use), self.generated(*use, "--shape", SHAPE, noting=TOLD)
+                of_file = self.generated(*use, model=file, noting=TOLD)
+                said = lambda made: (made["ids"], made["stages"], made["settings"]["exit_layer"])
+                self.assertEqual((said(narrow), said(narrow)), (said(in_memory), said(of_file)))
+                self.assertGreater(narrow["stages"][0]["accepted"], 5)
+
+    def test_learning_goes_on_at_the_larger_models_cost(self):
+        adapter, before, told = self.learned("to_go_on")
+        self.assertNotIn("note", told)
+        copy = FOLDER / "gone_on"
+        shutil.copy(adapter, copy)
+        _, made, told = self.learned("gone_on", "--shape", SHAPE, "--compare", passes=4)
+        self.assertRegex(told, rf"augur: note: {copy} was learned on [^\n]*32 x 64[^\n]*64 x 128[^\n]*\n")
+        rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
+        self.assertEqual({True}, {line["identical"] for line in made})
+        self.assertGreater(made[-1]["learning"]["updates"], before[-1]["learning"]["updates"] + 10)
+        self.assertGreater(rate(made), rate(before[:3]) + 0.2)
+        _, _, told = self.learned("gone_on", "--shape", SHAPE, passes=1)
+        self.assertNotIn("was learned on", told)  # it is the wide model's by now
+        use = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "kangaroo", "--adapter", copy)
+        self.refuses(["a size of 64, but here it is 32"], *use)
+        self.refuses(["a size of 64, but here it is 96"], *use, "--shape", "96,128,8,4,16,3")
+        self.assertEqual(adapter.stat().st_size, self.learned("to_compare", passes=1)[0].stat().st_size)
+
+    def test_what_does_not_follow_is_refused(self):
+        for name, more, told in (
+            ("lengths", ("--update", "output", "--weight-norm"), "weight_norm is on"),
+            ("mean", ("--norm", "layer"), "the norm is layer"),
+            ("layer", ("--layer-rank", 4), "layer_rank is 4"),
+        ):
+            adapter, _, _ = self.learned(name, *more, passes=1)
+            use = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter, "--shape", SHAPE)
+            self.refuses([str(adapter), "does not follow a model that was widened", told], *use)
+        other = tiny_model.write(FOLDER / "another.gguf", seed=7, layers=2)
+        adapter, _, _ = self.learned("of_target", passes=1)
+        use = ("generate", "--model", other, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter)
+        self.refuses(["the model"], *use, "--shape", SHAPE)
+        learned = ("learn", "--model", TARGET, "--prompts", self.texts, "--output", adapter, "--shape", SHAPE)
+        self.refuses(["rank 32", "here it is 4"], *learned, "--rank", 4)
 
 
 if __name__ == "__main__":

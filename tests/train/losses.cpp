@@ -241,6 +241,48 @@ BOOST_AUTO_TEST_CASE(what_was_not_judged_has_no_reward) {
     BOOST_TEST((accepted.slope + judge(chosen, taught, logits, 0.5).slope).isZero(1e-15));
 }
 
+/// Over all tokens that can be drawn, the mean of REINFORCE's slope is minus the slope of the expected bit, whose
+/// chance given the token is a number of its own.
+BOOST_AUTO_TEST_CASE(reinforce_is_unbiased_at_the_temperature_that_tokens_are_drawn_at) {
+    const vector<double> chance = (testing::some_numbers(vocabulary, 1, 0.6).array() + 1) / 2;
+    for (const double temperature : {1.0, 0.5, 1.7}) {
+        const auto drawn = [&](const vector<double>& z) -> vector<double> {
+            const vector<double> scaled = z / temperature;
+            return (scaled.array() - std::log(scaled.array().exp().sum())).exp();
+        };
+        const vector<double> wanted =
+            differences([&](const vector<double>& z) { return -drawn(z).dot(chance); }, logits);
+        loss_options chosen = constant(0);
+        chosen.policy = policy_kind::reinforce;
+        chosen.drawn_at = temperature;
+        vector<double> mean = vector<double>::Zero(vocabulary);
+        lesson<double> taught = lesson_of(row_of_teacher());
+        for (std::size_t t = 0; t < vocabulary; ++t) {
+            taught.drafted = t;
+            const double p = drawn(logits)[detail::index(t)], r = chance[detail::index(t)];
+            taught.bit = accept_bit::accepted;
+            mean += p * r * judge(chosen, taught, logits, 0.3).slope;
+            check_slope(chosen, taught, logits);
+            taught.bit = accept_bit::rejected;
+            mean += p * (1 - r) * judge(chosen, taught, logits, 0.3).slope;
+        }
+        BOOST_TEST(relative_difference(mean, wanted) < 1e-7);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_rejection_sampling_reinforce_has_the_slope_of_tokens_and_not_that_of_their_chances) {
+    const auto taught = lesson_of(row_of_teacher());
+    const auto row_of = [](const vector<double>& z) -> vector<double> {
+        return (z.array() - std::log(z.array().exp().sum())).exp();
+    };
+    const Eigen::Map<const vector<double>> p(taught.probabilities.data(), vocabulary);
+    const vector<double> chance = p.cwiseQuotient(row_of(logits)).cwiseMin(1);
+    const auto as_given = [&](const vector<double>& z) { return row_of(z).dot(chance); };
+    const auto accepted = [&](const vector<double>& z) { return row_of(z).cwiseMin(p).sum(); };
+    BOOST_TEST(std::abs(as_given(logits) - accepted(logits)) < 1e-12);
+    BOOST_TEST(relative_difference(differences(as_given, logits), differences(accepted, logits)) > 0.1);
+}
+
 BOOST_AUTO_TEST_CASE(a_listed_tail_is_one_outcome) {
     const auto row = row_of_teacher::top_three();
     const auto taught = lesson_of(row);
@@ -300,6 +342,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_weight_is_refused) {
     refused([&](auto& o) { o.schedule.floor = nan; });
     for (const double bad : {-1.0, nan}) refused([&](auto& o) { o.margin = bad; });
     for (const double bad : {-0.1, 1.0, nan}) refused([&](auto& o) { o.baseline_decay = bad; });
+    for (const double bad : {0.0, -1.0, nan}) refused([&](auto& o) { o.drawn_at = bad; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

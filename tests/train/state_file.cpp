@@ -82,6 +82,41 @@ BOOST_AUTO_TEST_CASE(whatever_ends_the_writing_the_old_file_stays) {
     BOOST_TEST(load(path).numbers[0] == 2);
 }
 
+/// Which files are unfinished, as somebody is told.
+struct told_files : unfinished_files {
+    void begins(const std::filesystem::path& part) override {
+        BOOST_TEST(content_of(part).empty());
+        BOOST_TEST(std::filesystem::exists(part));
+        now.push_back(part);
+        ++begun;
+    }
+    void ends(const std::filesystem::path& part) override {
+        BOOST_TEST(!std::filesystem::exists(part));
+        BOOST_TEST(std::erase(now, part) == 1U);
+    }
+    std::vector<std::filesystem::path> now;
+    int begun = 0;
+};
+BOOST_AUTO_TEST_CASE(an_unfinished_file_is_told_of_until_it_is_there_no_longer) {
+    const testing::scratch_folder folder;
+    told_files seen;
+    {
+        state_writer out(folder / "a", "test", 3, &seen);
+        BOOST_TEST(seen.now.size() == 1U);
+        out.commit();
+        BOOST_TEST(seen.now.empty());
+    }
+    { const state_writer out(folder / "a", "test", 3, &seen); }
+    BOOST_TEST(seen.now.empty());
+    std::filesystem::create_directory(folder / "b");  // which it cannot replace
+    state_writer fails(folder / "b", "test", 3, &seen);
+    BOOST_CHECK_THROW(fails.commit(), error);
+    BOOST_TEST(seen.now.empty());
+    BOOST_CHECK_THROW(state_writer(folder / "absent/a", "test", 3, &seen), error);
+    BOOST_TEST(seen.begun == 3);
+    BOOST_TEST(folder.files() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(every_damaged_byte_and_every_cut_is_noticed) {
     const testing::scratch_folder folder;
     save(folder / "a", 1);

@@ -61,6 +61,38 @@ BOOST_AUTO_TEST_CASE(updates_come_every_so_many_tokens_once_there_are_samples) {
     BOOST_TEST(online.report().samples == 4U);
 }
 
+BOOST_AUTO_TEST_CASE(idle_updates_wait_until_they_are_caught_up) {
+    auto head = teacher.head();
+    const auto before = head.values();
+    auto chosen = small();
+    chosen.idle = true;
+    chosen.share = 0;  // which bounds no update here
+    trainer online(head, chosen);
+    online.committed(3, 0);
+    BOOST_TEST(online.catch_up() == 0U);
+    online.committed(11, 0);
+    BOOST_TEST(online.catch_up() == 0U);  // nothing to learn from
+    for (std::size_t n = 0; n < 4; ++n) show(online, n);
+    online.committed(0, 1);
+    BOOST_TEST(online.report().updates == 0U);
+    BOOST_TEST(head.values() == before);
+    BOOST_TEST(online.catch_up([] { return true; }) == 0U);
+    std::size_t asked = 0;
+    BOOST_TEST(online.catch_up([&] { return ++asked == 3; }) == 2U);
+    BOOST_TEST(head.values() != before);  // published
+    BOOST_TEST(online.catch_up() == 1U);  // of 14 tokens 12 are paid for
+    BOOST_TEST(online.catch_up() == 0U);
+    online.committed(2, 0);
+    BOOST_TEST(online.catch_up() == 1U);
+    BOOST_TEST(online.report().updates == 4U);
+    BOOST_TEST(online.state().waiting == 0U);
+    auto other = teacher.head();
+    trainer in_rounds(other, small());
+    BOOST_CHECK_EXCEPTION(in_rounds.catch_up(), error, [](auto& e) { return testing::says(e, "none waits"); });
+    chosen.background = true;
+    BOOST_CHECK_THROW(trainer(other, chosen), error);
+}
+
 BOOST_AUTO_TEST_CASE(learning_keeps_its_share_of_the_time) {
     double now = 0;  // each look takes a second
     for (const double share : {0.0, 0.05, 0.5}) {

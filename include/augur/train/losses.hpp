@@ -16,7 +16,7 @@ namespace augur::train {
 /// L_policy, v being the verifier's most probable token and t the drafted one, pi the draft's distribution.
 enum class policy_kind {
     log_probability,  ///< -log pi(v)
-    reinforce,        ///< -(r - b) log pi(t), where t was judged: r is 1 for accepted, b the mean of r
+    reinforce,        ///< -(r - b) log pi'(t), where t was judged: r is 1 for accepted, b the mean of r
     probability,      ///< -pi(v)
     margin,           ///< max(0, margin - (z_v - z_u)), u being the draft's strongest other token
     none              ///< 0: what lambda leaves is nobody's, and the anchor alone is with lambda 0
@@ -31,6 +31,7 @@ struct loss_options {
     divergence_kind divergence = divergence_kind::forward;
     double margin = 1;             ///< in logits
     double baseline_decay = 0.99;  ///< of b, a moving average of r
+    double drawn_at = 1;           ///< the temperature of pi', which REINFORCE's tokens were drawn from
     train::schedule schedule{};
 
     void check() const {
@@ -40,6 +41,9 @@ struct loss_options {
         }
         if (!(baseline_decay >= 0 && baseline_decay < 1)) {
             detail::fail("losses: baseline_decay is ", baseline_decay, "; it must be 0 or more, and less than 1");
+        }
+        if (!(drawn_at > 0 && std::isfinite(drawn_at))) {
+            detail::fail("losses: drawn_at is ", drawn_at, "; it must be finite, and more than 0");
         }
     }
     friend bool operator==(const loss_options&, const loss_options&) = default;
@@ -156,9 +160,7 @@ class losses {
         if (chosen_.policy == policy_kind::reinforce) {
             if (taught.drafted == lesson<Scalar>::none || taught.bit == accept_bit::unknown) return 0;
             const Scalar advantage = (taught.bit == accept_bit::accepted ? Scalar(1) : Scalar(0)) - baseline_;
-            const auto t = detail::index(taught.drafted);
-            add_logarithm(t, share * advantage, slope);
-            return -advantage * log_draft_[t];
+            return advantage * add_drawn(z, detail::index(taught.drafted), share * advantage, slope);
         }
         if (taught.top == lesson<Scalar>::none) return 0;
         const auto v = detail::index(taught.top);
@@ -172,6 +174,20 @@ class losses {
             return -log_draft_[v];
         }
         return add_margin(z, v, share, slope);
+    }
+
+    /// The same at the temperature that tokens were drawn at; returns -log pi'(of).
+    Scalar add_drawn(const logits& z, Eigen::Index of, Scalar weight, slopes& slope) const {
+        const auto temperature = static_cast<Scalar>(chosen_.drawn_at);
+        if (temperature == 1) {
+            add_logarithm(of, weight, slope);
+            return -log_draft_[of];
+        }
+        vector<Scalar> drawn = (z.array() - z.maxCoeff()) / temperature;
+        drawn.array() -= std::log(drawn.array().exp().sum());
+        slope.array() += weight / temperature * drawn.array().exp();
+        slope[of] -= weight / temperature;
+        return -drawn[of];
     }
 
     Scalar add_margin(const logits& z, Eigen::Index v, Scalar share, slopes& slope) const {

@@ -21,9 +21,11 @@ struct replay_file {
     static constexpr std::string_view kind = "replay";
     static constexpr std::uint32_t version = 2;
 
-    /// Written beside and renamed: a file of that name stays until the new one is whole. Cost: the ring's memory.
-    static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose) {
-        state_writer out(path, kind, version);
+    /// Written beside and renamed: a file of that name stays until the new one is whole. `seen` is told of the file
+    /// beside. Cost: the ring's memory.
+    static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose,
+                     unfinished_files* seen = nullptr) {
+        state_writer out(path, kind, version, seen);
         out.put(whose);
         for (const std::size_t each : {from.options_.capacity, from.options_.top, from.options_.context, from.size_,
                                        from.next_, from.refused_}) {

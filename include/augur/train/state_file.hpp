@@ -46,14 +46,30 @@ struct state_identity {
     }
 };
 
+/// Is told of unfinished files, by whoever removes them where a signal ends the program.
+class unfinished_files {
+ public:
+    unfinished_files() = default;
+    unfinished_files(const unfinished_files&) = delete;
+    unfinished_files& operator=(const unfinished_files&) = delete;
+    virtual ~unfinished_files() = default;
+
+    /// The file is there, and nothing is written to it yet.
+    virtual void begins(const std::filesystem::path& part) = 0;
+    /// It is there no longer: it was removed, or has its name.
+    virtual void ends(const std::filesystem::path& part) = 0;
+};
+
 /// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
-/// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless the
-/// program is killed: then a file `.augur-PID-N.part` stays.
+/// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless a signal
+/// ends the program: then a file `.augur-PID-N.part` stays, which `seen` is told of.
 /// Errors: the path and the system's reason.
 class state_writer {
  public:
-    /// `kind`: what the file says of itself, with its version.
-    state_writer(const std::filesystem::path& path, std::string_view kind, std::uint32_t version) : state_writer(path) {
+    /// `kind`: what the file says of itself, with its version. `seen` must outlive it.
+    state_writer(const std::filesystem::path& path, std::string_view kind, std::uint32_t version,
+                 unfinished_files* seen = nullptr)
+        : state_writer(path, seen) {
         text(kind);
         put(version);
     }
@@ -63,6 +79,7 @@ class state_writer {
         if (descriptor_ < 0) return;
         ::close(descriptor_);
         ::unlink(part_.c_str());
+        if (seen_ != nullptr) seen_->ends(part_);
     }
 
     void bytes(std::span<const std::byte> what) {
@@ -91,17 +108,18 @@ class state_writer {
         const std::string sum = hash_.text();
         write_all(std::as_bytes(std::span(sum)));
         if (::fsync(descriptor_) != 0) refuse();
-        if (::close(std::exchange(descriptor_, -1)) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
-            const int reason = errno;
-            ::unlink(part_.c_str());
-            errno = reason;
-            refuse();
-        }
+        const bool has_its_name =
+            ::close(std::exchange(descriptor_, -1)) == 0 && std::rename(part_.c_str(), path_.c_str()) == 0;
+        const int reason = errno;
+        if (!has_its_name) ::unlink(part_.c_str());
+        if (seen_ != nullptr) seen_->ends(part_);
+        errno = reason;
+        if (!has_its_name) refuse();
     }
 
  private:
     /// Opens the unfinished file; once it is done, whatever throws removes that.
-    explicit state_writer(const std::filesystem::path& path) : path_(path) {
+    state_writer(const std::filesystem::path& path, unfinished_files* seen) : path_(path), seen_(seen) {
         std::error_code absent;
         if (std::filesystem::path linked = std::filesystem::canonical(path_, absent); !absent) path_ = linked;
         for (unsigned long number = 0; descriptor_ < 0; ++number) {
@@ -110,6 +128,7 @@ class state_writer {
             descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             if (descriptor_ < 0 && errno != EEXIST) refuse();
         }
+        if (seen_ != nullptr) seen_->begins(part_);
         struct stat replaced {};  // where it may not have that one's permissions, the usual ones stay
         if (::stat(path_.c_str(), &replaced) == 0) {
             static_cast<void>(::fchmod(descriptor_, replaced.st_mode & 0777));
@@ -129,6 +148,7 @@ class state_writer {
     }
 
     std::filesystem::path path_, part_;
+    unfinished_files* seen_;
     int descriptor_ = -1;
     io::fnv_hash hash_;
 };

@@ -33,6 +33,7 @@ struct trainer_options {
     std::size_t every = 8;            ///< committed tokens between two
     double share = 0.05;              ///< of the decoding time that may go into learning; infinity: unbounded
     bool background = false;          ///< updates are made by a thread of their own
+    bool idle = false;                ///< updates are made by catch_up() alone, when nobody waits for a token
     std::function<double()> clock{};  ///< seconds, from any start; none: the wall's
 };
 
@@ -42,6 +43,7 @@ struct trainer_options {
 /// constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp).
 /// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
 /// other but the trainer's own may use it.
+/// With `idle`, updates wait for catch_up(), which is called between texts; the share then bounds what keeping takes.
 /// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
@@ -138,6 +140,21 @@ class trainer {
         return replay_.size() >= options_.least && learn(lock);
     }
 
+    /// With `idle`: the updates that waited, one for every `every` tokens since the last, whatever time they take;
+    /// published. `stop`, if there is one, is asked before each. Returns how many were made, dropped ones among them.
+    std::size_t catch_up(const std::function<bool()>& stop = {}) {
+        if (!options_.idle) detail::fail("trainer: updates are made in rounds, none waits");
+        std::size_t made = 0;
+        for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++made) {
+            if (stop && stop()) break;
+            const std::size_t left = waiting_ - options_.every;
+            learn(lock);
+            waiting_ = left;
+        }
+        publish();
+        return made;
+    }
+
     /// The numbers of the last update become the head's. Returns whether there were new ones.
     bool publish() {
         const std::lock_guard lock(mutex_);
@@ -192,9 +209,10 @@ class trainer {
         drawn_ = from.steps + from.dropped;
     }
 
-    void save_replay(const std::filesystem::path& path, const state_identity& whose) const {
+    void save_replay(const std::filesystem::path& path, const state_identity& whose,
+                     unfinished_files* seen = nullptr) const {
         const std::lock_guard lock(mutex_);
-        replay_file::save(replay_, path, whose);
+        replay_file::save(replay_, path, whose, seen);
     }
     void restore_replay(const std::filesystem::path& path, const state_identity& here) {
         const std::lock_guard lock(mutex_);
@@ -227,6 +245,7 @@ class trainer {
         if (options_.least > options_.replay.capacity) {
             detail::fail("trainer: least is ", options_.least, ", but the ring holds ", options_.replay.capacity);
         }
+        if (options_.idle && options_.background) detail::fail("trainer: updates wait, so that its thread has none");
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
 
@@ -235,7 +254,7 @@ class trainer {
         return std::isinf(share) || spent <= share * seconds;
     }
     bool is_due() const {
-        return waiting_ >= options_.every && replay_.size() >= options_.least &&
+        return !options_.idle && waiting_ >= options_.every && replay_.size() >= options_.least &&
                within(training_ + expected_, options_.share, decoding_);
     }
 
