@@ -18,6 +18,7 @@
 #include "output_file.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
+#include "tree_choice.hpp"
 
 namespace augur::program {
 namespace {
@@ -70,10 +71,8 @@ scheme_options parse_scheme(const std::string& text) {
             chosen.untrained = parse_number<std::size_t>(origin, value, 1) == 1;
         } else if (key == "bank") {
             chosen.bank_path = value;
-        } else if (key == "tree" && value == "auto") {
-            chosen.automatic_tree = true;
         } else if (key == "tree") {
-            chosen.tree = read_tree(value);
+            choose_tree(chosen, value);
         } else {
             detail::fail("--scheme ", io::quote(text), ": ", io::quote(key),
                          " is not one of length, max-k, lengths, thresholds, accept, exit-layer, adapter, untrained, "
