@@ -191,7 +191,7 @@ class Grow(ProgramTest):
             self.assertIn("tree_static", static["settings"]["policy"])
             self.refuses(["the heads"], "generate", "--model", TARGET, *using, "--scheme", "entmtp", "--heads", self.other(who), "--bank", two)
         draft = ("grow", "--model", TARGET, *SETTINGS[2:], "--output", FOLDER / "no.json")
-        self.works(*draft, "--draft", DRAFT, "--depths", 1, "--nodes", 1)
+        self.works(*draft, "--draft", DRAFT, "--depths", 1)
         self.refuses(["257", "at most 256"], *draft, "--draft", DRAFT, "--depths", 257)
         self.refuses(["--draft", "2 times"], *draft, "--draft", DRAFT, "--draft", TARGET)
         self.refuses(["no hydra.gguf, medusa.gguf, eagle.gguf or draft.gguf"], *draft)
