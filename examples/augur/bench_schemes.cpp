@@ -19,6 +19,7 @@
 #include "report.hpp"
 #include "splits.hpp"
 #include "terminal.hpp"
+#include "tree_choice.hpp"
 
 namespace augur::program {
 namespace {
@@ -75,10 +76,8 @@ scheme_options parse_scheme(const std::string& text) {
             chosen.untrained = parse_number<std::size_t>(origin, value, 1) == 1;
         } else if (key == "bank") {
             chosen.bank_path = value;
-        } else if (key == "tree" && value == "auto") {
-            chosen.automatic_tree = true;
         } else if (key == "tree") {
-            chosen.tree = read_tree(value);
+            choose_tree(chosen, value);
         } else {
             detail::fail(
                 "--scheme ", io::quote(text), ": ", io::quote(key),

@@ -23,6 +23,7 @@
 #include "report.hpp"
 #include "run_files.hpp"
 #include "terminal.hpp"
+#include "tree_choice.hpp"
 
 namespace augur::program {
 namespace {
@@ -91,7 +92,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command
         .add_option(
             "--scheme", s.scheme,
-            "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, "
+            "auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, "
+            "eagle, "
             "kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
@@ -120,14 +122,13 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "kangaroo, too, 6, with hysteresis the long length, 4",
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
-    const auto tree = [&s](const std::string& path) {
-        s.automatic_tree = path == "auto";
-        if (!s.automatic_tree) s.tree = read_tree(path);
-    };
-    add_text(command, "--tree", tree,
-             "lookup, sd, medusa, hydra, eagle: the tree that is drafted every round, a JSON array of paths of child "
-             "ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa) its fastest",
-             "FILE");
+    add_text(
+        command, "--tree", [&s](const std::string& text) { choose_tree(s, text); },
+        "lookup, sd, medusa, hydra, eagle, merged: the tree that is drafted every round, a JSON array of paths of "
+        "child ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa, eagle, sd) its "
+        "fastest; dynamic, or dynamic,depth=5,width=4,nodes=12 (eagle, sd, merged): the nodes that the draft finds "
+        "likeliest, anew every round",
+        "FILE|auto|dynamic");
     add_text(
         command, "--bank", [&s](const std::string& path) { s.bank_path = path; },
         "entmtp: the trees to switch between, from `augur grow`", "FILE");
@@ -154,7 +155,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
     command.add_flag("--learn-bins", s.learn_bins,
                      "eaad: the edges move to where acceptance and measured cost put them");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid: shortest n-gram that counts", "N", "1",
+    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid, merged: shortest n-gram that counts", "N", "1",
                most::ngram);
     const auto thresholds = [&s](const std::string& text) {
         s.thresholds = parse_list("--thresholds", text, most::threshold);
@@ -185,8 +186,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "1,2");
     add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5", most::window);
     add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10", most::dwell);
-    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid: longest n-gram looked for, at most 64", "N", "8",
-               most::ngram);
+    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid, merged: longest n-gram looked for, at most 64",
+               "N", "8", most::ngram);
 }
 
 /// "ID=VALUE", each.

@@ -1,23 +1,19 @@
-// augur grow: which draft trees are worth having for a model, its heads and a kind of prompts.
+// augur grow: which draft trees are worth having for a model, whoever drafts for it and a kind of prompts.
 
 #include <algorithm>
-#include <augur/accept/exact.hpp>
-#include <augur/draft/head_tree.hpp>
 #include <augur/io/bank_file.hpp>
 #include <augur/io/fingerprint.hpp>
-#include <augur/policy/tree_hysteresis.hpp>
-#include <augur/policy/tree_static.hpp>
 #include <augur/tree/frontier.hpp>
 #include <augur/tree/growth.hpp>
-#include <augur/tune/tree_rollout.hpp>
 #include <bit>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "commands.hpp"
+#include "growth_rollouts.hpp"
+#include "growth_shards.hpp"
 #include "growth_state.hpp"
 #include "limits.hpp"
 #include "members.hpp"
@@ -25,6 +21,7 @@
 #include "models.hpp"
 #include "output_file.hpp"
 #include "run_files.hpp"
+#include "shard.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -35,10 +32,13 @@ using json = nlohmann::ordered_json;
 
 struct grow_options {
     model_options model;
-    std::vector<std::string> heads;
-    std::string prompts, output, state, task = "all";
+    std::vector<std::string> heads, drafts, merge;
+    std::string prompts, output, state, task = "all", shard = "1/1";
     std::size_t max_tokens = 64, nodes = 32, parts = 4, thresholds = 7;
     std::vector<std::size_t> depths;
+    float temperature = 0;
+    std::uint64_t seed = 0;
+    double wait = 3600;
     run_file_options files;
     bool chat = false;
 };
@@ -53,11 +53,8 @@ std::vector<std::size_t> sizes_up_to(std::size_t all) {
     return sizes;
 }
 
-/// What a policy saw of the path value.
-struct path_values {
-    std::vector<double> values;
-    void watch(const auto& view) { values.push_back(view.decided_on.target_confidence * view.decided_on.path_value); }
-};
+/// Of trees of a layer or a draft model, which could be of any depth.
+constexpr std::size_t usual_depth = 5;
 
 class grower {
  public:
@@ -66,7 +63,10 @@ class grower {
           words_(load_tokenizer(chosen.model.path)),
           target_(load_model(chosen.model.path, chosen.model)) {
         read_prompts();
-        const auto named = named_members({}, chosen.heads, "hydra");
+        if (chosen.drafts.size() > 1) {
+            detail::fail("trees are grown for one draft model, but --draft was given ", chosen.drafts.size(), " times");
+        }
+        const auto named = named_members(chosen.drafts, chosen.heads, "entmtp");
         model_options of_heads = chosen.model;
         of_heads.context = 0;
         const auto files =
@@ -74,25 +74,36 @@ class grower {
         for (const auto& [role, file] : files) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
         identity_ = bank_identity_of(target_, members_, files);
-        depths_ = chosen.depths.empty() ? std::vector<std::size_t>{identity_.head_count} : chosen.depths;
-        for (const std::size_t depth : depths_) {
-            if (depth >= 1 && depth <= identity_.head_count) continue;
-            detail::fail("--depths: ", depth, " is no depth of a tree of ", identity_.head_count, " heads");
-        }
-        options_.sampling.temperature.value = 0;
+        choose_depths();
+        options_.seed = chosen.seed;
+        options_.sampling.temperature.value = chosen.temperature;
+        static_cast<void>(transform::pipeline(options_.sampling, target_.vocabulary_size()));
         options_.stop.max_tokens = chosen.max_tokens;
         options_.stop.stop_tokens = end_tokens_of(*words_, target_);
-        resume();
+    }
+
+    /// Scores its part of the prompts, at each step with the others.
+    void run_shard(const shard_of& own) {
+        if (own.count > prompts_.size()) {
+            detail::fail("--shard is ", chosen_.shard, ", but there are ", prompts_.size(), " prompts to share out");
+        }
+        const std::size_t from = own.index * prompts_.size() / own.count;
+        const texts of = texts(prompts_).subspan(from, (own.index + 1) * prompts_.size() / own.count - from);
+        const std::size_t parts = std::min(parts_, of.size());
+        growing_shard shard(chosen_.state, own, asked(), parts, chosen_.wait);
+        shard.run([&](const auto& trees, std::size_t part) { return scored(trees, of, part, parts); },
+                  [&](const tree::growth& state) { tell_growth(state); });
     }
 
     io::bank_file run() {
-        for (std::size_t i = 0; i < depths_.size(); ++i) {
+        resume();
+        for (tree::growth& each : found_.growths) {
             tree::grow(
-                found_.growths[i], chosen_.nodes, parts_,
-                [&](const tree::augmentations& trees, std::size_t part) { return scored(trees, part); },
+                each, chosen_.nodes, parts_,
+                [&](const auto& trees, std::size_t part) { return scored(trees, prompts_, part, parts_); },
                 [&](const tree::growth& state) {
                     save();
-                    tell("note", "depth ", state.depth, ": ", state.order.size(), " of ", chosen_.nodes, " nodes");
+                    tell_growth(state);
                 });
         }
         measure_all();
@@ -120,16 +131,36 @@ class grower {
     }
 
  private:
+    using texts = growth_rollouts::texts;
+
     json settings() const {
         return {{"model", chosen_.model.path},
                 {"prompts", chosen_.prompts},
                 {"prompts_used", prompts_.size()},
                 {"task", chosen_.task},
                 {"max_tokens", chosen_.max_tokens},
+                {"temperature", chosen_.temperature},
+                {"seed", chosen_.seed},
                 {"nodes", chosen_.nodes},
                 {"depths", depths_},
                 {"parts", parts_},
                 {"thresholds", chosen_.thresholds}};
+    }
+
+    void choose_depths() {
+        const std::size_t most = identity_.head_count;
+        depths_ = chosen_.depths;
+        if (depths_.empty()) depths_ = {members_.heads ? most : usual_depth};
+        for (const std::size_t depth : depths_) {
+            if (depth >= 1 && depth <= most) continue;
+            detail::fail(
+                "--depths: ", depth, " is no depth of a tree of ",
+                members_.heads ? detail::message(most, " heads") : detail::message("at most ", most, " nodes"));
+        }
+    }
+
+    void tell_growth(const tree::growth& state) const {
+        tell("note", "depth ", state.depth, ": ", state.order.size(), " of ", chosen_.nodes, " nodes");
     }
 
     void read_prompts() {
@@ -147,26 +178,24 @@ class grower {
         parts_ = std::min(chosen_.parts, prompts_.size());
     }
 
-    tree::tally scored(const tree::augmentations& trees, std::size_t part) {
+    tree::tally scored(const tree::augmentations& trees, texts prompts, std::size_t part, std::size_t parts) const {
         interruption::check();
-        const std::size_t from = part * prompts_.size() / parts_, to = (part + 1) * prompts_.size() / parts_;
-        return tune::joint_rollout(draft::head_tree(*members_.heads), target_, accept::exact{}, trees,
-                                   std::span(prompts_).subspan(from, to - from), options_);
+        const std::size_t from = part * prompts.size() / parts, to = (part + 1) * prompts.size() / parts;
+        return rollouts_.joint(trees, prompts.subspan(from, to - from));
     }
 
-    template <class Policy, class... Watchers>
-    tune::rollout_result decoded(const Policy& policy, std::size_t depth, Watchers&... watchers) {
+    /// Timed by a process that has decoded before.
+    tune::rollout_result timed(const auto& rollout) {
         interruption::check();
-        const auto scheme = speculate(draft::head_tree(*members_.heads), target_, policy, accept::exact{});
-        if (!std::exchange(is_warm_, true)) tune::own_rollout(scheme, depth, prompts_, options_);
-        return tune::own_rollout(scheme, depth, prompts_, options_, watchers...);
+        if (!std::exchange(is_warm_, true)) static_cast<void>(rollout());
+        return rollout();
     }
 
     void measure_all() {
         std::size_t next = 0;
         const auto measure = [&](const topology& shape, double scored_length) {
             if (next++ < found_.measured.size()) return;  // before the program was ended
-            const auto made = decoded(policy::tree_static(shape), shape.depth());
+            const auto made = timed([&] { return rollouts_.alone(shape, prompts_); });
             found_.measured.push_back({shape, made.accepted_length(), scored_length, made.tokens_per_second()});
             save();
             tell("note", "measured ", shape.size(), " nodes: ", made.tokens_per_second(), " tokens/s");
@@ -178,23 +207,19 @@ class grower {
         }
     }
 
-    static policy::tree_hysteresis<> switched(const io::bank_file& bank, double threshold) {
-        return {bank.trees,
-                {.on = threshold},
-                {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}}};
-    }
-
     /// The fastest of 0, at which the aggressive tree is always taken, and some quantiles of the path value.
     double swept(const io::bank_file& bank) {
         if (found_.candidates.empty()) {
-            path_values seen;
-            decoded(switched(bank, 0.5), 1, seen);
-            found_.candidates = tree::thresholds_from(seen.values, chosen_.thresholds);
+            interruption::check();
+            std::vector<double> seen;
+            rollouts_.switched(bank, 0.5, prompts_, &seen);
+            found_.candidates = tree::thresholds_from(seen, chosen_.thresholds);
             save();
         }
         while (found_.swept.size() < found_.candidates.size()) {
             const double threshold = found_.candidates[found_.swept.size()];
-            found_.swept.push_back({threshold, decoded(switched(bank, threshold), 1).tokens_per_second()});
+            const auto made = timed([&] { return rollouts_.switched(bank, threshold, prompts_); });
+            found_.swept.push_back({threshold, made.tokens_per_second()});
             save();
             tell("note", "threshold ", threshold, ": ", found_.swept.back().tokens_per_second, " tokens/s");
         }
@@ -216,6 +241,8 @@ class grower {
                             {"nodes", chosen_.nodes},
                             {"parts", parts_},
                             {"max_tokens", chosen_.max_tokens},
+                            {"temperature", chosen_.temperature},
+                            {"seed", chosen_.seed},
                             {"thresholds", chosen_.thresholds}};
         return {about, depths_, chosen_.nodes, parts_};
     }
@@ -223,12 +250,24 @@ class grower {
     void save() const { write_growth_state(chosen_.state, found_, asked()); }
 
     void resume() {
-        if (fs::exists(chosen_.state)) {
+        const bool is_begun = fs::exists(chosen_.state);
+        if (is_begun) {
             found_ = read_growth_state(chosen_.state, asked());
-            return;
+        } else {
+            for (const std::size_t depth : depths_) {
+                found_.growths.push_back({.depth = depth, .order = {}, .lengths = {}});
+            }
         }
-        for (const std::size_t depth : depths_) found_.growths.push_back({.depth = depth, .order = {}, .lengths = {}});
-        save();
+        if (!chosen_.merge.empty()) take(merged_growths(chosen_.merge, asked()));
+        if (!is_begun || !chosen_.merge.empty()) save();
+    }
+
+    /// Of shards, in the place of what was grown here.
+    void take(std::vector<tree::growth> grown) {
+        if (!found_.measured.empty() && grown != found_.growths) {
+            detail::fail("--merge: these shards grew other trees than those that were measured in ", chosen_.state);
+        }
+        found_.growths = std::move(grown);
     }
 
     const grow_options& chosen_;
@@ -241,25 +280,48 @@ class grower {
     std::vector<std::size_t> depths_;
     std::size_t parts_ = 1;
     decode::options options_{};
+    growth_rollouts rollouts_{target_, members_, options_};
     growth_state found_;
     bool is_warm_ = false;  ///< this process has decoded
 };
+
+void check_files(const grow_options& chosen, const shard_of& own) {
+    std::vector<fs::path> inputs{chosen.model.path, chosen.prompts};
+    for (const auto* const read : {&chosen.heads, &chosen.drafts, &chosen.merge}) {
+        inputs.insert(inputs.end(), read->begin(), read->end());
+    }
+    if (!own.is_all()) {
+        const bool merges = !chosen.merge.empty();
+        if (merges || chosen.files.records()) {
+            detail::fail(merges ? "--merge makes one of all shards" : "--report and --record show what was found",
+                         ", but --shard ", chosen.shard, " scores a part; give it to the command without --shard");
+        }
+        return check_output("--state", shard_path(chosen.state, own), inputs);
+    }
+    check_output("--state", chosen.state, inputs);
+    inputs.emplace_back(chosen.state);
+    check_output("--output", chosen.output, inputs);
+    inputs.emplace_back(chosen.output);
+    check_run_files(chosen.files, inputs);
+}
 
 void grow(const grow_options& chosen) {
     if (chosen.max_tokens == 0 || chosen.nodes == 0 || chosen.parts == 0 || chosen.thresholds == 0) {
         detail::fail("--max-tokens, --nodes, --parts and --thresholds are ", chosen.max_tokens, ", ", chosen.nodes,
                      ", ", chosen.parts, " and ", chosen.thresholds, "; each must be at least 1");
     }
-    std::vector<fs::path> inputs{chosen.model.path, chosen.prompts};
-    inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
-    check_output("--state", chosen.state, inputs);
-    inputs.emplace_back(chosen.state);
-    check_output("--output", chosen.output, inputs);
-    inputs.emplace_back(chosen.output);
-    check_run_files(chosen.files, inputs);
+    const shard_of own = parse_shard(chosen.shard);
+    check_files(chosen, own);
     const interruption stop;
     try {
         grower work(chosen);
+        if (!own.is_all()) {
+            work.run_shard(own);
+            tell("note", "shard ", chosen.shard,
+                 " is done; with --merge and the files of all of them the same command ",
+                 "without --shard writes the bank");
+            return;
+        }
         const io::bank_file made = work.run();
         output_file out(chosen.output);
         out.write(made.text());
@@ -267,17 +329,25 @@ void grow(const grow_options& chosen) {
         if (chosen.files.records()) write_report_files(chosen.files, work.record(made));
         tell("note", chosen.output, ": ", made.trees.size(), " trees");
     } catch (const interrupted&) {
-        detail::fail("interrupted; what was found is in ", chosen.state, ", and the same command goes on");
+        detail::fail("interrupted; what was found is in ", own.is_all() ? chosen.state : shard_path(chosen.state, own),
+                     ", and the same command goes on");
     }
 }
 
 }  // namespace
 
 void add_grow(CLI::App& program) {
-    auto* command = program.add_subcommand("grow", "Grow draft trees of heads for a kind of prompts: a bank");
+    auto* command = program.add_subcommand("grow", "Grow draft trees for a kind of prompts: a bank");
     const auto chosen = std::make_shared<grow_options>();
     add_model_options(*command, chosen->model);
-    command->add_option("--heads", chosen->heads, "The heads, hydra or medusa; else those of the model's family")
+    command
+        ->add_option(
+            "--heads", chosen->heads,
+            "Who drafts: heads (hydra, medusa) or a layer (eagle); else the first of these, or the draft, that "
+            "the model's family has")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--draft", chosen->drafts, "Or a smaller model of the same vocabulary")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and perhaps \"task\"")
@@ -291,12 +361,22 @@ void add_grow(CLI::App& program) {
         ->type_name("FILE")
         ->default_str("OUTPUT.state");
     add_number(*command, "--max-tokens", chosen->max_tokens, "Tokens of each rollout", "N", "64");
+    add_number(*command, "--temperature", chosen->temperature, "0 is greedy; above, accepted as by coupled", "T", "0");
+    add_number(*command, "--seed", chosen->seed, "Of every rollout", "S", "0");
+    add_text(
+        *command, "--shard", [chosen](const std::string& text) { chosen->shard = text; },
+        "Score a part of the prompts only, with the others at each step: 2/8 is the second of eight processes", "I/N",
+        "1/1");
+    add_number(*command, "--wait", chosen->wait, "With --shard: seconds that it waits for the others at a step", "S",
+               "3600", most::seconds);
+    command->add_option("--merge", chosen->merge, "The files of all shards: their trees are measured, none is grown")
+        ->type_name("FILE");
     add_number(*command, "--nodes", chosen->nodes, "Nodes of the largest tree, at most 127", "N", "32",
                std::size_t{127});
     const auto depths = [chosen](const std::string& text) {
         chosen->depths = parse_list("--depths", text, most::length);
     };
-    add_text(*command, "--depths", depths, "Most nodes on a path: a tree is grown for each", "LIST", "all heads");
+    add_text(*command, "--depths", depths, "Most nodes on a path: a tree is grown for each", "LIST", "all heads; 5");
     add_number(*command, "--parts", chosen->parts, "Parts of the prompts, after each of which the state is written",
                "N", "4");
     add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the path value that are tried", "N", "7",

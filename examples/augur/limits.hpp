@@ -15,6 +15,7 @@
 namespace augur::program::most {
 
 inline constexpr std::size_t length = 1024;  ///< tokens of a draft
+inline constexpr std::size_t dynamic = 64;   ///< depth of a dynamic tree, and nodes of a depth that are expanded
 inline constexpr std::size_t ngram = draft::prompt_lookup::longest;
 inline constexpr std::size_t window = 4096;          ///< tokens, ead
 inline constexpr std::size_t dwell = 1u << 24;       ///< tokens, ead
@@ -31,6 +32,7 @@ inline constexpr double divergence = 1.001;      ///< per token: a total variati
 inline constexpr std::uint64_t text_bytes = 1u << 28;                                              ///< of prompts
 inline constexpr io::json_limits line{.bytes = 1u << 24, .depth = 16, .values = 1u << 16};         ///< of JSON
 inline constexpr io::json_limits calibration{.bytes = 1u << 24, .depth = 16, .values = 1u << 18};  ///< a whole file
+inline constexpr io::json_limits growth{.bytes = 1u << 26, .depth = 16, .values = 1u << 22};       ///< of a shard
 
 template <class Number>
 inline constexpr Number any = std::numeric_limits<Number>::max();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models.hpp"
+#include "tree_choice.hpp"
 #include "trees.hpp"
 
 namespace augur::program {
@@ -101,6 +102,10 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     if (is_hybrid && scheme_.automatic_tree && !is_whole) {
         detail::fail("scheme 'hybrid' drafts trees by an eagle layer after an n-gram table, but there is no ",
                      drafters_.ngrams ? "eagle" : "ngram", " for this model");
+    }
+    if (scheme_.dynamic && drafters_.heads) {
+        detail::fail("--tree ", shown(*scheme_.dynamic), " is of a layer or a draft model, but here ", paths_.front(),
+                     " drafts, heads");
     }
     const std::size_t rows = rows_to_measure();
     if (rows == 0) return;

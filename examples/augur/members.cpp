@@ -179,11 +179,12 @@ std::string shown_folders() {
 
 /// For a scheme that needs a member which is neither named nor found.
 [[noreturn]] void refuse_without(const std::string& scheme, const std::string& kind, const llama::host_model& target) {
-    const char* const needed = kind == "draft"       ? "a draft model: give --draft"
-                               : kind == "qualifier" ? "a qualifier: give --draft FILE, and after it --draft"
-                               : kind == "exit"      ? "an exit: give --untrained, or --heads"
-                               : kind == "ngram"     ? "counted n-grams: give --heads"
-                                                     : "heads: give --heads";
+    const char* const needed = kind == "draft"              ? "a draft model: give --draft"
+                               : kind.ends_with("or draft") ? "heads, a layer or a draft model: give --heads or --draft"
+                               : kind == "qualifier"        ? "a qualifier: give --draft FILE, and after it --draft"
+                               : kind == "exit"             ? "an exit: give --untrained, or --heads"
+                               : kind == "ngram"            ? "counted n-grams: give --heads"
+                                                            : "heads: give --heads";
     detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", shown_folders(), " there is no ", kind,
                  ".gguf for a target with the fingerprint ", target.fingerprint());
 }
@@ -250,10 +251,14 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 }
 
 io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files) {
-    const auto file = files.contains("hydra") ? files.find("hydra") : files.find("medusa");
-    if (!loaded.heads || file == files.end()) detail::fail("a bank of trees is for heads, and none are loaded");
-    return {target.fingerprint(), io::fingerprint(fs::path(file->second)), target.vocabulary_size(),
-            loaded.heads->head_count()};
+    const auto path = [&] {
+        for (const char* const kind : {"hydra", "medusa", "eagle", "draft"}) {
+            if (const auto file = files.find(kind); file != files.end()) return fs::path(file->second);
+        }
+        detail::fail("a bank of trees is for heads, a layer or a draft model, and none is loaded");
+    };
+    return {target.fingerprint(), io::fingerprint(path()), target.vocabulary_size(),
+            loaded.heads ? loaded.heads->head_count() : topology::most_nodes};
 }
 
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,
@@ -266,7 +271,7 @@ member_files load_members(members& into, const std::string& scheme, bool require
     };
     member_files loaded;
     std::vector<std::string> kinds = members_used_by(scheme);
-    const bool one_of_them = scheme == "entmtp";  // that is named, else that is found
+    const bool one_of_them = scheme == "entmtp" || scheme == "merged";  // that is named, else that is found
     if (one_of_them) {
         std::stable_partition(kinds.begin(), kinds.end(), [&](const auto& kind) { return named.contains(kind); });
     }
@@ -285,7 +290,7 @@ member_files load_members(members& into, const std::string& scheme, bool require
             continue;
         }
         if (one_of_them && kind != kinds.back()) continue;
-        if (one_of_them) refuse_without(scheme, "hydra.gguf or medusa", target);
+        if (one_of_them) refuse_without(scheme, "hydra.gguf, medusa.gguf, eagle.gguf or draft", target);
         const bool is_first = kind == kinds.front();
         if ((is_first && required) || kind == "qualifier") refuse_without(scheme, kind, target);
         if (is_first) return loaded;

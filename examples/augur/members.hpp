@@ -40,7 +40,7 @@ using member_files = std::map<std::string, std::string>;
 member_files named_members(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                            const std::string& scheme);
 
-/// Whom trees of the loaded heads are grown for.
+/// Whom trees of the loaded heads, layer or draft model are grown for; of the latter there can be any depth.
 io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files);
 
 /// The tokens, ascending, that the head of a member in this file has rows for; none where it has all. Throws where it

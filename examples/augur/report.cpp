@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "message.hpp"
+#include "tree_choice.hpp"
 
 namespace augur::program {
 namespace {
@@ -119,6 +120,7 @@ std::string models_as_table(const generation_report& report) {
 std::string length_of(const generation_report& report) {
     const auto& length = report.scheme.length;
     if (report.scheme.scheme == "plain") return "";
+    if (const std::string trees = trees_of(report.scheme); !trees.empty()) return ", trees " + trees;
     if (length) return ", length " + std::to_string(*length);
     return drafts_what_pays(report.scheme) ? ", length as it pays" : "";
 }
@@ -197,6 +199,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     if (report.scheme.epsilon) out["settings"]["epsilon"] = *report.scheme.epsilon;
     if (report.scheme.delta) out["settings"]["delta"] = *report.scheme.delta;
     out["settings"]["policy"] = run.policy;
+    if (const std::string trees = trees_of(report.scheme); !trees.empty()) out["settings"]["trees"] = trees;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) {
         out["models"] = models_as_json(report);

@@ -39,8 +39,10 @@ std::string legible(std::string_view bytes) {
     return out;
 }
 
-bool drafts_with_heads(const std::string& scheme) {
-    return scheme == "medusa" || scheme == "hydra" || scheme == "entmtp";
+/// What a member, or a file of --draft, is in words.
+std::string words_for(const std::string& role) {
+    if (role == "eagle") return "EAGLE layer";
+    return role == "draft" ? "draft model" : role + " heads";
 }
 
 /// The stages inside a cascade; none elsewhere.
@@ -82,8 +84,9 @@ std::vector<std::string> drafters_of(const scheme_options& resolved, const std::
         return all;
     }
     if (scheme.starts_with("psd")) return {"draft and qualifier"};
+    if (scheme == "merged") return {"prompt lookup and " + words_for(models.front().role)};
     if (scheme == "eagle") return {"EAGLE layer"};
-    if (drafts_with_heads(scheme)) return {models.front().role + " heads"};
+    if (scheme == "medusa" || scheme == "hydra" || scheme == "entmtp") return {words_for(models.front().role)};
     if (scheme == "kangaroo" || scheme == "dvi") return {"the model's first layers"};
     return {"draft model"};
 }

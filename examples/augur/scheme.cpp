@@ -10,7 +10,6 @@
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/io/json.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
 #include <augur/policy/confidence_stop.hpp>
@@ -51,13 +50,14 @@ void check_criterion(const std::string& name, const transform::settings& samplin
 }
 
 void check_scheme(const std::string& name) {
-    constexpr std::array<std::string_view, 13> valid = {
-        "plain", "lookup", "hybrid", "sd",       "eaad", "eaad_as_published", "hysteresis", "medusa",
-        "hydra", "entmtp", "eagle",  "kangaroo", "dvi"};
+    constexpr std::array<std::string_view, 14> valid = {
+        "plain",      "lookup", "hybrid", "merged", "sd",    "eaad",     "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle", "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-        detail::fail("scheme ", io::quote(name),
-                     " is unknown; valid are auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, "
-                     "medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
+        detail::fail(
+            "scheme ", io::quote(name),
+            " is unknown; valid are auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, "
+            "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
 }
 
@@ -163,30 +163,14 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
 
 }  // namespace
 
-topology read_tree(const std::string& path) {
-    try {
-        const auto paths = io::read_json<nlohmann::json>(path, most::line);
-        for (const auto& each : paths) {
-            for (const auto& rank : each) {
-                if (rank.is_number_unsigned() && rank.get<std::uint64_t>() < most::length) continue;
-                detail::fail(rank.dump(), " is no rank; it must be an integer from 0 to ", most::length - 1);
-            }
-            if (!each.is_array()) detail::fail(each.dump(), " is no path of child ranks, as [0, 1]");
-        }
-        if (!paths.is_array()) detail::fail("there is no array of paths, as [[0], [1], [0, 0]]");
-        return topology::of_paths(paths.get<std::vector<std::vector<std::size_t>>>());
-    } catch (const error& problem) {
-        detail::fail("--tree ", path, ": ", problem.what());
-    }
-}
-
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
     if (scheme.starts_with("psd")) return {"draft", "qualifier"};
     constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
                                                             "hysteresis", "fsd",  "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
-    if (scheme == "entmtp") return {"hydra", "medusa"};
+    if (scheme == "entmtp") return {"hydra", "medusa", "eagle", "draft"};
+    if (scheme == "merged") return {"eagle", "draft", "hydra", "medusa"};
     if (scheme == "kangaroo") return {"exit"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
     return {};
@@ -195,6 +179,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named) {
     if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
+    if (chosen.scheme == "merged" && !chosen.tree && !chosen.dynamic) chosen.automatic_tree = true;
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
     check_trees(chosen);
     chosen = resolve_exits(std::move(chosen));
@@ -207,7 +192,8 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
     if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     drafts_trees(chosen) ? check_tree_criterion(chosen, sampling) : check_criterion(chosen.accept, sampling);
-    if (drafts > 1 && members_used_by(chosen.scheme) == std::vector<std::string>{"draft"}) {
+    const std::vector<std::string> used = members_used_by(chosen.scheme);
+    if (drafts > 1 && std::find(used.begin(), used.end(), "draft") != used.end()) {
         detail::fail("scheme '", chosen.scheme, "' takes one draft model, but --draft was given ", drafts, " times");
     }
     const bool by_hysteresis = chosen.scheme == "hysteresis";
@@ -217,8 +203,9 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     static_cast<void>(bins_of(chosen));
     if (chosen.learn_bins) static_cast<void>(learned_bins_of(chosen));
     static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
-    if (chosen.scheme == "hybrid" && chosen.lookup_max < 2) {
-        detail::fail("--lookup-max is ", chosen.lookup_max, ", but hybrid looks for n-grams of 2 tokens and more");
+    if ((chosen.scheme == "hybrid" || chosen.scheme == "merged") && chosen.lookup_max < 2) {
+        detail::fail("--lookup-max is ", chosen.lookup_max, ", but ", chosen.scheme,
+                     " looks for n-grams of 2 tokens and more");
     }
     return chosen;
 }

@@ -2,6 +2,7 @@
 // The one place where what was chosen at run time becomes a scheme's type.
 
 #include <augur/decode/generate.hpp>
+#include <augur/draft/grow_tree.hpp>
 #include <augur/io/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
@@ -41,6 +42,7 @@ struct scheme_options {
     std::string adapter{};                          ///< kangaroo, dvi, medusa, hydra, eagle: what learn wrote
     bool untrained = false;                         ///< kangaroo: with the model's own norm and output
     std::optional<topology> tree{};                 ///< drafted every round; unset: a chain
+    std::optional<draft::dynamic_tree> dynamic{};   ///< the tree that the draft's rows suggest, anew every round
     std::string bank_path{};                        ///< entmtp, and hydra and medusa with a tree of the bank
     std::string tree_policy{};                      ///< entmtp: hysteresis or ladder; empty: hysteresis
     std::string tree_feature{};                     ///< entmtp: what switches trees; empty: path_value
@@ -61,17 +63,14 @@ bool is_lossy(const std::string& scheme);
 /// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
 std::string auto_scheme(const scheme_options& chosen);
 
-/// The tree in a file: a JSON array of paths of child ranks, as [[0], [1], [0, 0]]. Throws with the file's name.
-topology read_tree(const std::string& path);
-
 /// Reads the scheme's bank, if it names one. Throws where it was grown for others than these.
 void load_bank(scheme_options& into, const io::bank_identity& here);
 
-/// Whether the scheme drafts as many tokens as pay.
+/// Whether the scheme drafts chains of as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
 /// The members of a family that a scheme drafts with, in order; after an ngram the others are used only where there are
-/// some.
+/// some. Of those of entmtp and merged one is used: that is named, else the first that there is.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
 /// What the verifier's row, before any transform, said of a token that was committed.

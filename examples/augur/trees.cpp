@@ -2,35 +2,26 @@
 
 #include <algorithm>
 #include <array>
-#include <augur/accept/coupled.hpp>
-#include <augur/accept/exact.hpp>
-#include <augur/accept/multipath_block.hpp>
-#include <augur/accept/rejection_sampling.hpp>
-#include <augur/accept/traversal.hpp>
-#include <augur/accept/typical.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hybrid_cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <string_view>
-#include <type_traits>
-#include <variant>
 
 #include "run_scheme.hpp"
+#include "tree_choice.hpp"
+#include "tree_rules.hpp"
 
 namespace augur::program {
 namespace {
-
-using any_tree_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled, accept::traversal,
-                                        accept::multipath_block, accept::typical>;
 
 /// epsilon and delta, from 0 to 1; only one rule has them.
 accept::typical_options typical_of(const scheme_options& chosen) {
@@ -47,19 +38,6 @@ accept::typical_options typical_of(const scheme_options& chosen) {
     take("--epsilon", chosen.epsilon, made.epsilon);
     take("--delta", chosen.delta, made.delta);
     return made;
-}
-
-any_tree_criterion tree_criterion_of(const scheme_options& chosen) {
-    const std::string& name = chosen.accept;
-    if (name == "exact") return accept::exact{};
-    if (name == "rejection_sampling") return accept::rejection_sampling{};
-    if (name == "coupled") return accept::coupled{};
-    if (name == "traversal") return accept::traversal{};
-    if (name == "multipath_block") return accept::multipath_block{};
-    if (name == "typical") return accept::typical(typical_of(chosen));
-    detail::fail("--accept ", io::quote(name),
-                 " is unknown for trees; valid are exact, rejection_sampling, coupled, traversal, multipath_block, "
-                 "typical");
 }
 
 const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
@@ -102,12 +80,13 @@ void check_scheduler(const scheme_options& chosen) {
 
 void check_bank_options(const scheme_options& chosen) {
     const bool by_bank = chosen.scheme == "entmtp";
-    const bool with_heads = chosen.scheme == "hydra" || chosen.scheme == "medusa";
+    constexpr std::array<std::string_view, 4> with_one = {"hydra", "medusa", "eagle", "sd"};
+    const bool has_one = std::find(with_one.begin(), with_one.end(), chosen.scheme) != with_one.end();
     check_scheduler(chosen);
     if (by_bank && chosen.bank_path.empty()) detail::fail("scheme 'entmtp' needs a bank of trees: give --bank");
-    if (!by_bank && !chosen.bank_path.empty() && !(chosen.automatic_tree && with_heads)) {
+    if (!by_bank && !chosen.bank_path.empty() && !(chosen.automatic_tree && has_one)) {
         detail::fail("--bank ", chosen.bank_path,
-                     " is for entmtp, and for hydra and medusa with --tree auto, but the scheme is ",
+                     " is for entmtp, and for hydra, medusa, eagle and sd with --tree auto, but the scheme is ",
                      io::quote(chosen.scheme), chosen.automatic_tree ? "" : " without --tree auto");
     }
     if (chosen.automatic_tree && by_bank) {
@@ -186,16 +165,13 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
         const policy::tree_static only(bank.trees.shape(bank.aggressive));
         return run_scheme(speculate(drafter, target, only, criterion), request);
     }
-    if (by_ladder(resolved) || feature_of(resolved).feature != policy::tree_feature::path_value) {
-        return run_scheme(speculate(drafter, target, scheduler_of(resolved), criterion), request);
+    // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
+    if constexpr (std::is_same_v<decltype(drafter), const draft::head_tree<const llama::draft_heads&>&>) {
+        if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value) {
+            return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
+        }
     }
-    return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
-}
-
-policy::tree_cost_aware_options measured_trees(const std::vector<double>& verify_seconds) {
-    policy::tree_cost_aware_options chosen{.verify_seconds = verify_seconds};
-    chosen.max_nodes = std::min(chosen.max_nodes, verify_seconds.size() - 1);
-    return chosen;
+    return run_scheme(speculate(drafter, target, scheduler_of(resolved), criterion), request);
 }
 
 /// What is looked up is drafted as a chain; where nothing is, the layer drafts a tree.
@@ -209,7 +185,44 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
     return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
 }
 
+/// Whose trees --tree can be, and that nothing else says how they are.
+void check_tree_options(const scheme_options& chosen) {
+    constexpr std::array<std::string_view, 6> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle", "merged"};
+    const bool is_hybrid = chosen.scheme == "hybrid" && chosen.automatic_tree;
+    if (!is_hybrid && std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
+        detail::fail(
+            "--tree is for lookup, sd, medusa, hydra, eagle and merged, and with auto for hybrid, but the "
+            "scheme is ",
+            io::quote(chosen.scheme));
+    }
+    if (chosen.dynamic && chosen.scheme != "sd" && chosen.scheme != "eagle" && chosen.scheme != "merged") {
+        detail::fail("--tree ", shown(*chosen.dynamic), " is for sd, eagle and merged, but the scheme is ",
+                     io::quote(chosen.scheme));
+    }
+    if (chosen.dynamic && chosen.accept == "multipath_block") {
+        detail::fail("--accept multipath_block judges trees that were drawn, but of --tree ", shown(*chosen.dynamic),
+                     " every node is the likeliest token, and none is drawn");
+    }
+    if (chosen.length) {
+        detail::fail("--length is ", *chosen.length, ", but --tree says ", trees_of(chosen), "; give one of them");
+    }
+    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --tree says ", trees_of(chosen));
+}
+
 }  // namespace
+
+any_tree_criterion tree_criterion_of(const scheme_options& chosen) {
+    const std::string& name = chosen.accept;
+    if (name == "exact") return accept::exact{};
+    if (name == "rejection_sampling") return accept::rejection_sampling{};
+    if (name == "coupled") return accept::coupled{};
+    if (name == "traversal") return accept::traversal{};
+    if (name == "multipath_block") return accept::multipath_block{};
+    if (name == "typical") return accept::typical(typical_of(chosen));
+    detail::fail("--accept ", io::quote(name),
+                 " is unknown for trees; valid are exact, rejection_sampling, coupled, traversal, multipath_block, "
+                 "typical");
+}
 
 bool auto_drafts_trees(const scheme_options& resolved, const transform::settings& sampling,
                        const std::vector<double>& verify_seconds) {
@@ -238,18 +251,7 @@ void check_trees(const scheme_options& chosen) {
             "--scheme sd, but the scheme is ",
             io::quote(chosen.scheme));
     }
-    if (!chosen.tree && !chosen.automatic_tree) return;
-    constexpr std::array<std::string_view, 5> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle"};
-    const bool is_hybrid = chosen.scheme == "hybrid" && chosen.automatic_tree;
-    if (!is_hybrid && std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
-        detail::fail("--tree is for lookup, sd, medusa, hydra and eagle, and with auto for hybrid, but the scheme is ",
-                     io::quote(chosen.scheme));
-    }
-    const std::string nodes = chosen.tree
-                                  ? detail::message(chosen.tree->size(), " nodes of depth ", chosen.tree->depth())
-                                  : std::string("as many nodes as pay");
-    if (chosen.length) detail::fail("--length is ", *chosen.length, ", but --tree has ", nodes, "; give one of them");
-    if (chosen.accept == "block") detail::fail("--accept block judges chains, but --tree has ", nodes);
+    if (chosen.tree || chosen.dynamic || chosen.automatic_tree) check_tree_options(chosen);
 }
 
 void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling) {
@@ -258,7 +260,8 @@ void check_tree_criterion(const scheme_options& chosen, const transform::setting
 
 run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
                      const run_request& request) {
-    const auto compose = [&](const auto& criterion) {
+    if (resolved.scheme == "merged") return run_merged(resolved, target, drafters, request);
+    const auto compose = [&](const auto& criterion) -> run_result {
         const auto planned = [&](auto&& drafter) {
             if (drafts_trees_that_pay(resolved)) {
                 const policy::tree_cost_aware as_measured(measured_trees(request.verify_seconds), request.known);
@@ -267,17 +270,29 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),
                               request);
         };
-        if (resolved.scheme == "sd") return planned(draft::model_tree(*drafters.draft));
-        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(criterion)>, accept::multipath_block>) {
+        const auto scheduled = [&](auto&& drafter) {
+            if (resolved.scheme != "entmtp") return planned(drafter);
+            return run_by_bank(resolved, target, drafter, criterion, request);
+        };
+        const auto suggested = [&](auto&& drafter) {
+            return run_scheme(speculate(drafter, target, policy::fixed_length{resolved.dynamic->depth}, criterion),
+                              request);
+        };
+        if constexpr (judges_draws<decltype(criterion)>) {
+            if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
+        } else {
             if (resolved.scheme == "lookup") {
                 const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
                 return planned(lookup);
             }
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
-            if (resolved.scheme == "eagle") return planned(draft::eagle_tree(*drafters.eagle));
-            const draft::head_tree heads(*drafters.heads);
-            if (resolved.scheme == "entmtp") return run_by_bank(resolved, target, heads, criterion, request);
-            return planned(heads);
+            if (drafters.heads) return scheduled(draft::head_tree(*drafters.heads));
+            if (drafters.eagle) {
+                if (resolved.dynamic) return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
+                return scheduled(draft::eagle_tree(*drafters.eagle));
+            }
+            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
+            return scheduled(draft::model_tree(*drafters.draft));
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };

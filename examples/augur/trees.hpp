@@ -13,7 +13,7 @@ namespace augur::program {
 
 /// Whether a resolved scheme drafts trees.
 inline bool drafts_trees(const scheme_options& chosen) {
-    return chosen.tree || chosen.automatic_tree || chosen.scheme == "entmtp";
+    return chosen.tree || chosen.dynamic || chosen.automatic_tree || chosen.scheme == "entmtp";
 }
 
 /// Whether they are those that pay.
@@ -39,6 +39,10 @@ void check_trees(const scheme_options& chosen);
 
 /// Throws where the criterion cannot keep its promise with these settings, or is unknown.
 void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling);
+
+/// As run, for merged.
+run_result run_merged(const scheme_options& resolved, const engine& target, const members& drafters,
+                      const run_request& request);
 
 /// As run, for these.
 run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,

@@ -18,6 +18,7 @@
 #include "models.hpp"
 #include "output_file.hpp"
 #include "run_files.hpp"
+#include "shard.hpp"
 #include "terminal.hpp"
 #include "tune_record.hpp"
 #include "tuning.hpp"
@@ -42,25 +43,6 @@ struct tune_options {
     tune::halving_options halving;
     run_file_options files;
 };
-
-struct shard_of {
-    std::size_t index = 0, count = 1;
-
-    bool has(std::size_t candidate) const { return candidate % count == index; }
-    bool is_all() const { return count == 1; }
-    /// Of its journal.
-    std::string name() const { return is_all() ? "all" : std::to_string(index + 1) + "_of_" + std::to_string(count); }
-};
-
-/// "2/8": the second of eight.
-shard_of parse_shard(const std::string& text) {
-    const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) detail::fail("--shard is ", io::quote(text), "; it must be like 2/8");
-    const auto index = parse_number<std::size_t>("--shard", std::string_view(text).substr(0, slash));
-    const auto count = parse_number<std::size_t>("--shard", std::string_view(text).substr(slash + 1));
-    if (index == 0 || index > count) detail::fail("--shard is ", text, "; the first number is from 1 to ", count);
-    return {index - 1, count};
-}
 
 void check(const tune_options& chosen) {
     for (const std::string& scheme : chosen.schemes) {

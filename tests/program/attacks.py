@@ -310,6 +310,45 @@ def states_of_trees_that_grow(folder):
 
 
 @attack
+def shards_of_trees_that_grow(folder):
+    write_prompts(folder / "prompts.jsonl", ("a", "b c"))
+    tiny_model.write_member(folder / "hydra.gguf", "hydra", FINGERPRINT)
+    one, two = (folder / f"bank.json.state.{i}_of_2" for i in (1, 2))
+
+    def shard(number, **options):
+        return Attempt((*grow(folder).arguments, "--shard", number, "--wait", "0"), **options)
+
+    for _ in range(4):
+        done = [run(shard(number), folder).returncode for number in ("1/2", "2/2")]
+    assert done == [0, 0], done
+    merge = Attempt((*grow(folder).arguments, "--merge", one, two), says=("--merge",))
+    state = json.loads(two.read_text())
+    del state["checksum"]
+    two.unlink()
+    for number in ("0/2", "3/2", "1/0", "1/", "/2", "-1/2", "1/99999999999999999999", "1/3", "2", "", ESCAPE):
+        yield shard(number, says=("--shard",))
+    for _ in odd_files(two):
+        yield merge
+        yield shard("1/2")
+    tally = state["growths"][0]["steps"][0]
+    for text in (*hostile_values(state, {key: state[key] for key in state if key != "about"}), *hostile_values(state, tally, sound=(("gained", "[3]"),))):
+        two.write_text(text)
+        yield merge
+        yield shard("1/2", says=("--shard",))
+    for key in state["about"]:
+        own = json.dumps({key: state["about"][key]}, separators=(",", ":"))[1:-1]
+        two.write_text(sealed(state, own, f'"{key}":"other"'))
+        yield dataclasses.replace(merge, says=("--merge", key, "'\"other\"'"))
+    whole = sealed(state)
+    for text in (*deep(75_000), "", "null", "[]", "{}", '{"augur.growth_shard":1}', whole[:-1], whole * 2, whole.replace("all", ESCAPE)):
+        two.write_text(text)
+        yield merge
+    for text in damaged(whole.encode(), 20):
+        two.write_bytes(text)
+        yield merge
+
+
+@attack
 def prompts_of_tune(folder):
     path = folder / "prompts.jsonl"
     for _ in odd_files(path):

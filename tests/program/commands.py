@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from program import FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
+from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
 
 THE = tiny_model.VOCABULARY - 2  # "the", made by two merges
 
@@ -166,6 +166,19 @@ class BenchSchemes(ProgramTest):
         ):
             named = [word for name in schemes for word in ("--scheme", name)]
             self.refuses(expected, *self.bench(*named, "--splits"))
+
+    def test_trees_that_rows_suggest_and_of_two_drafters(self):
+        schemes = ("sd:tree=dynamic,depth=3,width=2,nodes=4", "sd:tree=dynamic,depth=1,nodes=1", "merged:tree=dynamic", "merged")
+        named = [word for scheme in schemes for word in ("--scheme", scheme)]
+        made = self.object(*self.bench(*named, "--draft", DRAFT, "--limit", 1, "--repetitions", 1))
+        self.assertEqual([2] * 5, [of["identical"] for of in made["tasks"][-1]["schemes"]])
+        for prompt in made["prompts"]:
+            _, dynamic, one, merged, paying = prompt["schemes"]
+            self.assertLess(one["drafted"], dynamic["drafted"])
+            self.assertLessEqual(dynamic["drafted"], 4 * dynamic["rounds"])
+            self.assertEqual(["fixed_length{.tokens=3}", "fixed_length{.tokens=5}"], [of["policy"] for of in (dynamic, merged)])
+            self.assertIn("tree_cost_aware", paying["policy"])
+        self.refuses(["dynamic: depth is 0"], *self.bench("--scheme", "sd:tree=dynamic,depth=0", "--draft", DRAFT))
 
     def test_medians_are_those_of_the_prompts(self):
         """Of two in the middle, the mean: of six prompts as of two turns."""

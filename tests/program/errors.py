@@ -48,7 +48,7 @@ class Generate(ProgramTest):
                 self.refused(expected, *arguments)
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")
@@ -187,6 +187,35 @@ class Generate(ProgramTest):
             self.refused([flag, "'much'", "a number"], *typical, flag, "much")
             self.refused([flag, "0.2", "typical", "'exact'"], *typical[:4], "--accept", "exact", flag, "0.2")
             self.refused([flag, "0.2", "typical", "not given"], flag, "0.2")
+        for text, expected in {
+            "dynamic,depth": ["'dynamic,depth'", "'depth'", "'='"],
+            "dynamic,": ["'dynamic,'", "'='"],
+            "dynamic,height=3": ["'height'", "depth, width, nodes"],
+            "dynamic,depth=0": ["--tree dynamic: depth is 0", "at least 1"],
+            "dynamic,depth=65": ["depth is 65", "at most 64"],
+            "dynamic,width=65": ["width is 65", "at most 64"],
+            "dynamic,nodes=257": ["nodes is 257", "at most 256"],
+            "dynamic,nodes=-1": ["nodes is '-1'", "whole number"],
+            "dynamic,depth=2,nodes=x": ["nodes is 'x'"],
+            "dynamics": ["--tree dynamics"],
+        }.items():
+            with self.subTest(text):
+                self.refused(expected, "--scheme", "sd", "--draft", DRAFT, "--tree", text)
+        dynamic = ("--tree", "dynamic,depth=3")
+        for scheme in ("hydra", "lookup"):
+            self.refused(["dynamic,depth=3,width=4,nodes=12", "sd, eagle and merged", f"'{scheme}'"], "--scheme", scheme, *dynamic)
+        self.refused(["--tree", "'hybrid'"], "--scheme", "hybrid", *dynamic)
+        sd = ("--scheme", "sd", "--draft", DRAFT, *dynamic)
+        self.refused(["multipath_block", "dynamic,depth=3", "none is drawn"], *sd, "--accept", "multipath_block", "--temperature", "1")
+        self.refused(["block", "chains", "dynamic,depth=3"], *sd, "--accept", "block", "--temperature", "1")
+        self.refused(["--length is 2", "dynamic,depth=3"], *sd, "--length", 2)
+        self.refused(["--bank", "'sd'", "--tree auto"], *sd, "--bank", FOLDER / "no.json")
+        self.refused(["'merged'", "--heads or --draft", "eagle.gguf", FINGERPRINT], "--scheme", "merged")
+        self.refused(["--lookup-max is 1", "merged"], "--scheme", "merged", "--draft", DRAFT, "--lookup-max", 1)
+        self.refused(["'merged'", "2 times"], "--scheme", "merged", "--draft", DRAFT, "--draft", TARGET)
+        self.refused(["--length is 2", "as they pay"], "--scheme", "merged", "--draft", DRAFT, "--length", 2)
+        self.refuses(["dynamic,depth=3", "hydra.gguf", "heads"], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "merged",
+                     *dynamic, family=members)  # fmt: skip
         self.refused(["--length", "3", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--length", "3")
         self.refused(["block", "2 nodes"], "--scheme", "hydra", "--tree", tree, "--accept", "block", "--temperature", "1")
         self.refused([str(FOLDER / "no.json")], "--scheme", "hydra", "--tree", FOLDER / "no.json")

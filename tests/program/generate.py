@@ -398,6 +398,71 @@ class Members(ProgramTest):
         self.assertIn("min(0.09, 0.3 exp(-entropy_nats))", own["guarantee"])
         self.assertNotIn("epsilon", own["settings"])
 
+    def test_trees_that_rows_suggest(self):
+        trace, limits = FOLDER / "dynamic.jsonl", "dynamic,depth=3,width=2,nodes=5"
+        greedy = ("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos")
+        text = self.generated(*greedy, "--scheme", "plain")["ids"]
+        drawn = self.generated(*greedy, "--temperature", 0.8, "--scheme", "plain")["ids"]
+        for using in (("sd", "--draft", DRAFT), ("eagle",), ("merged",), ("merged", "--draft", DRAFT)):
+            using = (*greedy, "--scheme", *using, "--tree", limits, "--trace", trace)
+            self.assertEqual(drawn, self.generated(*using, "--temperature", 0.8, family=self.family)["ids"], using)
+            made = self.generated(*using, family=self.family)
+            self.assertEqual((text, limits), (made["ids"], made["settings"]["trees"]), using)
+            self.assertIn("fixed_length{.tokens=3}", made["settings"]["policy"])
+            rounds = [json.loads(line) for line in trace.read_text().splitlines()]
+            shapes = {tuple(each.get("parents", [])) for each in rounds}
+            self.assertGreater(len(shapes), 2, using)  # not the same every round
+            self.assertEqual(5, max(map(len, shapes)))
+            self.assertLessEqual(max(self.depth(shape) for shape in shapes), 3)
+            for accept, promise in (("rejection_sampling", "same distribution"), ("traversal", "same distribution"), ("typical", "min(0.09")):
+                made = self.generated(*using, "--accept", accept, "--temperature", 0.8, family=self.family)
+                self.assertIn(promise, made["guarantee"], using)
+        made = self.generated(*greedy, "--scheme", "eagle", "--tree", "dynamic", family=self.family)
+        self.assertEqual((text, "dynamic,depth=5,width=4,nodes=12"), (made["ids"], made["settings"]["trees"]))
+        # What is left of the values, one child and one depth, is a chain.
+        using = (*greedy, "--scheme", "eagle", "--trace", trace)
+        self.generated(*using, "--tree", "dynamic,width=1,depth=3", family=self.family)
+        one = [json.loads(line)["drafted"] for line in trace.read_text().splitlines()]
+        self.generated(*using, "--length", 3, family=self.family)
+        self.assertEqual([json.loads(line)["drafted"] for line in trace.read_text().splitlines()], one)
+
+    def depth(self, parents):
+        depths = []
+        for parent in parents:
+            depths.append(1 if parent < 0 else depths[parent] + 1)
+        return max(depths, default=0)
+
+    def first_round(self, *arguments):
+        trace = FOLDER / "first.jsonl"
+        self.generated(*arguments, "--trace", trace, family=self.family)
+        return json.loads(trace.read_text().splitlines()[0])["drafted"]
+
+    def test_trees_of_two_drafters_in_one(self):
+        tree = FOLDER / "merged_tree.json"
+        tree.write_text("[[0], [1], [2], [0, 0], [0, 1], [1, 0], [2, 0]]")
+        prompt = ("--prompt", PROMPTS[1], "--ignore-eos", "--max-tokens", 60)
+        text = self.generated(*prompt, "--scheme", "plain")["ids"]
+        lookup = self.first_round(*prompt, "--scheme", "lookup", "--lookup-min", 2, "--tree", tree)
+        self.assertTrue(0 < len(lookup) < 7, lookup)
+        for scheme, *member in (("eagle",), ("sd", "--draft", DRAFT), ("hydra", "--heads", self.member("hydra"))):
+            alone = self.first_round(*prompt, "--scheme", scheme, *member, "--tree", tree)
+            both = self.first_round(*prompt, "--scheme", "merged", *member, "--tree", tree)
+            self.assertEqual(lookup, both[: len(lookup)])
+            self.assertEqual(7, len(both))
+            self.assertLessEqual(set(both[len(lookup) :]), set(alone))
+            for more in ((), ("--tree", tree)):
+                made = self.generated(*prompt, "--scheme", "merged", *member, *more, family=self.family)
+                self.assertEqual(("merged", text), (made["scheme"], made["ids"]))
+                self.assertIn("tree_static{7 nodes" if more else "tree_cost_aware", made["settings"]["policy"])
+                self.assertEqual([scheme if scheme != "sd" else "draft"], [pathlib.Path(each).stem for each in made["settings"]["drafters"]])
+        drawn = (*prompt, "--temperature", 0.8, "--seed", 3)
+        text = self.generated(*drawn, "--scheme", "plain")["ids"]
+        for member in ((), ("--draft", DRAFT)):
+            made = self.generated(*drawn, "--scheme", "merged", *member, family=self.family)
+            self.assertEqual((text, "coupled"), (made["ids"], made["settings"]["accept"]))
+            made = self.generated(*drawn, "--scheme", "merged", *member, "--tree", tree, "--accept", "rejection_sampling", family=self.family)
+            self.assertIn("same distribution", made["guarantee"])
+
     def test_a_chain_as_a_tree_is_the_chain(self):
         tree = FOLDER / "chain.json"
         tree.write_text("[[0], [0, 0], [0, 0, 0]]")

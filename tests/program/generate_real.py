@@ -90,6 +90,18 @@ class Text(ProgramTest):
             self.assertGreater(made["stages"][0]["accepted"], 5)
         self.assertEqual(24, self.generated(*asked, model=MODEL, family=family, noting="--chat")["settings"]["exit_layer"])
 
+    def test_trees_that_rows_suggest_and_of_two_drafters(self):
+        family = pathlib.Path(__file__).parents[2] / "examples" / "family"
+        asked = ("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", "--max-tokens", 24, "--ignore-eos", "--compare", *ONE_TURN)
+        hydra = ("--heads", family / "smollm2-135m" / "hydra.gguf")
+        for using in (("eagle", "--tree", "dynamic"), ("merged", "--tree", "dynamic"), ("merged", *hydra)):
+            made = self.generated(*asked, "--scheme", *using, model=MODEL, family=family, noting="--chat")
+            self.assertTrue(made["identical"], using)
+            self.assertGreater(made["stages"][0]["accepted"], 0, using)
+        drawn = ("--temperature", 0.8, "--seed", 2)
+        made = self.generated(*asked, *drawn, "--scheme", "eagle", "--tree", "dynamic", model=MODEL, family=family, noting="--chat")
+        self.assertEqual((True, "same text as plain sampling with the same seed"), (made["identical"], made["guarantee"]))
+
     def test_sampling_keeps_the_text_of_its_seed(self):
         for seed, temperature in ((1, 0.5), (2, 1.0)):
             drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare", *ONE_TURN)

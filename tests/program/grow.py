@@ -11,9 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
 from calibration_text import fnv  # noqa: E402
-from program import FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
-MEMBERS = family("grown", ["hydra", "medusa", "eagle"])
+MEMBERS = family("grown", ["hydra", "medusa", "eagle", "draft"])
 HEADS = MEMBERS / "tiny" / "hydra.gguf"
 TEXTS = FOLDER / "texts.jsonl"
 TEXTS.write_text("".join(json.dumps({"prompt": prompt, "task": "a" if i % 2 else "b"}) + "\n" for i, prompt in enumerate(PROMPTS)))
@@ -65,6 +65,136 @@ class Grow(ProgramTest):
         for each in (*whole["measured"], *resumed["measured"]):
             del each["tokens_per_second"]
         self.assertEqual(whole["measured"], resumed["measured"])
+
+    def shards(self, output, count=3):
+        return [f"{output}.state.{i}_of_{count}" for i in range(1, count + 1)]
+
+    def grown_by_shards(self, output, wait, count=3):
+        """Finished, in no order; the first ones are killed once they have gone a step further."""
+        def begun(i):
+            arguments = command(output, "--shard", f"{i}/{count}", "--wait", wait)
+            return subprocess.Popen([PROGRAM, *map(str, arguments)], stderr=subprocess.PIPE, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+
+        processes = [begun(i) for i in range(1, count + 1)]
+        file = pathlib.Path(self.shards(output, count)[1])
+        for _ in range(3):
+            before = file.read_text() if file.exists() else ""
+            while processes[1].poll() is None and (file.read_text() if file.exists() else "") == before:
+                pass
+            processes[1].send_signal(signal.SIGKILL)
+            processes[1].communicate()
+            processes[1] = begun(2)
+        for process in processes:
+            self.assertEqual((0, b""), (process.wait(), process.stderr.read() if process.returncode else b""))
+            process.stderr.close()
+
+    def test_shards_grow_the_trees_of_one_process(self):
+        output = FOLDER / "sharded.json"
+        self.grown_by_shards(output, 60)
+        self.works(*command(output, "--merge", *self.shards(output)))
+        one, many = self.state(self.bank), self.state(output)
+        self.assertEqual(one["growths"], many["growths"])
+        self.assertEqual(one["about"], many["about"])
+        for each in (*one["measured"], *many["measured"]):
+            del each["tokens_per_second"]
+        self.assertEqual(one["measured"], many["measured"])
+        # One after the other, none of which waits: each goes a step further than those before it, to the same files.
+        turns = FOLDER / "turns.json"
+        for i in (1, 2):
+            self.refuses(["waited 0 seconds for shard", "of 3 at step 0", "goes on"], *command(turns, "--shard", f"{i}/3", "--wait", 0))
+        for _ in range(8):
+            ended = [run(*command(turns, "--shard", f"{i}/3", "--wait", 0)).returncode for i in (3, 1, 2)]
+        self.assertEqual([0, 0, 0], ended)
+        for mine, other in zip(self.shards(turns), self.shards(output)):
+            self.assertEqual(pathlib.Path(other).read_text(), pathlib.Path(mine).read_text())
+        # What was measured is kept, and goes with these trees only.
+        before = self.state(output)
+        self.works(*command(output, "--merge", *self.shards(turns)))
+        self.assertEqual(before, self.state(output))
+
+    def test_shards_that_do_not_fit_together_are_refused(self):
+        output, other = FOLDER / "refused.json", FOLDER / "refused_two.json"
+        files, two = self.shards(output), self.shards(other, 2)
+        for i in (1, 2, 3):
+            run(*command(output, "--shard", f"{i}/3", "--wait", 0))
+        run(*command(other, "--shard", "1/2", "--wait", 0))
+        merge = (*command(output), "--merge")
+        self.refuses(["refused.json.state.1_of_3", "depth 3", "has 1 steps, and step 1 is needed"], *merge, *files)
+        self.refuses(["of 3 shards there are 2", "shard 3 is missing"], *merge, *files[:2])
+        self.refuses(["1_of_3", "both shard 1 of 3"], *merge, files[0], *files)
+        self.refuses(["1_of_2", "one of 2 shards", "1_of_3", "one of 3"], *merge, files[0], two[0])
+        fewer = [4 if each == 5 else each for each in merge]
+        self.refuses(["--merge", "1_of_3", "nodes was '5' and is '4'"], *fewer, *files)
+        for expected, change in (
+            (["damaged", "checksum"], lambda text: text.replace('"shard":1', '"shard":3')),
+            (["damaged", "checksum"], lambda text: text.replace('"rounds":', '"rounds":1')),
+            (["it has 5 steps, of 4 nodes"], lambda text: self.sealed(text, lambda of: of["growths"][0].update(steps=of["growths"][0]["steps"] * 5), nodes=4)),
+            (["counts 2 nodes that could be added, but there are 1"], lambda text: self.sealed(text, lambda of: of["growths"][0]["steps"][0]["gained"].append(0))),
+            (["gained has 999", "rounds"], lambda text: self.sealed(text, lambda of: of["growths"][0]["steps"][0].update(gained=[999]))),
+            (["growths"], lambda text: self.sealed(text, lambda of: of.update(growths=[]))),
+            (["shard must be", "1..3", "'4'"], lambda text: self.sealed(text, lambda of: of.update(shard=4))),
+            (["version is 2"], lambda text: self.sealed(text, lambda of: of.update({"augur.growth_shard": 2}))),
+        ):
+            with self.subTest(expected):
+                damaged = FOLDER / "damaged_shard"
+                damaged.write_text(change(pathlib.Path(files[0]).read_text()))
+                asked = fewer if "of 4 nodes" in expected[0] else merge
+                self.refuses(["damaged_shard", *expected], *asked, damaged, *files[1:])
+        own = FOLDER / "own.json"
+        pathlib.Path(self.shards(own)[0]).write_text(pathlib.Path(files[1]).read_text())
+        for i in (1, 2):  # as its own file, and as another's
+            self.refuses(["own.json.state.1_of_3", "shard 2 of 3", "of 1 of 3"], *command(own, "--shard", f"{i}/3", "--wait", 0))
+        self.refuses(["--shard is 4/3", "1 to 3"], *command(own, "--shard", "4/3"))
+        self.refuses(["--shard is 'half'", "2/8"], *command(own, "--shard", "half"))
+        self.refuses(["--shard is 1/5", "4 prompts"], *command(own, "--shard", "1/5"))
+        self.refuses(["--merge", "--shard 1/3"], *command(own, "--shard", "1/3", "--merge", *files))
+        self.refuses(["--report", "--shard 1/3"], *command(own, "--shard", "1/3", "--report", FOLDER / "page.html"))
+
+    def sealed(self, text, change, nodes=None):
+        content = json.loads(text)
+        del content["checksum"]
+        change(content)
+        if nodes:
+            content["about"]["nodes"] = nodes
+        content["checksum"] = fnv(json.dumps(content, separators=(",", ":")).encode())
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
+    def test_above_temperature_0_it_grows_by_the_draws_of_the_seed(self):
+        growths = []
+        for name, *more in (("cold", "--temperature", 0), ("warm", "--temperature", 0.8, "--seed", 3), ("again", "--temperature", 0.8, "--seed", 3)):
+            self.works(*command(FOLDER / f"{name}.json", *more))
+            growths.append(self.state(FOLDER / f"{name}.json")["growths"])
+        self.assertEqual(self.state(self.bank)["growths"], growths[0])
+        self.assertNotEqual(growths[0], growths[1])
+        self.assertEqual(growths[1], growths[2])
+        self.refuses(["temperature was '0.800", "is '0.0'"], *command(FOLDER / "warm.json", "--seed", 3))
+        self.refuses(["seed was '3' and is '0'"], *command(FOLDER / "warm.json", "--temperature", 0.8))
+        self.refuses(["temperature", "-1"], *command(FOLDER / "cool.json", "--temperature", -1))
+
+    def test_layers_and_draft_models_have_banks_too(self):
+        for kind, scheme in (("eagle", "eagle"), ("draft", "sd")):
+            who, bank = MEMBERS / "tiny" / f"{kind}.gguf", FOLDER / f"{kind}.json"
+            for more in (("--temperature", 0.8, "--state", FOLDER / f"warm_{kind}.state"), ()):
+                self.works(*[who if each == HEADS else each for each in command(bank, "--depths", "2,4", *more)])
+            grown = self.state(bank)
+            self.assertEqual([2, 4], [of["depth"] for of in grown["growths"]])
+            self.assertEqual(256, json.loads(bank.read_text())["head_count"])
+            two = self.two_trees(f"{kind}_two.json", bank=bank)
+            policy, trees = self.switches(two, "--thresholds", 0, heads=who)
+            self.assertIn("tree_hysteresis{.by=path_value", policy)
+            self.assertEqual({1}, set(trees[1:]))
+            _, trees = self.switches(two, "--thresholds", 1, heads=who)
+            self.assertEqual({0}, set(trees))
+            using = ("--prompt", "a", "--max-tokens", 30, "--ignore-eos")
+            static = self.generated(*using, "--scheme", scheme, "--tree", "auto", "--bank", two, "--heads", who)
+            self.assertEqual(self.generated(*using, "--scheme", "plain")["ids"], static["ids"])
+            self.assertIn("tree_static", static["settings"]["policy"])
+            self.refuses(["the heads"], "generate", "--model", TARGET, *using, "--scheme", "entmtp", "--heads", self.other(who), "--bank", two)
+        draft = ("grow", "--model", TARGET, *SETTINGS[2:], "--output", FOLDER / "no.json")
+        self.works(*draft, "--draft", DRAFT, "--depths", 1)
+        self.refuses(["257", "at most 256"], *draft, "--draft", DRAFT, "--depths", 257)
+        self.refuses(["--draft", "2 times"], *draft, "--draft", DRAFT, "--draft", TARGET)
+        self.refuses(["no hydra.gguf, medusa.gguf, eagle.gguf or draft.gguf"], *draft)
 
     def test_a_finished_state_is_not_measured_again(self):
         before = self.bank.read_text()
@@ -175,7 +305,7 @@ class Grow(ProgramTest):
             members = family("+".join(kinds), kinds)
             made = self.generated(*using[:-2], "--scheme", "entmtp", "--bank", own, family=members)
             self.assertEqual([str(members / "tiny" / f"{kinds[0]}.gguf")], made["settings"]["drafters"])
-        self.refuses(["needs heads", "no hydra.gguf or medusa.gguf"], "generate", "--model", TARGET, *using[:-2], "--scheme", "entmtp", "--bank", bank)
+        self.refuses(["needs heads", "no hydra.gguf, medusa.gguf, eagle.gguf or draft.gguf"], "generate", "--model", TARGET, *using[:-2], "--scheme", "entmtp", "--bank", bank)
 
     def test_auto_drafts_trees_by_a_layer_where_rows_cost_little(self):
         """Which it is depends on the machine; that it follows from what was measured does not."""
@@ -238,8 +368,11 @@ class Grow(ProgramTest):
         self.refuses(["--tree auto", "entmtp"], *using[:-1], "entmtp", "--heads", HEADS, "--bank", self.bank, "--tree", "auto")
 
     def other_heads(self):
-        path = FOLDER / "other_hydra.gguf"
-        data = bytearray(HEADS.read_bytes())
+        return self.other(HEADS)
+
+    def other(self, member):
+        path = FOLDER / f"other_{member.name}"
+        data = bytearray(member.read_bytes())
         data[-100] ^= 1
         path.write_bytes(data)
         return path

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/head_tree.hpp>
+#include <augur/draft/model_tree.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -70,6 +72,41 @@ BOOST_AUTO_TEST_CASE(a_joint_rollout_scores_each_augmentation_as_by_itself) {
         }
         same(accept::exact{}, 0, {{0}, {0, 0}, {0, 0, 0}, {1}});
     }
+}
+
+/// Of layers and models, and above temperature 0 by the noise of the position.
+BOOST_AUTO_TEST_CASE(it_scores_layers_models_and_draws_likewise) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const std::vector<tree::path> nodes = {{0}, {1}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}};
+    const auto trees = tree::augment(nodes, 3);
+    const auto same = [&](const auto& drafter, float temperature) {
+        const decode::options chosen = testing::up_to(25, temperature);
+        const auto joint = tune::joint_rollout(drafter, target, accept::coupled{}, trees, prompts, chosen);
+        BOOST_CHECK((joint == one_by_one(drafter, target, accept::coupled{}, nodes, trees, chosen)));
+        BOOST_TEST(joint.rounds > 20u);
+        BOOST_TEST(*std::max_element(joint.gained.begin(), joint.gained.end()) > 0u);
+    };
+    const testing::heads_mock heads{testing::hashed_model(5, 2)};
+    const testing::fused_tree_mock layer(testing::hashed_model(5, 2), 5);
+    const testing::tree_mock model(testing::hashed_model(5, 2));
+    for (const float temperature : {0.0f, 1.0f}) {
+        same(draft::head_tree(heads), temperature);
+        same(draft::eagle_tree(layer), temperature);
+        same(draft::model_tree(model, draft::shared_noise{}), temperature);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rounds_in_which_the_drafter_had_no_room_for_all_of_the_tree_are_not_counted) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const auto trees = tree::augment({{0}, {1}, {0, 0}}, 2);
+    const auto rolled_out = [&](std::size_t context, std::size_t tokens) {
+        const testing::function_model model = testing::hashed_model(5, 2, 1, context);
+        return tune::joint_rollout(draft::model_tree(model, draft::argmax{}), target, accept::exact{}, trees,
+                                   std::span(prompts).first(1), testing::up_to(tokens, 0));
+    };
+    // After four tokens a context of 12 holds what is above a node of depth two until nine are there.
+    BOOST_TEST(rolled_out(2000, 10).rounds > 2u);
+    BOOST_CHECK((rolled_out(12, 25) == rolled_out(2000, 10)));
 }
 
 /// Counts up, modulo 3; after `end` tokens its rows exclude everything.

@@ -20,9 +20,9 @@ namespace augur::io {
 /// Whom the trees are for: a bank that was grown for others is refused.
 struct bank_identity {
     std::string target{};  ///< the model's fingerprint
-    std::string heads{};   ///< that of the file that drafts
+    std::string heads{};   ///< that of the file that drafts, be it heads, a layer or a model
     std::size_t vocabulary_size = 0;
-    std::size_t head_count = 0;
+    std::size_t head_count = 0;  ///< nodes on the longest path that it can draft: 256 where it has no heads to count
 
     friend bool operator==(const bank_identity&, const bank_identity&) = default;
 };

@@ -1,11 +1,12 @@
 #pragma once
-// What trees of draft heads bring on prompts: many at once while a tree grows, one by itself once it has.
+// What draft trees bring on prompts: many at once while a tree grows, one by itself once it has.
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "augur/cascade/speculator.hpp"
@@ -78,7 +79,9 @@ bool has_room(const auto& session, std::size_t depth) {
 }
 
 /// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room
-/// for all of it, and those in which nothing was drafted, are not counted. Deterministic.
+/// for all of it, and those in which not all of it was drafted, are not counted. Deterministic. Any drafter whose nodes
+/// are the same in every tree: heads, layers and models that pick by rank, or by the noise of the position under
+/// `coupled`.
 template <class Drafter, class Target, class Criterion>
 tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Criterion& criterion,
                           const tree::augmentations& trees, std::span<const std::vector<token>> prompts,
@@ -86,13 +89,18 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
     using probe = joint_probe<Criterion>;
     typename probe::record record{&trees};
     record.counted.gained.assign(trees.added.size(), 0);
+    tree::tally before;
     const auto scheme = speculate(drafter, target, policy::tree_static(trees.joint), probe(criterion, record));
     for (const std::vector<token>& prompt : prompts) {
         decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
         while (has_room(session, trees.joint.depth())) {
             record.begin();
+            before = record.counted;
             const auto& round = decode::step(scheme, session, {.timed = false});
-            if (round.decided.drafted == 0) continue;
+            if (round.decided.drafted != trees.joint.size()) {
+                std::swap(record.counted, before);
+                continue;
+            }
             ++record.counted.rounds;
             record.counted.committed += round.committed.size();
         }

@@ -1,0 +1,93 @@
+// Trees of two drafters in one: what the text repeats, and what a network guesses.
+
+#include <algorithm>
+#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/head_tree.hpp>
+#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/merged.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/policy/tree_static.hpp>
+
+#include "run_scheme.hpp"
+#include "tree_rules.hpp"
+#include "trees.hpp"
+
+namespace augur::program {
+namespace {
+
+/// What pays, or the tree that was named: one type, so that each scheme is compiled once.
+class planned_tree {
+ public:
+    explicit planned_tree(policy::tree_static chosen) : chosen_(std::move(chosen)) {}
+    explicit planned_tree(policy::tree_cost_aware chosen) : chosen_(std::move(chosen)) {}
+
+    const augur::topology& topology(const observation& seen) const {
+        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
+        return *std::visit(shape, chosen_);
+    }
+    void watch(const auto& view) {
+        if (auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_)) learns->watch(view);
+    }
+    policy::knowledge learned() const {
+        const auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_);
+        return learns == nullptr ? policy::knowledge() : learns->learned();
+    }
+    friend std::ostream& operator<<(std::ostream& out, const planned_tree& any) {
+        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
+        return out;
+    }
+
+ private:
+    std::variant<policy::tree_static, policy::tree_cost_aware> chosen_;
+};
+
+/// How a draft model picks nodes that are point masses: by the noise that belongs to the position where the criterion
+/// draws with it, too, else the likeliest.
+template <class Criterion>
+using drawing_of = std::conditional_t<std::is_same_v<Criterion, accept::coupled>, draft::shared_noise, draft::argmax>;
+
+/// Both drafted the tree: they are one drafter to whoever is shown it.
+round_summary by_one(round_summary round) {
+    round.decided_on.source = 0;
+    return round;
+}
+
+}  // namespace
+
+run_result run_merged(const scheme_options& resolved, const engine& target, const members& drafters,
+                      const run_request& asked) {
+    run_request request = asked;
+    if (asked.on_round) request.on_round = [&](const round_summary& round) { asked.on_round(by_one(round)); };
+    const std::size_t least = std::max<std::size_t>(resolved.lookup_min, 2);  // as hybrid
+    const auto compose = [&]<class Criterion>(const Criterion& criterion) -> run_result {
+        if constexpr (!judges_draws<Criterion>) {
+            const auto planned = [&](const auto& network) {
+                const draft::merged both(draft::lookup_tree(least, resolved.lookup_max), network);
+                const planned_tree plan =
+                    resolved.tree
+                        ? planned_tree(policy::tree_static(*resolved.tree))
+                        : planned_tree(policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known));
+                return run_scheme(speculate(both, target, plan, criterion), request);
+            };
+            const auto suggested = [&](const auto& network) {
+                const draft::dynamic_tree& limits = *resolved.dynamic;
+                const draft::trie_limits found{.nodes = std::max<std::size_t>(1, limits.nodes / 2),
+                                               .depth = limits.depth};
+                const draft::merged both(draft::lookup_tree(least, resolved.lookup_max, found), network, limits.nodes);
+                return run_scheme(speculate(both, target, policy::fixed_length{limits.depth}, criterion), request);
+            };
+            if (drafters.heads) return planned(draft::head_tree(*drafters.heads));
+            if (drafters.eagle) {
+                if (!resolved.dynamic) return planned(draft::eagle_tree(*drafters.eagle));
+                return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
+            }
+            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
+            return planned(draft::model_tree(*drafters.draft, drawing_of<Criterion>()));
+        }
+        detail::fail("--accept multipath_block was not expected with merged");
+    };
+    return std::visit(compose, tree_criterion_of(resolved));
+}
+
+}  // namespace augur::program

@@ -1,0 +1,37 @@
+#pragma once
+// For the sources that compose schemes of trees: what judges them, and what plans them by measured cost.
+
+#include <algorithm>
+#include <augur/accept/coupled.hpp>
+#include <augur/accept/exact.hpp>
+#include <augur/accept/multipath_block.hpp>
+#include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
+#include <augur/accept/typical.hpp>
+#include <augur/policy/tree_cost_aware.hpp>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "scheme.hpp"
+
+namespace augur::program {
+
+using any_tree_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::coupled, accept::traversal,
+                                        accept::multipath_block, accept::typical>;
+
+/// What `--accept` names, with its settings. Throws where the name is unknown.
+any_tree_criterion tree_criterion_of(const scheme_options& chosen);
+
+template <class Criterion>
+inline constexpr bool judges_draws = std::is_same_v<std::remove_cvref_t<Criterion>, accept::multipath_block>;
+
+/// Trees that pay, of no more nodes than passes were timed for.
+inline policy::tree_cost_aware_options measured_trees(const std::vector<double>& verify_seconds) {
+    policy::tree_cost_aware_options chosen{.verify_seconds = verify_seconds};
+    chosen.max_nodes = std::min(chosen.max_nodes, verify_seconds.size() - 1);
+    return chosen;
+}
+
+}  // namespace augur::program
