@@ -233,7 +233,7 @@ class bench_of_schemes {
         const auto by = [this](const auto& head) { return tune::measured_split(*engine_, head, 1).first_seconds; };
         if (drafters.exit) return by(*drafters.exit);
         if (drafters.learned) return by(drafters.learned->head());
-        if (drafters.learned_attending) return by(layers_alone{drafters.learned_attending->head()});
+        if (drafters.learned_attention) return by(layers_alone{drafters.learned_attention->head()});
         return drafters.learned_layer ? by(drafters.learned_layer->head()) : 0;
     }
 

@@ -323,7 +323,7 @@ class generator {
         if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
         if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
         if (const auto& exit = loaded_.drafters().learned_layer) report.settings["exit_layer"] = exit->head().layer();
-        if (const auto& exit = loaded_.drafters().learned_attending) {
+        if (const auto& exit = loaded_.drafters().learned_attention) {
             report.settings["exit_layer"] = exit->identity().layer;
         }
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();

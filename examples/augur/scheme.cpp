@@ -311,7 +311,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         };
         if (drafters.learned) return as_it_learns(*drafters.learned);
         if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
-        if (drafters.learned_attending) return as_it_learns(*drafters.learned_attending);
+        if (drafters.learned_attention) return as_it_learns(*drafters.learned_attention);
         if (resolved.scheme == "kangaroo") {
             return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
         }
