@@ -41,6 +41,7 @@ ABLATIONS = {
     "without alpha": ("--scale", "none"),
     "accepted positions alone": ("--accepted-only",),
     "the last layer, too": ("--layer-rank", "16"),
+    "... and its attention": ("--layer-rank", "16", "--attention-rank", "16"),
 }
 
 

@@ -244,11 +244,22 @@ class bench_of_schemes {
         }
     }
 
+    /// The layers before that of a head that attends.
+    struct layers_alone {
+        const learned_attending::head_type& head;
+
+        std::size_t layer() const { return head.layer(); }
+        std::size_t vocabulary_size() const { return head.vocabulary_size(); }
+        std::size_t hidden_size() const { return head.hidden_size(); }
+        void row(std::span<const float>, std::span<float>) const {}
+    };
+
     /// What the layers take whose states are drafted from, where the target's own are.
     double first_seconds(const members& drafters) const {
         const auto by = [this](const auto& head) { return tune::measured_split(*engine_, head, 1).first_seconds; };
         if (drafters.exit) return by(*drafters.exit);
         if (drafters.learned) return by(drafters.learned->head());
+        if (drafters.learned_attention) return by(layers_alone{drafters.learned_attention->head()});
         return drafters.learned_layer ? by(drafters.learned_layer->head()) : 0;
     }
 

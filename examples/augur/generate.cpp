@@ -331,6 +331,9 @@ class generator {
         if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
         if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
         if (const auto& exit = loaded_.drafters().learned_layer) report.settings["exit_layer"] = exit->head().layer();
+        if (const auto& exit = loaded_.drafters().learned_attention) {
+            report.settings["exit_layer"] = exit->identity().layer;
+        }
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         if (chosen_.state) report.settings["state_texts"] = loaded_.learned().texts;
         report.composed = loaded_.run(*engine_, request);

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 using shard_reader = io::json_reader<json>;
 
-constexpr const char* kind = "augur.growth_shard";
-constexpr int version = 1;
+constexpr const char* shard_kind = "augur.growth_shard";
+constexpr int shard_version = 1;
 
 json as_json(const tree::tally& of) {
     return {{"rounds", of.rounds}, {"committed", of.committed}, {"gained", of.gained}};
@@ -40,7 +40,7 @@ tree::tally tally_of(const json& value, std::string origin) {
     return read;
 }
 
-shard_growth growth_of(const json& value, std::string origin, std::size_t depth, const growth_request& asked) {
+shard_growth shard_growth_of(const json& value, std::string origin, std::size_t depth, const growth_request& asked) {
     const shard_reader from(value, std::move(origin));
     from.required<std::size_t>("depth", {depth, depth});
     shard_growth read;
@@ -71,7 +71,7 @@ shard_record record_of(const shard_reader& from, const growth_request& asked) {
     }
     for (std::size_t i = 0; i < asked.depths.size(); ++i) {
         read.growths.push_back(
-            growth_of(growths[i], detail::message(from.origin(), ", growth ", i), asked.depths[i], asked));
+            shard_growth_of(growths[i], detail::message(from.origin(), ", growth ", i), asked.depths[i], asked));
     }
     return read;
 }
@@ -91,7 +91,7 @@ std::string shard_path(const std::string& state, const shard_of& shard) {
 }
 
 void write_shard(const std::string& path, const shard_record& found, const growth_request& asked) {
-    json content = {{kind, version},
+    json content = {{shard_kind, shard_version},
                     {"about", asked.about},
                     {"shard", found.shard.index + 1},
                     {"shards", found.shard.count},
@@ -110,7 +110,7 @@ void write_shard(const std::string& path, const shard_record& found, const growt
 
 shard_record read_shard(const std::string& flag, const std::string& path, const growth_request& asked) {
     try {
-        const json content = io::unsealed(io::read_json<json>(path, most::growth), kind, version, path);
+        const json content = io::unsealed(io::read_json<json>(path, most::growth), shard_kind, shard_version, path);
         return record_of(shard_reader(content, path), asked);
     } catch (const error& problem) {
         const std::string what = problem.what();

@@ -336,6 +336,10 @@ void learn(learn_options chosen) {
         if (chosen.learning.scheme != "ngram" || path.empty()) continue;
         detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
     }
+    if (chosen.learning.attention_rank != 0 && !chosen.replay.empty()) {
+        detail::fail("--replay is ", chosen.replay, ", but --attention-rank is ", chosen.learning.attention_rank,
+                     ": it learns from whole texts, which such a file does not hold");
+    }
     check_standard_output();
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
@@ -370,6 +374,8 @@ void add_head_options(CLI::App& command, learn_options& chosen) {
     add_text(command, "--rank", rank, "Of a low rank", "N", "the adapter's; 128 or the width with dvi, 16 with eagle");
     add_number(command, "--layer-rank", into.layer_rank,
                "dvi: of updates of the last drafting layer's projections, for the draft alone; 0: none", "N", "0");
+    add_number(command, "--attention-rank", chosen.learning.attention_rank,
+               "dvi: the same of its queries, keys and values, which are cached once more; 0: none", "N", "0");
     command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
     command.add_flag("--bias", into.bias, "Each token gets a learned bias");
     command.add_flag_callback(

@@ -57,8 +57,9 @@ class shown_drafter final : public trained_drafter<Learned> {
     std::size_t exit_layer() const override { return drafts_in_model ? this->learned_.identity().layer : 0; }
 
  private:
-    static constexpr bool drafts_in_model =
-        std::is_same_v<Learned, learned_exit> || std::is_same_v<Learned, learned_exit_layer>;
+    static constexpr bool drafts_in_model = std::is_same_v<Learned, learned_exit> ||
+                                            std::is_same_v<Learned, learned_exit_layer> ||
+                                            std::is_same_v<Learned, learned_attending>;
 
     run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
         Watcher learns(this->learned_);
@@ -79,6 +80,7 @@ class shown_drafter final : public trained_drafter<Learned> {
 
 using exit_drafter = shown_drafter<learned_exit, learning_watcher<learned_exit>>;
 using exit_layer_drafter = shown_drafter<learned_exit_layer, learning_watcher<learned_exit_layer>>;
+using attending_drafter = shown_drafter<learned_attending, learning_watcher<learned_attending>>;
 using heads_drafter = shown_drafter<learned_heads, heads_learning_watcher>;
 using eagle_drafter = shown_drafter<learned_eagle, learning_watcher<learned_eagle>>;
 
@@ -135,6 +137,12 @@ std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, c
         detail::fail("--layer-rank is ", chosen.head.layer_rank, ", but the scheme is ", io::quote(chosen.scheme),
                      "; only dvi drafts with the model's first layers");
     }
+    if (chosen.attention_rank != 0 && (chosen.scheme != "dvi" || chosen.head.layer_rank == 0)) {
+        detail::fail("--attention-rank is ", chosen.attention_rank, ", but the scheme is ", io::quote(chosen.scheme),
+                     " and --layer-rank is ", chosen.head.layer_rank,
+                     "; only dvi drafts with such a layer, all of whose", " projections learn then");
+    }
+    if (chosen.attention_rank != 0) return std::make_unique<attending_drafter>(target, chosen);
     if (chosen.scheme == "dvi" && chosen.head.layer_rank != 0) {
         return std::make_unique<exit_layer_drafter>(target, chosen);
     }

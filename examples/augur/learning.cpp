@@ -32,6 +32,28 @@ void check_rows(std::span<const token> tokens, const llama::weights& own) {
     detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
                  own.head_tokens.size(), "; one of both must have all");
 }
+/// The `layer`-th on a path of its own, from the states before it.
+learned_attending::head_type new_attending(const llama::host_model& target, std::size_t layer, std::size_t rank,
+                                           const train::head_options& of, const train::packed_base& output,
+                                           train::head_place place) {
+    if (layer < 2 || layer >= target.layer_count()) {
+        detail::fail("--exit-layer is ", layer, "; with --attention-rank it must be 2 to ", target.layer_count() - 1,
+                     " of ", target.layer_count(), " layers: the last that drafts is computed from the one before");
+    }
+    const llama::config& c = target.configuration();
+    const llama::layer_weights& last = *target.parameters().layers[layer - 1];
+    const std::vector<double> frequencies = llama::rotary_frequencies(c);
+    train::attending_options chosen{of};
+    chosen.attention_rank = rank;
+    place.layer = layer - 1;
+    return {{output.beside(last.query), output.beside(last.key), output.beside(last.value), c.head_size, frequencies,
+             last.attention_norm},
+            {output.beside(last.attention_output), output.beside(last.gate), output.beside(last.up),
+             output.beside(last.down), last.feed_forward_norm},
+            output,
+            place,
+            chosen};
+}
 /// A head that reads the states, or with the last of the layers the taps, from which it makes them.
 template <class Head>
 Head new_exit(const llama::host_model& target, const learning_options& chosen) {
@@ -46,7 +68,9 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     const train::packed_base whole(own.output(), target.threads());
     const train::packed_base output = is_pruned ? whole.selected(tokens) : whole;
     const auto make = [&]() -> Head {
-        if constexpr (draft::reads_tap<Head>) {
+        if constexpr (draft::AttendingHead<Head>) {
+            return new_attending(target, layer, chosen.attention_rank, of, output, place);
+        } else if constexpr (draft::reads_tap<Head>) {
             draft::check_exit_layer(layer, target.layer_count());
             const llama::layer_weights& last = *own.layers[layer - 1];
             return {{output.beside(last.attention_output), output.beside(last.gate), output.beside(last.up),
@@ -59,7 +83,7 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
         }
     };
     Head made = make();
-    draft::check_exit(made, target);
+    draft::check_exit_sizes(made, target);
     return made;
 }
 /// Of what such a head reads.
@@ -273,6 +297,10 @@ learned_exit_layer::learned_exit_layer(const llama::host_model& target, const le
     : learned(identity_of_taps(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen),
               chosen.trainer) {}
 
+learned_attending::learned_attending(const llama::host_model& target, const learning_options& chosen)
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
+}
+
 std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which) {
     if (which == "all") return {};
     if (!which.empty()) return head_tokens_in(which, target);
@@ -287,6 +315,7 @@ learning_options new_exit_options(const llama::host_model& target, const std::st
 }
 
 bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
+    if (train::is_state_of(adapter, train::options_format<train::attending_options>::kind)) return false;
     return is_of_the_original(kind_of(adapter), target);
 }
 
@@ -301,11 +330,22 @@ train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::h
 }
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
+    using attending = train::attending_options;
     learning_options made;
-    auto kept = exit_adapter(adapter, target);
-    made.exit_layer = kind_of(adapter).whose.layer;
-    made.head = kept.options;
-    if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
+    const auto take = [&](auto kept) {
+        made.head = kept.options;
+        if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
+    };
+    constexpr auto attends = train::options_format<attending>::kind;
+    if (!train::is_state_of(adapter, attends)) {
+        take(exit_adapter(adapter, target));
+        made.exit_layer = kind_of(adapter).whose.layer;
+        return made;
+    }
+    made.exit_layer = train::state_reader(adapter, attends, train::checkpoint_file::version).identity().layer;
+    const auto kept = train::checkpoint_file::load<float, attending>(adapter, identity_of(target, made.exit_layer));
+    made.attention_rank = kept.options.attention_rank;
+    take(kept);
     return made;
 }
 

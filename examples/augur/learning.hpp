@@ -1,10 +1,12 @@
 #pragma once
 // Whoever learns from what it drafts: an exit of the model (DVI), draft heads, an EAGLE layer's output.
 
+#include <augur/draft/attending_head.hpp>
 #include <augur/draft/exit_rows.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/host_model.hpp>
+#include <augur/train/attending_head.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <augur/train/draft_heads.hpp>
 #include <augur/train/exit_head.hpp>
@@ -14,6 +16,7 @@
 #include <augur/train/state_file.hpp>
 #include <augur/train/taught_layer.hpp>
 #include <augur/train/trainer.hpp>
+#include <augur/train/watcher.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -30,6 +33,7 @@ struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
     std::vector<token> tokens{};  ///< that an exit's head has rows for; none: all
     train::head_options head{};
+    std::size_t attention_rank = 0;  ///< of the last drafting layer's queries, keys and values; with head.layer_rank
     train::trainer_options trainer{};
     std::string scheme = "dvi";  ///< or medusa, hydra, eagle, ngram
     std::string heads{};         ///< a file of medusa, hydra or eagle to start from
@@ -95,6 +99,14 @@ class learned_exit_layer : public learned<train::layer_head<train::packed_base>>
     learned_exit_layer(const llama::host_model& target, const learning_options& chosen);
 };
 
+/// The same with the queries, keys and values of that layer, by `attention_rank`: it is computed on a path of the
+/// draft's own. Its adapter says as the layer how many draft, with this one.
+class learned_attending : public learned<train::attending_head<train::packed_base>> {
+ public:
+    /// Throws where the layer is the first, before which there is none to draft with.
+    learned_attending(const llama::host_model& target, const learning_options& chosen);
+};
+
 /// Tokens that an exit's head has rows for: those of a member in the file `which`; of the family's members where it is
 /// empty; none, which is all, where it is "all".
 std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which);
@@ -111,7 +123,7 @@ train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::h
 bool is_of_the_original(const std::string& adapter, const llama::host_model& target);
 
 /// Settings of the head that an adapter holds (exit_adapter), its tokens and its layer. With a rank of the layer it is
-/// a learned_exit_layer's.
+/// a learned_exit_layer's, and with one of the attention a learned_attending's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.
@@ -153,12 +165,23 @@ class learning_watcher {
  public:
     explicit learning_watcher(Learned& taught) : online_(&taught.online()) {}
 
-    void attach(const auto& session) { states_ = &session.drafter_state.exit_states; }
-    void watch(const auto& view) { online_->show(view, states_->of(view.length_before)); }
+    void attach(const auto& session) {
+        states_ = &session.drafter_state.exit_states;
+        if constexpr (attends) own_ = &session.drafter_state.own;
+    }
+    void watch(const auto& view) {
+        draft::shown_text text;
+        if constexpr (attends) text = own_->text(online_->drafts());
+        online_->show(view, states_->of(view.length_before), text);
+    }
 
  private:
+    using head_type = typename Learned::head_type;
+    static constexpr bool attends = draft::AttendingHead<head_type>;
+
     typename Learned::trainer_type* online_;
     const draft::exit_rows* states_ = nullptr;
+    const typename draft::own_sequence_of<head_type>::type* own_ = nullptr;
 };
 
 /// The same for heads.

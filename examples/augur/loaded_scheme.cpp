@@ -66,7 +66,10 @@ void loaded_scheme::load_learned(const llama::host_model& target) {
         chosen.exit_layer = *scheme_.exit_layer;
     }
     if (scheme_.scheme == "kangaroo") chosen.trainer.replay.capacity = chosen.trainer.least;  // which nobody fills
-    if (chosen.head.layer_rank != 0) {
+    if (chosen.attention_rank != 0) {
+        drafters_.learned_attention = std::make_unique<learned_attending>(target, chosen);
+        drafters_.learned_attention->restore(scheme_.adapter);
+    } else if (chosen.head.layer_rank != 0) {
         drafters_.learned_layer = std::make_unique<learned_exit_layer>(target, chosen);
         drafters_.learned_layer->restore(scheme_.adapter);
     } else {

@@ -24,8 +24,9 @@ struct members {
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
     std::optional<llama::exit_head> exit;
-    std::unique_ptr<learned_exit> learned;              ///< of kangaroo with an adapter, and dvi, which teaches it
-    std::unique_ptr<learned_exit_layer> learned_layer;  ///< in its place, where the adapter is of the layer, too
+    std::unique_ptr<learned_exit> learned;                 ///< of kangaroo with an adapter, and dvi, which teaches it
+    std::unique_ptr<learned_exit_layer> learned_layer;     ///< in its place, where the adapter is of the layer, too
+    std::unique_ptr<learned_attending> learned_attention;  ///< in theirs, where it is of the layer's attention, too
     std::optional<draft::ngram_table> ngrams;
 
     std::size_t memory_bytes() const;

@@ -280,8 +280,14 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         }
         const auto as_it_learns = [&](auto& learned) {
             if (resolved.scheme == "kangaroo") {
-                const draft::frozen_head frozen(learned.head());
-                return run_scheme(speculate(frozen, target, stop_of(resolved), criterion), request);
+                const auto as_it_is = [&](const auto& head) {
+                    return run_scheme(speculate(head, target, stop_of(resolved), criterion), request);
+                };
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(learned)>, learned_attending>) {
+                    return as_it_is(learned.head());
+                } else {
+                    return as_it_is(draft::frozen_head(learned.head()));
+                }
             }
             const auto run_by = [&](const auto& until, auto& watcher) {
                 return run_scheme(speculate(learned.head(), target, until, criterion), request, watcher);
@@ -292,6 +298,7 @@ run_result run(const scheme_options& resolved, const engine& target, const membe
         };
         if (drafters.learned) return as_it_learns(*drafters.learned);
         if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
+        if (drafters.learned_attention) return as_it_learns(*drafters.learned_attention);
         if (resolved.scheme == "kangaroo") {
             return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
         }

@@ -30,6 +30,7 @@
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/decode/switching.hpp"
+#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/draft/draft_model.hpp"

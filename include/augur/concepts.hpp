@@ -14,7 +14,9 @@
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp
 //     ReadsStates         reads the target's hidden states
 //     DraftsInTarget      drafts in the target's own sequence
+//       FillsTarget       brings it to a prompt, too
 //   ExitHead              one row of logits from a hidden state after some layers  draft/exit_head.hpp
+//   AttendingHead         the same from all hidden states so far                    draft/attending_head.hpp
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   accepts drafted tokens, or replaces them                   accept/concept.hpp
@@ -24,6 +26,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/cascade/switching_scheme.hpp"
+#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/concepts.hpp"

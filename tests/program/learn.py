@@ -379,6 +379,31 @@ class Learn(ProgramTest):
         self.refuses(["--layer-rank is 4", "'medusa'"], *learn("--scheme", "medusa", "--layer-rank", 4))
         self.refuses(["1 layers", "of a target of 1"], "learn", "--model", DRAFT, "--prompts", prompts(), "--layer-rank", 4)
 
+    def test_attention_of_the_last_layer_learns_and_the_adapter_drafts(self):
+        adapter, deeper = FOLDER / "attention.adapter", tiny_model.write(FOLDER / "attends.gguf", seed=1, layers=3)
+        use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")
+        ranks = ("--layer-rank", 4, "--attention-rank", 4)
+        of = lambda *more: [json.loads(line) for line in self.works(*use, *more).stdout.decode().splitlines()]
+        made = of(*ranks, "--output", adapter, "--passes", 6) + of(*ranks, "--output", adapter, "--passes", 6)
+        self.assertEqual({True}, {line["identical"] for line in made})
+        rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
+        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.2)
+        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        draft = ("generate", "--model", deeper, "--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--json", "--compare")
+        before = adapter.read_bytes()
+        for scheme in ("kangaroo", "dvi"):
+            got = json.loads(self.works(*draft, "--scheme", scheme, "--adapter", adapter).stdout)
+            self.assertTrue(got["identical"])
+            self.assertGreater(got["acceptance"], 0.3)
+            self.assertEqual(2, got["settings"]["exit_layer"])
+        self.assertEqual(before, adapter.read_bytes())
+        self.refuses(["it is no checkpoint of augur"], *use, "--layer-rank", 4, "--output", adapter)
+        self.refuses(["attention_rank 4", "here it is 3"], *use, "--layer-rank", 4, "--attention-rank", 3, "--output", adapter)
+        self.refuses(["--attention-rank is 4", "--layer-rank is 0"], *use, "--attention-rank", 4)
+        self.refuses(["--attention-rank is 4", "'medusa'"], *learn("--scheme", "medusa", "--attention-rank", 4))
+        self.refuses(["--replay is", "--attention-rank is 4"], *use, *ranks, "--replay", FOLDER / "none")
+        self.refuses(["--exit-layer is 1", "2 to 2"], *use[:-3], 1, *ranks)
+
     def test_refusals(self):
         adapter = FOLDER / "of_this.adapter"
         self.lines("--output", adapter)

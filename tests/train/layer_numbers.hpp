@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "augur/train/draft_attention.hpp"
 #include "augur/train/draft_layer.hpp"
 #include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
@@ -28,6 +29,20 @@ train::layer_projections<train::dense_base<Scalar>> layer_of_waves(std::size_t w
                                                                    std::span<const float> norm_weight = {}) {
     return {base_of_waves<Scalar>(width, attended, 0.2), base_of_waves<Scalar>(inner, width, 0.4),
             base_of_waves<Scalar>(inner, width, 0.8), base_of_waves<Scalar>(width, inner, 1.1), norm_weight};
+}
+
+/// `heads` of queries and `key_heads` of keys and values, of `head_size` numbers each.
+template <class Scalar>
+train::attention_projections<train::dense_base<Scalar>> attention_of_waves(std::size_t width, std::size_t heads,
+                                                                           std::size_t key_heads, std::size_t head_size,
+                                                                           std::span<const double> frequencies = {},
+                                                                           std::span<const float> norm_weight = {}) {
+    return {base_of_waves<Scalar>(heads * head_size, width, 0.3),
+            base_of_waves<Scalar>(key_heads * head_size, width, 0.6),
+            base_of_waves<Scalar>(key_heads * head_size, width, 0.9),
+            head_size,
+            frequencies,
+            norm_weight};
 }
 
 /// What a layer without updates makes of a tap, number by number.

@@ -17,6 +17,7 @@
 #include "augur/train/exit_head.hpp"
 #include "augur/train/updated_verifier.hpp"
 #include "train/identity.hpp"
+#include "train/while_learning.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_slow_updates)
 using namespace augur;
@@ -80,6 +81,64 @@ BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_by_the_updated_verifier) {
     BOOST_TEST(far(testing::plain_sampling(target), testing::plain_sampling(model)) > 1e-3);
     chosen.sampling.temperature.value = 0;
     BOOST_TEST(far(plain(target), speculate(draft, target, two, accept::exact{})) < 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_layers_draft_and_learn_beside_a_verifier_that_is_updated) {
+    const testing::split_mock model(testing::hashed_model(size, 5));
+    own_head head = new_head();
+    const updated_verifier target(model, head);
+    slow_updates slow(head, quick());
+    const std::vector<token> prompt{2, 0, 1};
+    using exit_type = exit_head<dense_base<float>>;
+    const auto new_exit = [] {
+        return exit_type(testing::identity_base(size), {.layer = 2, .vocabulary_size = size}, {.rank = 2});
+    };
+    const auto far = [&](const auto& plainly, const auto& criterion, const decode::options& chosen) {
+        const auto found = testing::law_while_an_exit_learns(prompt, chosen, new_exit, target, criterion);
+        BOOST_TEST(found.changed > found.rounds / 2);
+        return testing::total_variation(testing::law_of(plainly, prompt, chosen), found.texts);
+    };
+    const auto chosen = testing::few_tokens(), greedy = testing::few_tokens({.temperature = {0}}, 20);
+    for (int text = 0; text < 2; ++text) {  // both kinds of updates, each in its time
+        exit_type exit = new_exit();
+        trainer online(exit, testing::wild_steps());
+        const auto scheme = speculate(draft::self_speculation<exit_type&, draft::sampled>(exit), target,
+                                      policy::fixed_length{2}, accept::rejection_sampling{});
+        decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
+        watcher learns(online, s.drafter_state);
+        const auto before = head.values(), exit_before = exit.values();
+        while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns, slow);
+        BOOST_TEST(head.values() == before);
+        BOOST_TEST(exit.values() != exit_before);
+        BOOST_TEST(slow.between_texts());
+        BOOST_TEST(head.values() != before);
+        BOOST_TEST(far(testing::plain_sampling(target), accept::rejection_sampling{}, chosen) < 1e-12);
+        BOOST_TEST(far(plain(target), accept::coupled{}, chosen) < 1e-12);
+        BOOST_TEST(far(plain(target), accept::exact{}, greedy) < 1e-12);
+        BOOST_TEST(far(testing::plain_sampling(model), accept::rejection_sampling{}, chosen) > 1e-3);
+    }
+    BOOST_TEST(slow.report().samples + slow.report().held_back == 80U);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_is_kept_with_the_state_that_it_was_drawn_from) {
+    const testing::split_mock model(testing::hashed_model(size, 5));
+    own_head head = new_head();
+    const updated_verifier target(model, head);
+    auto options = quick();
+    options.target = slow_target::soft;
+    slow_updates slow(head, options);
+    const std::vector<token> prompt{2, 0, 1, 1, 2};
+    const exit_head<dense_base<float>> exit(testing::identity_base(size), {.layer = 2, .vocabulary_size = size},
+                                            {.rank = 2});
+    const auto scheme = speculate(exit, target, policy::fixed_length{2}, accept::coupled{});
+    decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
+    while (s.finished == finish_reason::running) {
+        s.target.rewind(s.committed.tokens().first(2));  // states are shown from there on
+        decode::step(scheme, s, {.timed = false}, slow);
+    }
+    BOOST_TEST(slow.report().samples + slow.report().held_back == 40U);
+    slow.period();
+    BOOST_TEST(slow.report().kl < 1e-4);  // of no other state its row is what it says
 }
 
 BOOST_AUTO_TEST_CASE(committed_tokens_become_more_probable_and_their_own_rows_move_nothing) {

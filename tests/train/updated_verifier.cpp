@@ -18,6 +18,9 @@ using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 static_assert(HiddenStateModel<updated> && !TreeModel<updated> && !SplitModel<updated>);
 static_assert(updated::bitwise_rows == testing::hidden_state_mock::bitwise_rows);
 
+using split_updated = updated_verifier<testing::split_mock, own_head>;
+static_assert(SplitModel<split_updated> && !BatchModel<split_updated> && !TreeModel<split_updated>);
+
 struct within_numerics : testing::hidden_state_mock {
     static constexpr bool bitwise_rows = false;
 };
@@ -75,6 +78,45 @@ BOOST_AUTO_TEST_CASE(what_is_truncated_is_forgotten) {
     auto fresh = target.make_sequence();
     const auto after = target.extend(sequence, others), expected = target.extend(fresh, whole);
     BOOST_TEST(after[0] == expected[2], boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(its_first_layers_are_the_models_and_then_the_others_give_the_rows_of_an_extend) {
+    const testing::split_mock model(testing::hashed_model(size, 5));
+    own_head head = new_head();
+    head.assign(vector<float>::LinSpaced(head.values().size(), -1, 2));
+    const split_updated target(model, head);
+    BOOST_TEST(target.layer_count() == model.layer_count());
+    auto whole = target.make_sequence();
+    const auto expected = target.extend(whole, text);
+    for (const std::size_t layers : {1u, 2u, 3u}) {
+        for (const std::size_t last : {1u, 3u, 4u}) {
+            for (const bool states : {false, true}) {
+                auto split = target.make_sequence();
+                auto own = model.make_sequence();
+                const pass<split_updated::sequence_type> first{.sequence = &split, .tokens = text, .to_layer = layers};
+                BOOST_TEST(target.run(std::span(&first, 1)).size() == 0U);
+                BOOST_TEST(target.waiting(split) == text.size());
+                const pass<testing::split_mock::sequence_type> of_model{
+                    .sequence = &own, .tokens = text, .to_layer = layers};
+                model.run(std::span(&of_model, 1));
+                for (std::size_t i = 0; i < text.size(); ++i) {
+                    BOOST_TEST(target.hidden(split)[i] == model.hidden(own)[i], boost::test_tools::per_element());
+                }
+                const pass<split_updated::sequence_type> rest{
+                    .sequence = &split, .rows = last, .from_layer = layers, .states = states};
+                const auto rows = target.run(std::span(&rest, 1));
+                BOOST_TEST(target.waiting(split) == 0U);
+                BOOST_TEST_REQUIRE(rows.size() == last);
+                for (std::size_t i = 0; i < last; ++i) {
+                    BOOST_TEST(rows[i] == expected[text.size() - last + i], boost::test_tools::per_element());
+                }
+            }
+        }
+    }
+    auto a = target.make_sequence(), b = target.make_sequence();
+    const std::vector<pass<split_updated::sequence_type>> both{{.sequence = &a, .tokens = text},
+                                                               {.sequence = &b, .tokens = text}};
+    BOOST_TEST(testing::refuses([&] { target.run(both); }, "1 pass at a time, not 2"));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_of_other_sizes_is_refused_with_both) {

@@ -47,6 +47,8 @@ void prefill(model::cached_sequence<Target>& target, const D& drafter, typename 
     const auto filled = prompt.tokens().first(prompt.size() - 1);
     if constexpr (ReadsStates<D>) {
         target.fill(filled, [&](const auto& states) { drafter.on_commit(state, prompt, states); });
+    } else if constexpr (FillsTarget<D, Target>) {
+        drafter.fill(state, target, filled);
     } else {
         target.fill(filled);
     }

@@ -10,6 +10,7 @@
 #include "augur/detail/named_member.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
+#include "augur/model/cached_sequence.hpp"
 #include "augur/model/hidden_states.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/prefix.hpp"
@@ -242,6 +243,15 @@ inline constexpr bool drafts_in_target = requires {
 template <class D, class M>
 concept DraftsInTarget = drafts_in_target<D> && SplitModel<M> && requires(const D& drafter, const M& target) {
     { drafter.check_target(target) } -> std::same_as<void>;
+};
+
+/// It brings its target to a prompt, and is shown on the way what the first layers made of it:
+/// `drafter.fill(state, cache, tokens) const`, with the target's cached_sequence, which then holds exactly `tokens`.
+template <class D, class M>
+concept FillsTarget = drafts_in_target<D> && SplitModel<M> &&
+    requires(const D& drafter, typename D::state_type& state, model::cached_sequence<M>& cache,
+             std::span<const token> tokens) {
+    { drafter.fill(state, cache, tokens) } -> std::same_as<void>;
 };
 
 namespace draft {

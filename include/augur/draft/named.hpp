@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/draw_next.hpp"
@@ -40,7 +41,7 @@ auto named(Named&& what) {
         return eagle<Named>(std::forward<Named>(what));
     } else if constexpr (DraftHeads<type>) {
         return heads<Named>(std::forward<Named>(what));
-    } else if constexpr (ExitHead<type>) {
+    } else if constexpr (ExitHead<type> || AttendingHead<type>) {
         return self_speculation<Named>(std::forward<Named>(what));
     } else {
         return type(std::forward<Named>(what));  // whoever needs a drafter says what this one lacks

@@ -10,6 +10,7 @@
 
 #include "augur/detail/stopwatch.hpp"
 #include "augur/detail/value_or_reference.hpp"
+#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
@@ -28,20 +29,23 @@ namespace augur::draft {
 /// Cost: the first layers of one token, one after the other, and the head, for each row looked at; the first layers of
 /// the last token drafted, where its row is not looked at. What the first layers cost counts as the verifier's time:
 /// it would run them in any case. Of a head that learns, the state after the last token is taken in every round: one
-/// pass is two then, over the same layers.
+/// pass is two then, over the same layers. The same holds of an AttendingHead, which keeps a sequence of its own beside
+/// the target's.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 /// Source: Liu et al. 2024, Kangaroo (arXiv 2404.18911).
 template <class Source, class Drawing = as_asked>
 class self_speculation {
  public:
     using head_type = typename detail::value_or_reference<Source>::type;
-    static_assert(ExitHead<head_type>);
+    static constexpr bool attends = AttendingHead<head_type>;
+    static_assert(ExitHead<head_type> || attends);
     using claim_type = typename Drawing::claim_type;
     /// Storage; and what the rows of the last round were guessed from, for those who learn from it.
     struct state_type {
         std::vector<float> logits;
         distribution row;
         exit_rows exit_states;
+        typename own_sequence_of<head_type>::type own;
     };
     static constexpr bool shows_rows = true;
     static constexpr bool drafts_in_target = true;
@@ -52,24 +56,35 @@ class self_speculation {
     const head_type& head() const { return head_.get(); }
     std::size_t vocabulary_size() const { return head().vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(head()); }
-    void check_target(const auto& target) const { check_exit(head(), target); }
+    void check_target(const auto& target) const { check_exit_sizes(head(), target); }
 
-    state_type make_state() const { return {std::vector<float>(vocabulary_size()), {}, {}}; }
+    state_type make_state() const {
+        return {std::vector<float>(vocabulary_size()), {}, {}, typename own_sequence_of<head_type>::type(head())};
+    }
+
+    /// Brings the target to `tokens`, and the head's own sequence with it.
+    void fill(state_type& state, auto& target, std::span<const token> tokens) const requires attends {
+        state.own.rewind(head(), tokens, target);
+        target.fill(tokens, head().layer(), [&](const auto& states) {
+            state.own.take(head(), tokens.first(states.first() + states.size()), states);
+        });
+    }
 
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         auto& target = context.target();
         speculative_suffix speculative(context.prefix());
         state.exit_states.begin(context.prefix().size());
+        if constexpr (attends) state.own.begin_round(head(), context.prefix().tokens(), target);
         while (true) {
             const bool wants_more = context.wants_more(proposed.size());
-            if (!wants_more && !learns<head_type>) break;
+            if (!wants_more && !learns<head_type> && !attends) break;
             const augur::detail::stopwatch watch;
             co_await target.advance(context.prefix().tokens(), head().layer());
             context.count_as_verifying(watch.seconds());
-            const logit_row last = exit_state<head_type>(target.model(), target.sequence());
+            const logit_row last = see_states(state, target, context.prefix().tokens());
             state.exit_states.push(last);
             if (!wants_more) break;
-            head().row(last, state.logits);
+            guess(state, last);
             if (!context.wants_more(proposed.size(), state.logits)) break;
             const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);
             if (picked == no_token) break;
@@ -80,6 +95,24 @@ class self_speculation {
     void on_commit(state_type&, const prefix&) const {}
 
  private:
+    /// What the head reads of the last token.
+    logit_row see_states(state_type& state, const auto& target, std::span<const token> tokens) const {
+        if constexpr (attends) {
+            const auto states = target.model().hidden(target.sequence());
+            state.own.take(head(), tokens, states);
+            return states[states.size() - 1];
+        } else {
+            return exit_state<head_type>(target.model(), target.sequence());
+        }
+    }
+    void guess(state_type& state, logit_row last) const {
+        if constexpr (attends) {
+            state.own.row(head(), state.logits);
+        } else {
+            head().row(last, state.logits);
+        }
+    }
+
     detail::value_or_reference<Source> head_;
     Drawing drawing_;
 };
@@ -87,7 +120,8 @@ class self_speculation {
 /// With the drawing that the criterion will name.
 template <class Source>
 class self_speculation<Source, as_asked> : public undrawn<self_speculation, Source> {
-    static_assert(ExitHead<typename detail::value_or_reference<Source>::type>);
+    static_assert(ExitHead<typename detail::value_or_reference<Source>::type> ||
+                  AttendingHead<typename detail::value_or_reference<Source>::type>);
 
  public:
     using undrawn<augur::draft::self_speculation, Source>::undrawn;

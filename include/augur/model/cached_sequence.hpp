@@ -134,6 +134,20 @@ class cached_sequence {
         }
     }
 
+    /// The same by two passes for each part: `see` is shown the states after the first `layers` layers.
+    template <class See>
+    void fill(std::span<const token> tokens, std::size_t layers, const See& see) requires SplitModel<M> {
+        forget_waiting();
+        rewind(tokens);
+        while (tokens_.size() < tokens.size()) {
+            const std::size_t first = tokens_.size(), count = std::min(tokens.size() - first, most_states);
+            layers_ = layers;
+            run_once({.sequence = &sequence_, .tokens = tokens.subspan(first, count), .to_layer = layers});
+            see(hidden_states(first, model_->hidden(sequence_), count));
+            run_once({.sequence = &sequence_, .rows = 0, .from_layer = layers});
+        }
+    }
+
     /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M
     /// can, of those too that the cache lacked. None after a tree that M computed path by path; then they come with the
     /// next chain.

@@ -144,8 +144,10 @@ class draft_layer {
         return made;
     }
 
-    /// Writes the slope of a loss by the updates, given that by each state after the layer.
-    void backward(const numbers& values, const pass& made, const samples& by_state, numbers& slope) const {
+    /// Writes the slope of a loss by the updates, given that by each state after the layer. Where `by_attended` is
+    /// given, by what was attended to, too.
+    void backward(const numbers& values, const pass& made, const samples& by_state, numbers& slope,
+                  samples* by_attended = nullptr) const {
         const samples by_inner = down_.back_to_input(values, made.down, by_state, slope);
         const samples by_raised = by_inner.cwiseProduct(made.gated);
         const samples by_gate = by_inner.cwiseProduct(made.raised).cwiseProduct(made.slope_of_gate);
@@ -153,7 +155,11 @@ class draft_layer {
         by_normed += gate_.back_to_input(values, made.gate, by_gate, slope);
         by_normed.array().colwise() *= norm_weight_.array();
         const samples by_middle = by_state + made.unit.back(by_normed, norm_kind::rms);
-        attention_output_.back(values, made.attention_output, by_middle, slope);
+        if (by_attended == nullptr) {
+            attention_output_.back(values, made.attention_output, by_middle, slope);
+        } else {
+            *by_attended = attention_output_.back_to_input(values, made.attention_output, by_middle, slope);
+        }
     }
 
  private:

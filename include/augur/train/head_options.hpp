@@ -51,6 +51,13 @@ struct head_options {
     friend bool operator==(const head_options&, const head_options&) = default;
 };
 
+/// Of an attending_head.
+struct attending_options : head_options {
+    std::size_t attention_rank = 0;  ///< of updates of queries, keys and values; layer_rank is that of the other four
+
+    friend bool operator==(const attending_options&, const attending_options&) = default;
+};
+
 /// All that is learned is one array of numbers, in these blocks. Blocks that are not there are empty.
 struct head_layout {
     head_block norm_weight, norm_bias, up, down, full, gain, scale, bias;

@@ -74,6 +74,26 @@ struct options_format<head_options> {
 };
 
 template <>
+struct options_format<attending_options> {
+    static constexpr std::string_view kind = "checkpoint of a head that attends";
+
+    static void write(state_writer& out, const attending_options& o) {
+        options_format<head_options>::write(out, o);
+        out.put(std::uint64_t{o.attention_rank});
+    }
+    static attending_options read(state_reader& in) {
+        attending_options o{options_format<head_options>::read(in)};
+        o.attention_rank = static_cast<std::size_t>(in.get<std::uint64_t>("the attention's rank"));
+        return o;
+    }
+    static void check(const attending_options& there, const attending_options& own, const std::string& origin) {
+        options_format<head_options>::check(there, own, origin);
+        const same_head differ(origin);
+        differ("attention_rank", there.attention_rank, own.attention_rank);
+    }
+};
+
+template <>
 struct options_format<heads_options> {
     static constexpr std::string_view kind = "checkpoint of draft heads";
 

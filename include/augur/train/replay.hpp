@@ -31,6 +31,7 @@ struct sample {
     std::size_t head = 0;            ///< that guesses it, where there are several
     std::span<const token> after{};  ///< tokens after the state, which the head reads, too
     bool same_row = false;           ///< its logits are those of the sample that was added before
+    std::uint64_t text = 0;          ///< of which it is (draft::shown_text), for heads that attend
 };
 
 /// One position, as it is kept.
@@ -42,6 +43,7 @@ struct kept_sample {
     accept_bit bit = accept_bit::unknown;
     std::size_t position = 0, head = 0;
     std::span<const token> after{};  ///< options().context of them; no_token where there were fewer
+    std::uint64_t text = 0;
 };
 
 struct replay_options {
@@ -52,6 +54,7 @@ struct replay_options {
     std::size_t whole_every = 4;       ///< ... but for every such update, which samples all; 0: none does
     std::size_t newest = 0;            ///< sample these alone (REINFORCE wants what its own head drew); 0: all
     std::size_t context = 0;           ///< tokens kept after each state
+    std::size_t past = 0;  ///< positions whose states are kept text by text, for heads that attend (text_states)
     std::uint64_t seed = 0;
 
     friend bool operator==(const replay_options&, const replay_options&) = default;
@@ -85,6 +88,7 @@ class replay {
         if (chosen.top != 0) tokens_.resize(chosen.capacity * kept_);
         after_.resize(chosen.capacity * chosen.context, no_token);
         marks_.resize(chosen.capacity);
+        if (chosen.past != 0) texts_.resize(chosen.capacity);
         accepted_.reserve(chosen.capacity);
     }
 
@@ -97,8 +101,10 @@ class replay {
     std::size_t refused() const { return refused_; }
     std::size_t bytes_per_sample() const {
         const std::size_t numbers = width_ + kept_ + (options_.top == 0 ? 0 : kept_) + options_.context;
-        return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t);
+        const std::size_t of_text = options_.past == 0 ? 0 : sizeof(std::uint64_t);
+        return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t) + of_text;
     }
+    /// Without the states of texts.
     std::size_t memory_bytes() const { return bytes_per_sample() * options_.capacity; }
 
     /// Copies it over the oldest; with `same_row` the row is not read again. One whose state has a NaN or an infinity,
@@ -123,6 +129,7 @@ class replay {
         copies ? repeat_row(made) : keep_row(of.logits, normalizer, made);
         follows_ = true;
         put(next_, made);
+        if (!texts_.empty()) texts_[next_] = of.text;
         next_ = (next_ + 1) % options_.capacity;
         size_ = std::min(size_ + 1, options_.capacity);
         return true;
@@ -140,7 +147,8 @@ class replay {
                 of.bit,
                 static_cast<std::size_t>(of.position),
                 of.head,
-                std::span(after_).subspan(slot * options_.context, options_.context)};
+                std::span(after_).subspan(slot * options_.context, options_.context),
+                texts_.empty() ? 0 : texts_[slot]};
     }
 
     /// Whether an update samples accepted positions only.
@@ -148,6 +156,13 @@ class replay {
         if (!options_.accepted_only || update < warm_up) return false;
         if (accepted_.empty() || accepted_.size() < options_.least_accepted) return false;
         return options_.whole_every == 0 || update % options_.whole_every != 0;
+    }
+
+    /// Whether that update can sample the slot-th.
+    bool may_draw(std::size_t slot, std::size_t update, std::size_t warm_up) const {
+        if (draws_accepted(update, warm_up)) return marks_[slot].bit == accept_bit::accepted;
+        const std::size_t age = (next_ + options_.capacity - 1 - slot) % options_.capacity;
+        return options_.newest == 0 || age < options_.newest;
     }
 
     /// `count` slots for an update; none of an empty ring.
@@ -290,6 +305,7 @@ class replay {
     std::vector<float> hidden_, logarithms_;
     std::vector<token> tokens_, after_;
     std::vector<mark> marks_;
+    std::vector<std::uint64_t> texts_;  ///< of each slot, where they matter
     std::vector<std::uint32_t> accepted_;
     std::vector<std::int32_t> largest_;
     std::size_t next_ = 0, size_ = 0, refused_ = 0;

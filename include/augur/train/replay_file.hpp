@@ -25,6 +25,7 @@ struct replay_file {
     /// beside. Cost: the ring's memory.
     static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose,
                      unfinished_files* seen = nullptr) {
+        check_texts(from, path);
         state_writer out(path, kind, version, seen);
         out.put(whose);
         for (const std::size_t each : {from.options_.capacity, from.options_.top, from.options_.context, from.size_,
@@ -44,6 +45,7 @@ struct replay_file {
     /// then stays as it was.
     static void restore(replay& into, const std::filesystem::path& path, const state_identity& here,
                         std::size_t heads = replay::most_heads + 1) {
+        check_texts(into, path);
         state_reader in(path, kind, version);
         in.identity().check(here, in.origin());
         const auto same = [&](const char* what, std::size_t own) {
@@ -78,6 +80,11 @@ struct replay_file {
     }
 
  private:
+    static void check_texts(const replay& of, const std::filesystem::path& path) {
+        if (of.options_.past == 0) return;
+        detail::fail(path.string(), ": positions of a head that attends are kept with the states of their texts (",
+                     of.options_.past, " positions), which a file does not hold");
+    }
     /// What a file of the right checksum could still say.
     static void check(const replay& read, const std::string& origin, std::size_t heads) {
         for (std::size_t slot = 0; slot < read.size_; ++slot) {

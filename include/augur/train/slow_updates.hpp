@@ -89,8 +89,10 @@ class slow_updates {
     }
     /// Every token that a round committed. The target's rows are those of the updated verifier: its own outputs.
     void watch(const auto& view) {
-        for (std::size_t i = 0; i < view.committed.size() && i < view.states.size(); ++i) {
-            add({.hidden = view.states[i],
+        for (std::size_t i = 0; i < view.committed.size(); ++i) {
+            const std::size_t at = view.length_before - 1 + i, first = view.states.first();
+            if (at < first || at - first >= view.states.size()) continue;
+            add({.hidden = view.states[at - first],
                  .logits = view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)],
                  .drafted = view.committed[i].id,
                  .position = view.length_before + i});

@@ -157,8 +157,10 @@ class state_writer {
 /// to be believed before finish().
 class state_reader {
  public:
+    static constexpr std::uint64_t most_kind = 64;  ///< characters
+
     state_reader(const std::filesystem::path& path, std::string_view kind, std::uint32_t version) : file_(path) {
-        if (const std::string found = text(64, "its kind"); found != kind) {
+        if (const std::string found = text(most_kind, "its kind"); found != kind) {
             detail::fail(origin(), ": it is no ", kind, " of augur");
         }
         if (const auto found = get<std::uint32_t>("its version"); found != version) {
@@ -248,5 +250,16 @@ class state_reader {
     std::uint64_t position_ = 0;
     io::fnv_hash hash_;
 };
+
+/// Whether a file begins as a state_writer's of that kind does. Throws where it cannot be read.
+inline bool is_state_of(const std::filesystem::path& path, std::string_view kind) {
+    io::regular_file file(path);
+    std::uint64_t stated = 0;
+    if (file.size() < sizeof stated + kind.size()) return false;
+    file.read(0, std::as_writable_bytes(std::span(&stated, 1)));
+    std::string found(kind.size(), '\0');
+    file.read(sizeof stated, std::as_writable_bytes(std::span(found)));
+    return stated == kind.size() && found == kind;
+}
 
 }  // namespace augur::train

@@ -16,6 +16,10 @@ namespace augur::train {
 struct asked_rows {
     std::vector<std::size_t> heads;  ///< the head that guesses, row by row
     std::vector<token> after;        ///< the tokens after the state: context_size() of each row
+    /// Of heads that attend (draft::AttendingHead): states of whole texts, position by position; and of each row its
+    /// text among these and its position there, where its state lies.
+    std::vector<std::vector<float>> texts{};
+    std::vector<std::size_t> text{}, position{};
 };
 
 /// Heads that a trainer teaches, whatever they draft for: rows of logits from hidden states, differentiable by numbers
@@ -27,7 +31,7 @@ struct asked_rows {
 ///         Optional: alpha(); base(), layout() (CanBeClamped).
 /// Laws:   backward is exact; forward is a pure function of values and inputs, and gives the very rows that draft;
 ///         assign and swap alone change values, and are called between rounds; copies learn apart.
-/// Models: exit_head, draft_heads.
+/// Models: exit_head, layer_head, attending_head, draft_heads.
 template <class H>
 concept Teachable = std::copyable<H> && requires(H& changed, const H& head, const typename H::pass& made,
                                                  const columns<typename H::scalar>& in, const asked_rows& asked) {

@@ -15,11 +15,13 @@
 #include <utility>
 
 #include "augur/detail/stopwatch.hpp"
+#include "augur/draft/attending_head.hpp"
 #include "augur/train/checkpoint.hpp"
 #include "augur/train/learner.hpp"
 #include "augur/train/replay.hpp"
 #include "augur/train/replay_file.hpp"
 #include "augur/train/teachable.hpp"
+#include "augur/train/text_states.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -48,7 +50,8 @@ struct trainer_options {
 /// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
 /// rounds where that would take more than half of the share.
 /// Memory: the ring's; the learned numbers ten times (three heads, moments, slope, a step's old ones and new, and its
-/// new moments); per update the batch's logits four times.
+/// new moments); per update the batch's logits four times. Of a head that attends also the states of
+/// replay_options::past positions, text by text, and per update a copy of up to four texts and their keys and values.
 template <Teachable Head>
 class trainer {
  public:
@@ -62,6 +65,7 @@ class trainer {
           options_(with_context(std::move(chosen), head)),
           index_(head.tokens(), head.vocabulary_size()),
           replay_(head.hidden_size(), head.vocabulary_size(), options_.replay),
+          texts_(head.hidden_size(), options_.replay.past),
           learner_(head, options_.losses, options_.steps),
           ready_(head) {
         check();
@@ -81,6 +85,8 @@ class trainer {
     }
 
     const trainer_options& options() const { return options_; }
+    /// The head that drafts.
+    const head_type& drafts() const { return head_; }
 
     /// One position of the round that is over.
     void add(const sample& of) {
@@ -113,21 +119,32 @@ class trainer {
     }
 
     /// A round of a chain, and the states that its rows were guessed from: hidden_size() numbers for each drafted
-    /// token, in order, and perhaps for the row after them.
+    /// token, in order, and perhaps for the row after them. Of a head that attends also its text, with all positions
+    /// that the round began with or accepted; what was drafted after a rejection teaches nothing then, for its text
+    /// does not go on.
     template <class View>
-    void show(const View& view, std::span<const float> states) {
+    void show(const View& view, std::span<const float> states, const draft::shown_text& text = {}) {
         const std::size_t width = head_.hidden_size(), drafted = view.decided.drafted;
         if (!view.proposed.is_chain()) detail::fail("trainer: it learns from chains, but was shown a tree");
         const auto tokens = view.proposed.tokens();
         const auto& took = view.seconds;
         const double seconds = took.draft + took.verify + took.accept + took.other;
-        const std::size_t shown = affords(seconds) ? std::min(states.size() / width, drafted + 1) : 0;
+        const std::size_t most = attends ? view.decided.accepted + 1 : drafted + 1;
+        const std::size_t shown = affords(seconds) ? std::min(states.size() / width, most) : 0;
+        if (attends && shown > 0) keep(text, view.length_before - 1, view.length_before - 1 + shown);
         for (std::size_t i = 0; i < shown; ++i) {
             const accept_bit bit = i < view.decided.accepted                   ? accept_bit::accepted
                                    : i == view.decided.accepted && i < drafted ? accept_bit::rejected
                                                                                : accept_bit::unknown;
-            add({states.subspan(i * width, width), view.rows[i], i < drafted ? tokens[i] : no_token, bit,
-                 view.length_before + i});
+            add({states.subspan(i * width, width),
+                 view.rows[i],
+                 i < drafted ? tokens[i] : no_token,
+                 bit,
+                 view.length_before + i,
+                 0,
+                 {},
+                 false,
+                 text.number});
         }
         committed(view.committed.size(), seconds);
     }
@@ -227,9 +244,22 @@ class trainer {
     }
 
  private:
+    static constexpr bool attends = draft::AttendingHead<Head>;
+    static constexpr std::size_t default_past = 16384;
+
     static trainer_options with_context(trainer_options chosen, const head_type& head) {
         chosen.replay.context = head.context_size();
+        if (!attends) chosen.replay.past = 0;
+        if (attends && chosen.replay.past == 0) chosen.replay.past = default_past;
         return chosen;
+    }
+    void keep(const draft::shown_text& text, std::size_t sure, std::size_t count) {
+        const double start = options_.clock();
+        const std::lock_guard lock(mutex_);
+        texts_.show(text, sure, count);
+        const double took = options_.clock() - start;
+        keeping_ += took;
+        training_ += took;
     }
     std::size_t heads() const {
         if constexpr (requires { head_.head_count(); }) return head_.head_count();
@@ -263,6 +293,7 @@ class trainer {
         const double start = options_.clock();
         waiting_ = 0;
         const batch<scalar> drawn = draw();
+        if (drawn.lessons.empty()) return false;
         const double baseline = acceptance_;
         lock.unlock();
         bool applied = false;
@@ -283,8 +314,16 @@ class trainer {
 
     batch<scalar> draw() {
         const schedule& plan = options_.losses.schedule;
-        const auto slots = replay_.draw(options_.batch, drawn_++, plan.warm_up);
-        return batch_of<scalar>(replay_, slots, index_, plan.temperature.at(last_.updates));
+        const double temperature = plan.temperature.at(last_.updates);
+        const std::size_t update = drawn_++;
+        if constexpr (attends) {
+            const auto slots = draw_with_texts(replay_, texts_, options_.batch, update, plan.warm_up);
+            auto made = batch_of<scalar>(replay_, slots, index_, temperature);
+            ask_with_texts(replay_, slots, texts_, made.asked);
+            return made;
+        } else {
+            return batch_of<scalar>(replay_, replay_.draw(options_.batch, update, plan.warm_up), index_, temperature);
+        }
     }
 
     void work() {
@@ -308,6 +347,7 @@ class trainer {
     std::mutex learning_;       ///< held by who uses learner_; taken before mutex_
     mutable std::mutex mutex_;  ///< of everything below
     replay replay_;
+    text_states texts_;
     learner<Head> learner_;
     head_type ready_;
     diagnostics last_;

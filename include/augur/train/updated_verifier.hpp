@@ -10,6 +10,8 @@
 
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/pass.hpp"
+#include "augur/model/run.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
@@ -62,28 +64,86 @@ class head_in_place {
     const Head* head_;
 };
 
-/// The model `M` with the rows of `Head` in place of its own: another target. Whatever a scheme over it guarantees, it
-/// guarantees of this one: its texts are plain decoding's by the updated verifier, not by M. Refers to model and head;
-/// the head may change between texts only, since a text whose verifier changes is nobody's plain decoding.
-/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normed them).
-/// Cost: M's own output is computed, too, and not used.
-template <HiddenStateModel M, draft::ExitHead Head>
-class updated_verifier : public head_in_place<M, Head> {
+/// Its rows, chain by chain.
+template <class M, draft::ExitHead Head>
+class whole_verifier : public head_in_place<M, Head> {
     using base_class = head_in_place<M, Head>;
 
  public:
-    static constexpr bool bitwise_rows = requires { requires M::bitwise_rows; };
     using typename base_class::sequence_type;
-
-    /// Throws unless the head reads states of this model's size and makes rows of its vocabulary.
-    updated_verifier(const M& model, const Head& head) : base_class("updated_verifier", "model", model, head) {}
 
     const M& model() const { return *this->model_; }
 
     scores extend(sequence_type& sequence, std::span<const token> tokens) const {
-        this->model_->extend(sequence.inner, tokens);
+        model().extend(sequence.inner, tokens);
         return this->last_rows(sequence, tokens.size());
     }
+
+ protected:
+    using base_class::base_class;
+};
+
+/// The same of a model whose layers can be run in two parts.
+template <class M, draft::ExitHead Head>
+class split_verifier : public whole_verifier<M, Head> {
+    using base_class = whole_verifier<M, Head>;
+
+ public:
+    static constexpr pass_features passes = pass_features::layers;
+    using typename base_class::sequence_type;
+
+    std::size_t layer_count() const { return this->model().layer_count(); }
+    std::size_t waiting(const sequence_type& sequence) const { return this->model().waiting(sequence.inner); }
+
+    /// One pass: a chain, or a part of the layers.
+    scores run(std::span<const pass<sequence_type>> passes_asked) const {
+        if (passes_asked.size() != 1) {
+            detail::fail("updated_verifier: it runs 1 pass at a time, not ", passes_asked.size());
+        }
+        const pass<sequence_type>& asked = passes_asked.front();
+        sequence_type& sequence = *asked.sequence;
+        const std::size_t rows = asked.wanted(waiting(sequence));
+        const pass<sequence_t<M>> own{.sequence = &sequence.inner,
+                                      .tokens = asked.tokens,
+                                      .parents = asked.parents,
+                                      .rows = asked.rows,
+                                      .from_layer = asked.from_layer,
+                                      .to_layer = asked.to_layer,
+                                      .states = asked.states};
+        model::run<M>(this->model(), own);
+        return this->last_rows(sequence, rows);
+    }
+
+    /// See TappedModel.
+    std::size_t tap_size() const requires(TappedModel<M>) { return this->model().tap_size(); }
+    logit_row tap(const sequence_type& sequence) const requires(TappedModel<M>) {
+        return this->model().tap(sequence.inner);
+    }
+
+ protected:
+    using base_class::base_class;
+};
+
+template <class M, class Head>
+using verifier_of = typename std::conditional_t<SplitModel<M>, std::type_identity<split_verifier<M, Head>>,
+                                                std::type_identity<whole_verifier<M, Head>>>::type;
+
+/// The model `M` with the rows of `Head` in place of its own: another target. Whatever a scheme over it guarantees, it
+/// guarantees of this one: its texts are plain decoding's by the updated verifier, not by M. Refers to model and head;
+/// the head may change between texts only, since a text whose verifier changes is nobody's plain decoding.
+/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normed them).
+/// Where M is a SplitModel so is this: the head comes after the last layer, so that all layers, their cache and the
+/// states after any of them are M's, and whatever drafts from the first of them (draft::self_speculation) reads what it
+/// would read of M.
+/// Cost: M's own output is computed, too, and not used.
+template <HiddenStateModel M, draft::ExitHead Head>
+class updated_verifier : public verifier_of<M, Head> {
+ public:
+    static constexpr bool bitwise_rows = requires { requires M::bitwise_rows; };
+
+    /// Throws unless the head reads states of this model's size and makes rows of its vocabulary.
+    updated_verifier(const M& model, const Head& head)
+        : verifier_of<M, Head>("updated_verifier", "model", model, head) {}
 };
 
 }  // namespace augur::train

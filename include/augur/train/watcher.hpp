@@ -1,7 +1,20 @@
 #pragma once
 // Between a session's rounds and a trainer.
 
+#include <type_traits>
+
+#include "augur/draft/attending_head.hpp"
+
 namespace augur::train {
+
+/// What the head of this drafter's state attends to; nothing where it does not.
+draft::shown_text text_of(const auto& head, const auto& drafter_state) {
+    if constexpr (draft::AttendingHead<std::remove_cvref_t<decltype(head)>>) {
+        return drafter_state.own.text(head);
+    } else {
+        return {};
+    }
+}
 
 /// Shows a trainer every round of one session, in which draft::self_speculation drafts:
 /// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`.
@@ -10,7 +23,9 @@ class watcher {
  public:
     watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
 
-    void watch(const auto& view) { online_->show(view, drafter_->exit_states.of(view.length_before)); }
+    void watch(const auto& view) {
+        online_->show(view, drafter_->exit_states.of(view.length_before), text_of(online_->drafts(), *drafter_));
+    }
 
  private:
     Trainer* online_;
