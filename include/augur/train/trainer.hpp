@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <mutex>
 #include <span>
@@ -22,22 +21,10 @@
 #include "augur/train/replay_file.hpp"
 #include "augur/train/teachable.hpp"
 #include "augur/train/text_states.hpp"
+#include "augur/train/trainer_options.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
-
-struct trainer_options {
-    loss_options losses{};
-    adam_w_options steps{};
-    replay_options replay{};
-    std::size_t batch = 32;           ///< samples of an update
-    std::size_t least = 64;           ///< samples before the first
-    std::size_t every = 8;            ///< committed tokens between two
-    double share = 0.05;              ///< of the decoding time that may go into learning; infinity: unbounded
-    bool background = false;          ///< updates are made by a thread of their own
-    bool idle = false;                ///< updates are made by catch_up() alone, when nobody waits for a token
-    std::function<double()> clock{};  ///< seconds, from any start; none: the wall's
-};
 
 /// Keeps what rounds showed, and updates the head that drafts: an exit_head& of draft::self_speculation, draft_heads&
 /// of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher. The head
