@@ -72,7 +72,7 @@ def options_of(arguments):
         "--peer",
         default="llama.cpp",
         choices=("llama.cpp", "transformers"),
-        help="whom passes are measured beside; transformers (F32, F16, BF16) needs examples/train/requirements.txt",
+        help="whom passes are measured beside; transformers (F32, F16, BF16) needs benchmarks/peer/transformers.txt",
     )
     parser.add_argument("--llama-source", type=pathlib.Path, help="llama.cpp's source, which is then not fetched")
     parser.add_argument(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The side of transformers (PyTorch, on the CPU) in a comparison: answers the questions of serve.hpp.
 
-    transformers_peer.py MODEL.gguf THREADS        needs examples/train/requirements.txt
+    transformers_peer.py MODEL.gguf THREADS        needs benchmarks/peer/transformers.txt
 """
 
 import importlib.util
@@ -58,7 +58,7 @@ class Engine:
         if length == 0:
             self.cache = self.make_cache()
         else:
-            self.cache.crop(length)
+            self.cache.crop(length - self.length)  # so many tokens fewer
         self.length = length
 
 
