@@ -101,9 +101,9 @@ train::columns<float> states_after_one_layer(const llama::host_model& model) {
     const pass<llama::sequence> asked{.sequence = &sequence, .tokens = tokens, .to_layer = 1};
     model.run({&asked, 1});
     const auto states = model.hidden(sequence);
-    train::columns<float> made(detail::index(model.hidden_size()), detail::index(states.size()));
+    train::columns<float> made(augur::detail::index(model.hidden_size()), augur::detail::index(states.size()));
     for (std::size_t i = 0; i < states.size(); ++i) {
-        std::copy(states[i].begin(), states[i].end(), made.col(detail::index(i)).data());
+        std::copy(states[i].begin(), states[i].end(), made.col(augur::detail::index(i)).data());
     }
     return made;
 }
