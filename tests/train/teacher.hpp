@@ -24,7 +24,7 @@ struct linear_teacher {
     }
     static train::matrix<float> numbers(std::size_t stream, std::size_t rows, std::size_t columns) {
         return train::matrix<float>::NullaryExpr(
-            detail::index(rows), detail::index(columns), [&](Eigen::Index i, Eigen::Index j) {
+            augur::detail::index(rows), augur::detail::index(columns), [&](Eigen::Index i, Eigen::Index j) {
                 return normal(stream, static_cast<std::size_t>(i) * columns + static_cast<std::size_t>(j));
             });
     }

@@ -73,8 +73,7 @@ class trainer {
     }
 
     const trainer_options& options() const { return options_; }
-    /// The head that drafts.
-    const head_type& drafts() const { return head_; }
+    const head_type& drafts() const { return head_; }  ///< the head that drafts
 
     /// One position of the round that is over.
     void add(const sample& of) {
@@ -145,8 +144,8 @@ class trainer {
         return replay_.size() >= options_.least && learn(lock);
     }
 
-    /// With `idle`: the updates that waited, one for every `every` tokens since the last, whatever time they take;
-    /// published. `stop`, if there is one, is asked before each. Returns how many were made, dropped ones among them.
+    /// With `idle`: the updates that waited, one for every `every` tokens since the last, whatever time they take.
+    /// `stop`, if there is one, is asked before each. Publishes; returns how many were made, dropped ones among them.
     std::size_t catch_up(const std::function<bool()>& stop = {}) {
         if (!options_.idle) detail::fail("trainer: updates are made in rounds, none waits");
         std::size_t made = 0;

@@ -17,14 +17,20 @@ draft::shown_text text_of(const auto& head, const auto& drafter_state) {
 }
 
 /// Shows a trainer every round of one session, in which draft::self_speculation drafts:
-/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`.
+/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head it teaches, drafts(),
+/// is shown the round's text, too.
 template <class Trainer, class State>
 class watcher {
  public:
     watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
 
     void watch(const auto& view) {
-        online_->show(view, drafter_->exit_states.of(view.length_before), text_of(online_->drafts(), *drafter_));
+        const auto states = drafter_->exit_states.of(view.length_before);
+        if constexpr (requires { online_->drafts(); }) {
+            online_->show(view, states, text_of(online_->drafts(), *drafter_));
+        } else {
+            online_->show(view, states);
+        }
     }
 
  private:
