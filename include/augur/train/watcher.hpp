@@ -17,8 +17,8 @@ draft::shown_text text_of(const auto& head, const auto& drafter_state) {
 }
 
 /// Shows a trainer every round of one session, in which draft::self_speculation drafts:
-/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head it teaches, drafts(),
-/// is shown the round's text, too.
+/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head that it teaches,
+/// drafts(), is shown the round's text, too.
 template <class Trainer, class State>
 class watcher {
  public:
