@@ -76,8 +76,8 @@ struct world {
 
 BOOST_AUTO_TEST_CASE(a_pass_is_timed_with_what_is_judged_of_its_rows) {
     policy::cost_aware own, others;
-    own.learn({.verify_seconds = 1, .accept_seconds = 0.5});
-    others.learn_pass({.verify_seconds = 1, .accept_seconds = 0.25});
+    own.learn({.decided_on = {}, .verify_seconds = 1, .accept_seconds = 0.5});
+    others.learn_pass({.decided_on = {}, .verify_seconds = 1, .accept_seconds = 0.25});
     BOOST_TEST(own.verify_seconds(1) == 1.5);
     BOOST_TEST(others.verify_seconds(1) == 1.25);
 }

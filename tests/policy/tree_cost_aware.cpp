@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_judging_takes_is_a_cost_of_a_row) {
 
 BOOST_AUTO_TEST_CASE(a_pass_of_another_drafter_is_timed_with_its_judging) {
     tree_cost_aware policy({.max_nodes = 4});
-    policy.learn_pass({.verify_seconds = 1, .accept_seconds = 0.5});
+    policy.learn_pass({.decided_on = {}, .verify_seconds = 1, .accept_seconds = 0.5});
     BOOST_TEST(policy.verify_seconds(1) == 1.5);
 }
 
