@@ -9,7 +9,7 @@ namespace {
 using namespace augur::backend::host;
 using enum instruction_set;
 
-BOOST_AUTO_TEST_SUITE(backend_host_instruction_set)
+BOOST_AUTO_TEST_SUITE(backend_instruction_set)
 
 instruction_set fastest_of(const std::vector<instruction_set>& there_are, bool by_intel) {
     return fastest(
