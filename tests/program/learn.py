@@ -351,12 +351,11 @@ class Learn(ProgramTest):
         self.assertEqual(0, process.returncode)
         self.assertGreater(adapter.stat().st_size, 0)
 
-    def test_the_last_layer_that_drafts_learns_and_generate_drafts_with_it(self):
-        adapter, plain, deeper = FOLDER / "layer.adapter", FOLDER / "no_layer.adapter", tiny_model.write(FOLDER / "layers.gguf", seed=1, layers=3)
+    def learned_after_two_layers(self, deeper, adapter, *ranks):
+        """Learns twice into the adapter, with which both schemes then draft; the command, for what it refuses."""
         use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")
-        of = lambda *more: [json.loads(line) for line in self.works(*use, *more).stdout.decode().splitlines()]
-        made = of("--layer-rank", 4, "--output", adapter, "--passes", 6)
-        made += of("--layer-rank", 4, "--output", adapter, "--passes", 6)
+        asked = (*use, *ranks, "--output", adapter, "--passes", 6)
+        made = [json.loads(line) for _ in range(2) for line in self.works(*asked).stdout.decode().splitlines()]
         self.assertEqual({True}, {line["identical"] for line in made})
         rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
         self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.2)
@@ -369,7 +368,12 @@ class Learn(ProgramTest):
             self.assertGreater(got["acceptance"], 0.3)
             self.assertEqual(2, got["settings"]["exit_layer"])
         self.assertEqual(before, adapter.read_bytes())
-        of("--output", plain)
+        return use
+
+    def test_the_last_layer_that_drafts_learns_and_generate_drafts_with_it(self):
+        adapter, plain, deeper = FOLDER / "layer.adapter", FOLDER / "no_layer.adapter", tiny_model.write(FOLDER / "layers.gguf", seed=1, layers=3)
+        use = self.learned_after_two_layers(deeper, adapter, "--layer-rank", 4)
+        self.works(*use, "--output", plain)
         sizes = ["hidden states of a size of"]
         self.refuses(sizes, *use, "--output", adapter)
         self.refuses(sizes, *use, "--layer-rank", 4, "--output", plain)
@@ -381,22 +385,8 @@ class Learn(ProgramTest):
 
     def test_attention_of_the_last_layer_learns_and_the_adapter_drafts(self):
         adapter, deeper = FOLDER / "attention.adapter", tiny_model.write(FOLDER / "attends.gguf", seed=1, layers=3)
-        use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")
         ranks = ("--layer-rank", 4, "--attention-rank", 4)
-        of = lambda *more: [json.loads(line) for line in self.works(*use, *more).stdout.decode().splitlines()]
-        made = of(*ranks, "--output", adapter, "--passes", 6) + of(*ranks, "--output", adapter, "--passes", 6)
-        self.assertEqual({True}, {line["identical"] for line in made})
-        rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
-        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.2)
-        self.assertEqual(0, made[-1]["learning"]["dropped"])
-        draft = ("generate", "--model", deeper, "--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--json", "--compare")
-        before = adapter.read_bytes()
-        for scheme in ("kangaroo", "dvi"):
-            got = json.loads(self.works(*draft, "--scheme", scheme, "--adapter", adapter).stdout)
-            self.assertTrue(got["identical"])
-            self.assertGreater(got["acceptance"], 0.3)
-            self.assertEqual(2, got["settings"]["exit_layer"])
-        self.assertEqual(before, adapter.read_bytes())
+        use = self.learned_after_two_layers(deeper, adapter, *ranks)
         self.refuses(["it is no checkpoint of augur"], *use, "--layer-rank", 4, "--output", adapter)
         self.refuses(["attention_rank 4", "here it is 3"], *use, "--layer-rank", 4, "--attention-rank", 3, "--output", adapter)
         self.refuses(["--attention-rank is 4", "--layer-rank is 0"], *use, "--attention-rank", 4)
