@@ -210,8 +210,8 @@ learned_heads::head_type heads_of(const llama::host_model& target, const learnin
 
 }  // namespace
 
-void removed_on_signals::begins(const std::filesystem::path& part) {
-    remove_on_signals(part);
+int removed_on_signals::create(const std::filesystem::path& part) {
+    return create_removed_on_signals(part);
 }
 void removed_on_signals::ends(const std::filesystem::path& part) {
     leave_on_signals(part);

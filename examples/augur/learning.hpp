@@ -43,7 +43,7 @@ struct learning_options {
 /// Files in the making, removed where a signal ends the program.
 class removed_on_signals final : public train::unfinished_files {
  public:
-    void begins(const std::filesystem::path& part) override;
+    int create(const std::filesystem::path& part) override;
     void ends(const std::filesystem::path& part) override;
 };
 

@@ -29,7 +29,42 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a handler of signals wait
 // What a handler of signals removes; files beyond these stay.
 std::array<unfinished_file, 16> unfinished;
 
+// Once a signal ends the program no thread creates a file, and the handler waits for those that do.
+std::atomic<bool> is_ending = false;
+std::atomic<int> creating = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+[[noreturn]] void wait_for_the_end() {
+    for (;;) ::pause();
+}
+
+/// While it lives, this thread creates a file: it is given no signal, and no handler has begun to remove files.
+class creation {
+ public:
+    creation() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        ++creating;
+        if (!is_ending) return;
+        --creating;
+        wait_for_the_end();
+    }
+    creation(const creation&) = delete;
+    creation& operator=(const creation&) = delete;
+    ~creation() {
+        --creating;
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+ private:
+    sigset_t before_;
+};
+
 void remove_and_end(int number) {
+    is_ending = true;
+    while (creating != 0) {
+    }
     for (const unfinished_file& each : unfinished) {
         if (each.is_named) ::unlink(each.name);
     }
@@ -56,19 +91,23 @@ void install_handler() {
 
 }  // namespace
 
-void remove_on_signals(const fs::path& path) {
+int create_removed_on_signals(const fs::path& path) {
     install_handler();
+    const creation alone;
+    const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     const std::string& name = path.native();
-    if (name.size() >= sizeof unfinished[0].name) return;
+    if (made < 0 || name.size() >= sizeof unfinished[0].name) return made;
     for (unfinished_file& each : unfinished) {
         if (each.is_taken.exchange(true)) continue;
         std::memcpy(each.name, name.c_str(), name.size() + 1);
         each.is_named = true;
-        return;
+        break;
     }
+    return made;
 }
 
 void leave_on_signals(const fs::path& path) {
+    if (is_ending) wait_for_the_end();
     for (unfinished_file& each : unfinished) {
         if (!each.is_named || path.native() != each.name) continue;
         each.is_named = false;
@@ -123,7 +162,6 @@ output_file::output_file(fs::path path) : path_(std::move(path)), target_(follow
         create_beside();
     }
     if (!file_) refuse();
-    if (!part_.empty()) remove_on_signals(part_);
 }
 
 /// Never a file that is there already, whoever else writes in this folder. With the permissions of what it will
@@ -136,7 +174,7 @@ void output_file::create_beside() {
     for (unsigned long number = 0; made < 0; ++number) {
         const std::string name = ".augur-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".part";
         part_ = target_.parent_path() / name;
-        made = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        made = create_removed_on_signals(part_);
         if (made < 0 && errno != EEXIST) return;
     }
     if (replaces) static_cast<void>(::fchmod(made, replaced.st_mode & 0777));  // where it may not, the usual ones stay

@@ -32,8 +32,10 @@ class output_file {
     std::FILE* file_ = nullptr;
 };
 
-/// A file that somebody else makes, which a signal that ends the program removes until it is told to leave it.
-void remove_on_signals(const std::filesystem::path& part);
+/// Creates a file that is not there yet, which a signal that ends the program removes until it is told to leave it, on
+/// whichever thread. Opened for writing; -1 and `errno` as open(2) gives them where it cannot.
+int create_removed_on_signals(const std::filesystem::path& part);
+/// Once a signal ends the program, this does not return.
 void leave_on_signals(const std::filesystem::path& part);
 
 /// Throws, naming the flag, unless an output_file can be written there that is none of these files, nor one

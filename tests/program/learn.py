@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -340,6 +341,21 @@ class Learn(ProgramTest):
             self.assertGreater(len(list(folder.iterdir())), 1)
         self.assertEqual([signal.SIGTERM, signal.SIGHUP], ended)
         self.works(*learn(*files, "--update", "full"))  # both are whole
+
+    def test_a_signal_at_any_moment_leaves_no_unfinished_file(self):
+        folder = FOLDER / "at_any_moment"
+        folder.mkdir()
+        files = ("--output", folder / "adapter", "--replay", folder / "replay")
+        command = [PROGRAM, *map(str, learn(*files, "--update", "full", "--passes", 100000, "--json"))]
+        for wait in range(20):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+            process.stdout.readline()  # from here on files are written again and again
+            time.sleep(wait * 0.0007)
+            process.send_signal(signal.SIGTERM)
+            process.stdout.read()
+            self.assertEqual(-signal.SIGTERM, process.wait())
+            process.stdout.close()
+            self.assertLessEqual({each.name for each in os.scandir(folder)}, {"adapter", "replay"})
 
     def test_an_interruption_keeps_what_was_learned(self):
         adapter = FOLDER / "interrupted.adapter"

@@ -42,7 +42,7 @@ struct checkpoint_file {
     static constexpr std::uint64_t most_numbers = std::uint64_t{1} << 36;
 
     /// Written beside and renamed: a file of that name stays until the new one is whole, whatever happens. Throws where
-    /// the disk is full or does not let it. `seen` is told of the file beside.
+    /// the disk is full or does not let it. `seen` creates the file beside.
     template <class Scalar, class Options>
     static void save(const checkpoint<Scalar, Options>& from, const std::filesystem::path& path,
                      const state_identity& whose, unfinished_files* seen = nullptr) {

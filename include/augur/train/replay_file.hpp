@@ -21,7 +21,7 @@ struct replay_file {
     static constexpr std::string_view kind = "replay";
     static constexpr std::uint32_t version = 2;
 
-    /// Written beside and renamed: a file of that name stays until the new one is whole. `seen` is told of the file
+    /// Written beside and renamed: a file of that name stays until the new one is whole. `seen` creates the file
     /// beside. Cost: the ring's memory.
     static void save(const replay& from, const std::filesystem::path& path, const state_identity& whose,
                      unfinished_files* seen = nullptr) {

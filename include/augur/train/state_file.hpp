@@ -46,7 +46,12 @@ struct state_identity {
     }
 };
 
-/// Is told of unfinished files, by whoever removes them where a signal ends the program.
+/// Creates a file for writing that is not there yet; -1 and `errno` as open(2) gives them where it cannot.
+inline int create_file(const std::filesystem::path& path) {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/// Creates unfinished files, for whoever removes them where a signal ends the program.
 class unfinished_files {
  public:
     unfinished_files() = default;
@@ -54,15 +59,15 @@ class unfinished_files {
     unfinished_files& operator=(const unfinished_files&) = delete;
     virtual ~unfinished_files() = default;
 
-    /// The file is there, and nothing is written to it yet.
-    virtual void begins(const std::filesystem::path& part) = 0;
+    /// As create_file(). That, and noticing that the file is there, is one step: a signal comes before or after both.
+    virtual int create(const std::filesystem::path& part) = 0;
     /// It is there no longer: it was removed, or has its name.
     virtual void ends(const std::filesystem::path& part) = 0;
 };
 
 /// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
 /// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless a signal
-/// ends the program: then a file `.augur-PID-N.part` stays, which `seen` is told of.
+/// ends the program: then a file `.augur-PID-N.part` stays, which `seen` has created.
 /// Errors: the path and the system's reason.
 class state_writer {
  public:
@@ -125,10 +130,9 @@ class state_writer {
         for (unsigned long number = 0; descriptor_ < 0; ++number) {
             const std::string name = ".augur-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".part";
             part_ = path_.parent_path() / name;
-            descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            descriptor_ = seen_ != nullptr ? seen_->create(part_) : create_file(part_);
             if (descriptor_ < 0 && errno != EEXIST) refuse();
         }
-        if (seen_ != nullptr) seen_->begins(part_);
         struct stat replaced {};  // where it may not have that one's permissions, the usual ones stay
         if (::stat(path_.c_str(), &replaced) == 0) {
             static_cast<void>(::fchmod(descriptor_, replaced.st_mode & 0777));
