@@ -1,13 +1,11 @@
 #pragma once
 // A head on hidden states with a layer of its own, whose attention learns, too. See docs/train/attending_head.md.
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,8 +16,8 @@
 #include "augur/train/head_base.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/with_exit.hpp"
 #include "augur/types/error.hpp"
-#include "augur/types/token.hpp"
 
 namespace augur::train {
 
@@ -35,17 +33,19 @@ namespace augur::train {
 /// ranks alone.
 /// Source: DVI ("low-rank updates of the last shallow layers"); Hu et al. 2021, LoRA (arXiv 2106.09685).
 template <HeadBase Base>
-class attending_head {
+class attending_head : public with_exit<Base, attending_options> {
+    using base_type = with_exit<Base, attending_options>;
+
  public:
-    using scalar = typename Base::scalar;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
-    using options_type = attending_options;
-    using exit_type = exit_head<Base>;
+    using base_type::values;
+    using base_type::vocabulary_size;
+    using typename base_type::exit_type;
+    using typename base_type::numbers;
+    using typename base_type::samples;
+    using typename base_type::scalar;
     using layer_type = draft_layer<Base>;
     using attention_type = draft_attention<Base>;
     using sequence_type = typename attention_type::sequence;
-    static constexpr bool learns = true;
 
     /// What backward needs of a forward.
     struct pass : exit_type::pass {
@@ -56,61 +56,33 @@ class attending_head {
     /// `place.layer`: of the states that enter the layer. Throws where layer, base, norm or tokens do not fit.
     attending_head(attention_projections<Base> attention, layer_projections<Base> layer, Base base,
                    const head_place& place, const attending_options& chosen)
-        : options_(chosen),
-          exit_(std::move(base), place, of_exit(chosen)),
-          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, exit_numbers()),
-          attention_(std::move(attention), chosen.attention_rank, chosen.epsilon, exit_numbers() + layer_.size()) {
-        if (layer_.width() != exit_.hidden_size() || attention_.width() != layer_.width() ||
+        : base_type(std::move(base), place, chosen),
+          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, this->exit_numbers()),
+          attention_(std::move(attention), chosen.attention_rank, chosen.epsilon,
+                     this->exit_numbers() + layer_.size()) {
+        if (layer_.width() != exit().hidden_size() || attention_.width() != layer_.width() ||
             attention_.attended() != layer_.attended()) {
             detail::fail("attending_head: the attention makes ", attention_.attended(), " numbers of ",
                          attention_.width(), ", the layer reads ", layer_.attended(), " and makes ", layer_.width(),
-                         ", the head reads ", exit_.hidden_size());
+                         ", the head reads ", exit().hidden_size());
         }
-        values_.resize(detail::index(exit_numbers() + layer_.size() + attention_.size()));
-        values_.head(exit_.values().size()) = exit_.values();
-        layer_.begin(values_, chosen.seed);
-        attention_.begin(values_, chosen.seed);
+        numbers& all = this->begin_values(layer_.size() + attention_.size());
+        layer_.begin(all, chosen.seed);
+        attention_.begin(all, chosen.seed);
     }
 
-    std::size_t layer() const { return exit_.layer(); }
-    std::size_t vocabulary_size() const { return exit_.vocabulary_size(); }
-    const std::string& vocabulary_fingerprint() const { return exit_.vocabulary_fingerprint(); }
     std::size_t hidden_size() const { return attention_.width(); }
-    std::size_t context_size() const { return 0; }
-    std::size_t classes() const { return exit_.classes(); }
-    std::span<const token> tokens() const { return exit_.tokens(); }
-    const attending_options& options() const { return options_; }
-    const numbers& values() const { return values_; }
-    /// Of the exit: its matrix, and where its numbers lie, which is where they lie among all.
-    const Base& base() const { return exit_.base(); }
-    const head_layout& layout() const { return exit_.layout(); }
-    double alpha() const { return exit_.alpha(); }
     std::array<head_block, 22> blocks() const {
-        std::array<head_block, 22> all{};
-        auto to = all.begin();
-        const auto add = [&](const auto& of) { to = std::copy(of.begin(), of.end(), to); };
-        add(exit_.blocks());
-        add(layer_.blocks());
-        add(attention_.blocks());
-        return all;
+        return base_type::joined(exit().blocks(), layer_.blocks(), attention_.blocks());
     }
 
-    void assign(const numbers& values) {
-        if (values.size() != values_.size()) {
-            detail::fail("attending_head: it has ", values_.size(), " numbers, not ", values.size());
-        }
-        values_ = values;
-        exit_.assign(values.head(exit_.values().size()));
+    void assign(const numbers& from) {
+        this->assign_numbers(from, "attending_head");
         made_by_ = next_number();
     }
     /// The numbers of two heads of one kind change places, at no cost.
     void swap(attending_head& other) {
-        if (other.values_.size() != values_.size()) {
-            detail::fail("attending_head: heads of ", values_.size(), " and ", other.values_.size(),
-                         " numbers do not change places");
-        }
-        exit_.swap(other.exit_);
-        values_.swap(other.values_);
+        this->swap_numbers(other, "attending_head");
         std::swap(made_by_, other.made_by_);
     }
 
@@ -123,16 +95,14 @@ class attending_head {
         if (states.size() % hidden_size() != 0) {
             detail::fail("attending_head: ", states.size(), " numbers are no states of ", hidden_size());
         }
-        if (!states.empty()) attention_.append(values_, made_by_, to, states);
+        if (!states.empty()) attention_.append(values(), made_by_, to, states);
     }
     /// -infinity for a token without a class.
     void row(sequence_type& of, std::span<float> out) const {
         if (out.size() != vocabulary_size()) {
             detail::fail("attending_head: it makes ", vocabulary_size(), " logits, not ", out.size());
         }
-        const samples made = layer_.forward(values_, attention_.tap(values_, made_by_, of)).state;
-        const vector<float> state = made.col(0).template cast<float>();
-        exit_.row({state.data(), layer_.width()}, out);
+        this->exit_row(layer_.forward(values(), attention_.tap(values(), made_by_, of)).state, out);
     }
 
     /// Logits of the classes, a column for each asked position of a text; where no texts are given, for each of
@@ -142,33 +112,30 @@ class attending_head {
         std::vector<attending_row> rows;
         std::vector<std::size_t> positions;
         const samples all = asked.texts.empty() ? alone(states, rows, positions) : together(asked, rows, positions);
-        made.attention = attention_.forward(values_, all, positions, rows);
+        made.attention = attention_.forward(values(), all, positions, rows);
         samples taps(detail::index(layer_.tap_size()), detail::index(rows.size()));
         taps.topRows(made.attention.attended.rows()) = made.attention.attended;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             taps.col(detail::index(i)).tail(all.rows()) = all.col(detail::index(rows[i].own));
         }
-        made.layer = layer_.forward(values_, taps);
-        static_cast<typename exit_type::pass&>(made) = exit_.forward(made.layer.state);
+        made.layer = layer_.forward(values(), taps);
+        static_cast<typename exit_type::pass&>(made) = exit().forward(made.layer.state);
         return made;
     }
 
     /// The slope of a loss by each learned number, given that by each logit.
     numbers backward(const pass& made, const samples& by_logit) const {
-        numbers slope = numbers::Zero(values_.size());
+        numbers slope = numbers::Zero(values().size());
         samples by_state, by_attended;
-        slope.head(exit_.values().size()) = exit_.backward(made, by_logit, &by_state);
-        layer_.backward(values_, made.layer, by_state, slope, &by_attended);
-        attention_.backward(values_, made.attention, by_attended, slope);
+        slope.head(exit().values().size()) = exit().backward(made, by_logit, &by_state);
+        layer_.backward(values(), made.layer, by_state, slope, &by_attended);
+        attention_.backward(values(), made.attention, by_attended, slope);
         return slope;
     }
 
  private:
-    static head_options of_exit(head_options chosen) {
-        chosen.layer_rank = 0;
-        return chosen;
-    }
-    std::size_t exit_numbers() const { return static_cast<std::size_t>(exit_.values().size()); }
+    using base_type::exit;
+
     static std::uint64_t next_number() {
         static std::atomic<std::uint64_t> made{0};
         return ++made;
@@ -201,11 +168,8 @@ class attending_head {
         return all;
     }
 
-    attending_options options_;
-    exit_type exit_;
     layer_type layer_;
     attention_type attention_;
-    numbers values_;
     std::uint64_t made_by_ = next_number();  ///< of these numbers: keys and values by others are made anew
 };
 

@@ -7,15 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "augur/train/draft_layer.hpp"
-#include "augur/train/first_numbers.hpp"
 #include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/normed.hpp"
+#include "augur/train/updated_projection.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -75,35 +73,27 @@ class draft_attention {
           value_{std::move(from.value)},
           head_size_(from.head_size),
           frequencies_(from.frequencies.begin(), from.frequencies.end()),
-          norm_weight_(numbers::Ones(detail::index(width()))),
+          norm_weight_(norm_weights<scalar>(from.norm_weight, width(), "draft_attention")),
           epsilon_(epsilon),
-          offset_(offset),
-          size_(offset) {
-        check(from.norm_weight.size(), rank);
-        for (std::size_t i = 0; i < from.norm_weight.size(); ++i) {
-            norm_weight_[detail::index(i)] = static_cast<scalar>(from.norm_weight[i]);
-        }
-        place(query_, rank, "query.from_rank", "query.to_rank");
-        place(key_, rank, "key.from_rank", "key.to_rank");
-        place(value_, rank, "value.from_rank", "value.to_rank");
+          layout_(offset) {
+        check(rank);
+        layout_.place(query_, rank, "query.from_rank", "query.to_rank");
+        layout_.place(key_, rank, "key.from_rank", "key.to_rank");
+        layout_.place(value_, rank, "value.from_rank", "value.to_rank");
     }
 
     std::size_t width() const { return query_.base.width(); }
     std::size_t attended() const { return query_.base.classes(); }
     std::size_t key_size() const { return key_.base.classes(); }
     /// Numbers that are learned.
-    std::size_t size() const { return size_ - offset_; }
+    std::size_t size() const { return layout_.size(); }
     std::array<head_block, 6> blocks() const {
         return {query_.from_rank, query_.to_rank, key_.from_rank, key_.to_rank, value_.from_rank, value_.to_rank};
     }
 
     /// As they are at first: `from_rank` is 0.
     void begin(numbers& values, std::uint64_t seed) const {
-        std::uint32_t stream = 16;  // others are a draft_layer's
-        for (const projection* each : {&query_, &key_, &value_}) {
-            block(values, each->from_rank).setZero();
-            fill_uniform(values, each->to_rank, seed, ++stream);
-        }
+        begin_updates(values, seed, 16, {&query_, &key_, &value_});  // streams before are a draft_layer's
     }
 
     /// `states`: of all texts, a column each; `positions` of each in its text.
@@ -274,7 +264,7 @@ class draft_attention {
         }
     }
 
-    void check(std::size_t norm, std::size_t rank) const {
+    void check(std::size_t rank) const {
         const std::size_t size = head_size_, wide = attended();
         if (key_.base.width() != width() || value_.base.width() != width() || value_.base.classes() != key_size()) {
             detail::fail("draft_attention: queries, keys and values of states of ", width(), ", ", key_.base.width(),
@@ -288,27 +278,17 @@ class draft_attention {
         if (2 * frequencies_.size() > size) {
             detail::fail("draft_attention: ", frequencies_.size(), " pairs turn, but heads have ", size, " numbers");
         }
-        if (norm != 0 && norm != width()) {
-            detail::fail("draft_attention: the norm has ", norm, " weights, but states have ", width(), " numbers");
-        }
         const std::size_t most = std::min(width(), key_size());
         if (rank == 0 || rank > most) {
             detail::fail("draft_attention: attention_rank is ", rank, "; it must be between 1 and ", most);
         }
     }
-    void place(projection& of, std::size_t rank, std::string_view from_rank, std::string_view to_rank) {
-        of.from_rank = {from_rank, size_, of.base.classes(), rank, true};
-        size_ += of.from_rank.size();
-        of.to_rank = {to_rank, size_, rank, of.base.width(), true};
-        size_ += of.to_rank.size();
-    }
-
     projection query_, key_, value_;
     std::size_t head_size_;
     std::vector<double> frequencies_;
     numbers norm_weight_;
     double epsilon_;
-    std::size_t offset_, size_;
+    update_layout layout_;
 };
 
 }  // namespace augur::train

@@ -6,54 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <utility>
 
-#include "augur/train/first_numbers.hpp"
 #include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/normed.hpp"
+#include "augur/train/updated_projection.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
-
-/// A fixed matrix W and what is learned beside it: W + from_rank to_rank.
-template <HeadBase Base>
-struct updated_projection {
-    using numbers = vector<typename Base::scalar>;
-    using samples = columns<typename Base::scalar>;
-
-    Base base;
-    head_block from_rank{}, to_rank{};  ///< outputs by rank, rank by inputs
-
-    /// What backward needs of a forward.
-    struct pass {
-        samples in, low;
-    };
-
-    samples forward(const numbers& values, samples in, pass& made) const {
-        samples out = base.product(in);
-        made.low = matrix_of(values, to_rank) * in;
-        out.noalias() += matrix_of(values, from_rank) * made.low;
-        made.in = std::move(in);
-        return out;
-    }
-
-    /// Writes the slope by both factors; returns that by `low`.
-    samples back(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
-        train::matrix_of(slope, from_rank).noalias() = by_out * made.low.transpose();
-        samples by_low = matrix_of(values, from_rank).transpose() * by_out;
-        train::matrix_of(slope, to_rank).noalias() = by_low * made.in.transpose();
-        return by_low;
-    }
-    /// The same, and returns the slope by what came in.
-    samples back_to_input(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
-        const samples by_low = back(values, made, by_out, slope);
-        samples by_in = base.transposed(by_out);
-        by_in.noalias() += matrix_of(values, to_rank).transpose() * by_low;
-        return by_in;
-    }
-};
 
 /// A layer's matrices, outputs by inputs, and the weights of the norm before its feed-forward part; ones where none.
 template <HeadBase Base>
@@ -89,25 +50,21 @@ class draft_layer {
           gate_{std::move(from.gate)},
           up_{std::move(from.up)},
           down_{std::move(from.down)},
-          norm_weight_(numbers::Ones(detail::index(width()))),
+          norm_weight_(norm_weights<scalar>(from.norm_weight, width(), "draft_layer")),
           epsilon_(epsilon),
-          offset_(offset),
-          size_(offset) {
-        check(from.norm_weight.size(), rank);
-        for (std::size_t i = 0; i < from.norm_weight.size(); ++i) {
-            norm_weight_[detail::index(i)] = static_cast<scalar>(from.norm_weight[i]);
-        }
-        place(attention_output_, rank, "attention_output.from_rank", "attention_output.to_rank");
-        place(gate_, rank, "gate.from_rank", "gate.to_rank");
-        place(up_, rank, "up.from_rank", "up.to_rank");
-        place(down_, rank, "down.from_rank", "down.to_rank");
+          layout_(offset) {
+        check(rank);
+        layout_.place(attention_output_, rank, "attention_output.from_rank", "attention_output.to_rank");
+        layout_.place(gate_, rank, "gate.from_rank", "gate.to_rank");
+        layout_.place(up_, rank, "up.from_rank", "up.to_rank");
+        layout_.place(down_, rank, "down.from_rank", "down.to_rank");
     }
 
     std::size_t width() const { return attention_output_.base.classes(); }
     std::size_t attended() const { return attention_output_.base.width(); }
     std::size_t tap_size() const { return attended() + width(); }
     /// Numbers that are learned.
-    std::size_t size() const { return size_ - offset_; }
+    std::size_t size() const { return layout_.size(); }
     std::array<head_block, 8> blocks() const {
         return {attention_output_.from_rank,
                 attention_output_.to_rank,
@@ -121,11 +78,7 @@ class draft_layer {
 
     /// As they are at first: `from_rank` is 0.
     void begin(numbers& values, std::uint64_t seed) const {
-        std::uint32_t stream = 0;
-        for (const projection* each : {&attention_output_, &gate_, &up_, &down_}) {
-            block(values, each->from_rank).setZero();
-            fill_uniform(values, each->to_rank, seed, ++stream);
-        }
+        begin_updates(values, seed, 0, {&attention_output_, &gate_, &up_, &down_});
     }
 
     pass forward(const numbers& values, const samples& taps) const {
@@ -163,7 +116,7 @@ class draft_layer {
     }
 
  private:
-    void check(std::size_t norm, std::size_t rank) const {
+    void check(std::size_t rank) const {
         const auto fits = [](const char* what, std::size_t rows, std::size_t width, const Base& of) {
             if (of.classes() == rows && of.width() == width) return;
             detail::fail("draft_layer: ", what, " is ", of.classes(), " by ", of.width(), ", not ", rows, " by ",
@@ -173,25 +126,15 @@ class draft_layer {
         fits("gate", inner, width(), gate_.base);
         fits("up", inner, width(), up_.base);
         fits("down", width(), inner, down_.base);
-        if (norm != 0 && norm != width()) {
-            detail::fail("draft_layer: the norm has ", norm, " weights, but states have ", width(), " numbers");
-        }
         const std::size_t most = std::min({width(), attended(), inner});
         if (rank == 0 || rank > most) {
             detail::fail("draft_layer: layer_rank is ", rank, "; it must be between 1 and ", most);
         }
     }
-    void place(projection& of, std::size_t rank, std::string_view from_rank, std::string_view to_rank) {
-        of.from_rank = {from_rank, size_, of.base.classes(), rank, true};
-        size_ += of.from_rank.size();
-        of.to_rank = {to_rank, size_, rank, of.base.width(), true};
-        size_ += of.to_rank.size();
-    }
-
     projection attention_output_, gate_, up_, down_;
     numbers norm_weight_;
     double epsilon_;
-    std::size_t offset_, size_;
+    update_layout layout_;
 };
 
 }  // namespace augur::train

@@ -1,11 +1,9 @@
 #pragma once
 // A head on hidden states whose last layer learns, too, on the draft's path alone. See docs/train/layer_head.md.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "augur/train/draft_layer.hpp"
@@ -13,8 +11,8 @@
 #include "augur/train/head_base.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/with_exit.hpp"
 #include "augur/types/error.hpp"
-#include "augur/types/token.hpp"
 
 namespace augur::train {
 
@@ -28,16 +26,18 @@ namespace augur::train {
 /// its attention runs twice over each drafted token.
 /// Source: DVI ("low-rank updates of the last shallow layers"); Hu et al. 2021, LoRA (arXiv 2106.09685).
 template <HeadBase Base>
-class layer_head {
+class layer_head : public with_exit<Base, head_options> {
+    using base_type = with_exit<Base, head_options>;
+
  public:
-    using scalar = typename Base::scalar;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
-    using options_type = head_options;
-    using exit_type = exit_head<Base>;
+    using base_type::values;
+    using base_type::vocabulary_size;
+    using typename base_type::exit_type;
+    using typename base_type::numbers;
+    using typename base_type::samples;
+    using typename base_type::scalar;
     using layer_type = draft_layer<Base>;
     static constexpr bool reads_tap = true;
-    static constexpr bool learns = true;
 
     /// What backward needs of a forward.
     struct pass : exit_type::pass {
@@ -46,55 +46,21 @@ class layer_head {
 
     /// Throws where layer, base, norm or tokens do not fit.
     layer_head(layer_projections<Base> layer, Base base, const head_place& place, const head_options& chosen)
-        : options_(chosen),
-          exit_(std::move(base), place, of_exit(chosen)),
-          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, exit_numbers()) {
-        if (layer_.width() != exit_.hidden_size()) {
+        : base_type(std::move(base), place, chosen),
+          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, this->exit_numbers()) {
+        if (layer_.width() != exit().hidden_size()) {
             detail::fail("layer_head: the layer makes states of ", layer_.width(), " numbers, but the head reads ",
-                         exit_.hidden_size());
+                         exit().hidden_size());
         }
-        values_.resize(detail::index(exit_numbers() + layer_.size()));
-        values_.head(exit_.values().size()) = exit_.values();
-        layer_.begin(values_, chosen.seed);
+        layer_.begin(this->begin_values(layer_.size()), chosen.seed);
     }
 
-    std::size_t layer() const { return exit_.layer(); }
-    std::size_t vocabulary_size() const { return exit_.vocabulary_size(); }
-    const std::string& vocabulary_fingerprint() const { return exit_.vocabulary_fingerprint(); }
     std::size_t hidden_size() const { return layer_.tap_size(); }
-    std::size_t context_size() const { return 0; }
-    std::size_t classes() const { return exit_.classes(); }
-    std::span<const token> tokens() const { return exit_.tokens(); }
-    const head_options& options() const { return options_; }
-    const numbers& values() const { return values_; }
-    /// Of the exit: its matrix, and where its numbers lie, which is where they lie among all.
-    const Base& base() const { return exit_.base(); }
-    const head_layout& layout() const { return exit_.layout(); }
-    double alpha() const { return exit_.alpha(); }
-    std::array<head_block, 16> blocks() const {
-        std::array<head_block, 16> all{};
-        const auto of_head = exit_.blocks();
-        const auto of_layer = layer_.blocks();
-        std::copy(of_layer.begin(), of_layer.end(), std::copy(of_head.begin(), of_head.end(), all.begin()));
-        return all;
-    }
+    std::array<head_block, 16> blocks() const { return base_type::joined(exit().blocks(), layer_.blocks()); }
 
-    void assign(const numbers& values) {
-        if (values.size() != values_.size()) {
-            detail::fail("layer_head: it has ", values_.size(), " numbers, not ", values.size());
-        }
-        values_ = values;
-        exit_.assign(values.head(exit_.values().size()));
-    }
+    void assign(const numbers& from) { this->assign_numbers(from, "layer_head"); }
     /// The numbers of two heads of one kind change places, at no cost.
-    void swap(layer_head& other) {
-        if (other.values_.size() != values_.size()) {
-            detail::fail("layer_head: heads of ", values_.size(), " and ", other.values_.size(),
-                         " numbers do not change places");
-        }
-        exit_.swap(other.exit_);
-        values_.swap(other.values_);
-    }
+    void swap(layer_head& other) { this->swap_numbers(other, "layer_head"); }
 
     /// Logits of the whole vocabulary from one tap; -infinity for a token without a class.
     void row(std::span<const float> tap, std::span<float> out) const {
@@ -103,39 +69,30 @@ class layer_head {
                          " numbers, not ", out.size(), " of ", tap.size());
         }
         const Eigen::Map<const vector<float>> column(tap.data(), detail::index(tap.size()));
-        const vector<float> state =
-            layer_.forward(values_, column.template cast<scalar>()).state.template cast<float>();
-        exit_.row({state.data(), layer_.width()}, out);
+        this->exit_row(layer_.forward(values(), column.template cast<scalar>()).state, out);
     }
 
     /// Of taps, a column each: logits of the classes, a column each.
     pass forward(const samples& taps, const asked_rows& asked = {}) const {
         pass made;
-        made.layer = layer_.forward(values_, taps);
-        static_cast<typename exit_type::pass&>(made) = exit_.forward(made.layer.state, asked);
+        made.layer = layer_.forward(values(), taps);
+        static_cast<typename exit_type::pass&>(made) = exit().forward(made.layer.state, asked);
         return made;
     }
 
     /// The slope of a loss by each learned number, given that by each logit.
     numbers backward(const pass& made, const samples& by_logit) const {
-        numbers slope = numbers::Zero(values_.size());
+        numbers slope = numbers::Zero(values().size());
         samples by_state;
-        slope.head(exit_.values().size()) = exit_.backward(made, by_logit, &by_state);
-        layer_.backward(values_, made.layer, by_state, slope);
+        slope.head(exit().values().size()) = exit().backward(made, by_logit, &by_state);
+        layer_.backward(values(), made.layer, by_state, slope);
         return slope;
     }
 
  private:
-    static head_options of_exit(head_options chosen) {
-        chosen.layer_rank = 0;
-        return chosen;
-    }
-    std::size_t exit_numbers() const { return static_cast<std::size_t>(exit_.values().size()); }
+    using base_type::exit;
 
-    head_options options_;
-    exit_type exit_;
     layer_type layer_;
-    numbers values_;
 };
 
 }  // namespace augur::train

@@ -1,0 +1,97 @@
+#pragma once
+// A fixed matrix with a low-rank update that is learned, and where the numbers of several such updates lie.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "augur/train/first_numbers.hpp"
+#include "augur/train/head_base.hpp"
+#include "augur/train/matrix.hpp"
+
+namespace augur::train {
+
+/// A fixed matrix W and what is learned beside it: W + from_rank to_rank.
+template <HeadBase Base>
+struct updated_projection {
+    using numbers = vector<typename Base::scalar>;
+    using samples = columns<typename Base::scalar>;
+
+    Base base;
+    head_block from_rank{}, to_rank{};  ///< outputs by rank, rank by inputs
+
+    /// What backward needs of a forward.
+    struct pass {
+        samples in, low;
+    };
+
+    samples forward(const numbers& values, samples in, pass& made) const {
+        samples out = base.product(in);
+        made.low = matrix_of(values, to_rank) * in;
+        out.noalias() += matrix_of(values, from_rank) * made.low;
+        made.in = std::move(in);
+        return out;
+    }
+
+    /// Writes the slope by both factors; returns that by `low`.
+    samples back(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
+        train::matrix_of(slope, from_rank).noalias() = by_out * made.low.transpose();
+        samples by_low = matrix_of(values, from_rank).transpose() * by_out;
+        train::matrix_of(slope, to_rank).noalias() = by_low * made.in.transpose();
+        return by_low;
+    }
+    /// The same, and returns the slope by what came in.
+    samples back_to_input(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
+        const samples by_low = back(values, made, by_out, slope);
+        samples by_in = base.transposed(by_out);
+        by_in.noalias() += matrix_of(values, to_rank).transpose() * by_low;
+        return by_in;
+    }
+};
+
+/// Where updates lie in an array of somebody else's: one after the other, from `offset` on.
+class update_layout {
+ public:
+    explicit update_layout(std::size_t offset) : first_(offset), end_(offset) {}
+
+    /// The names must outlive it.
+    template <HeadBase Base>
+    void place(updated_projection<Base>& of, std::size_t rank, std::string_view from_rank, std::string_view to_rank) {
+        of.from_rank = {from_rank, end_, of.base.classes(), rank, true};
+        end_ += of.from_rank.size();
+        of.to_rank = {to_rank, end_, rank, of.base.width(), true};
+        end_ += of.to_rank.size();
+    }
+    /// Numbers of all of them.
+    std::size_t size() const { return end_ - first_; }
+
+ private:
+    std::size_t first_, end_;
+};
+
+/// Updates that change nothing: `from_rank` is 0. Each `to_rank` has a stream of its own, after `stream`.
+template <HeadBase Base>
+void begin_updates(vector<typename Base::scalar>& values, std::uint64_t seed, std::uint32_t stream,
+                   std::initializer_list<const updated_projection<Base>*> of) {
+    for (const updated_projection<Base>* each : of) {
+        block(values, each->from_rank).setZero();
+        fill_uniform(values, each->to_rank, seed, ++stream);
+    }
+}
+
+/// A norm's weights; ones where there are none. Throws where there are others than `width`.
+template <class Scalar>
+vector<Scalar> norm_weights(std::span<const float> from, std::size_t width, std::string_view who) {
+    vector<Scalar> made = vector<Scalar>::Ones(detail::index(width));
+    if (from.empty()) return made;
+    if (from.size() != width) {
+        detail::fail(who, ": the norm has ", from.size(), " weights, but states have ", width, " numbers");
+    }
+    for (std::size_t i = 0; i < width; ++i) made[detail::index(i)] = static_cast<Scalar>(from[i]);
+    return made;
+}
+
+}  // namespace augur::train
