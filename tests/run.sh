@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test there is: installs what is missing (Debian, as root or with sudo), fetches the models, builds everything
-# twice, warnings being errors (with g++, optimized; the tests also with clang and its sanitizers), and runs it all in one ctest.
+# twice, warnings being errors (with g++; the tests also with clang and its sanitizers), and runs it all in one ctest.
 # Arguments go to ctest:  tests/run.sh -R accept
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,10 +14,10 @@ python3 examples/fetch.py vectors >/dev/null
 shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
 step "Configuring (log: $setup_log)" cmake --preset asan "${shared[@]}"
 step "Configuring the optimized build" cmake --preset dev "${shared[@]}" \
-  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan" -Daugur_BENCHMARKS_ONLY_CHECKED=ON
+  -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan" -Daugur_ONLY_CHECKED=ON
 echo "== Building with clang and its sanitizers"
 cmake --build --preset asan
-echo "== Building with g++, optimized"
+echo "== Building with g++, the kernels optimized in full"
 cmake --build --preset dev
 times >build/times # not by a pipe: it would tell of that process
 echo "== Where the time went, of the tests when they last ran (tests/house/budget.py); processor time, user and system:" \

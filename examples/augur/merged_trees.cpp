@@ -7,7 +7,6 @@
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/tree_static.hpp>
 
 #include "run_scheme.hpp"
 #include "tree_rules.hpp"
@@ -15,32 +14,6 @@
 
 namespace augur::program {
 namespace {
-
-/// What pays, or the tree that was named: one type, so that each scheme is compiled once.
-class planned_tree {
- public:
-    explicit planned_tree(policy::tree_static chosen) : chosen_(std::move(chosen)) {}
-    explicit planned_tree(policy::tree_cost_aware chosen) : chosen_(std::move(chosen)) {}
-
-    const augur::topology& topology(const observation& seen) const {
-        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
-        return *std::visit(shape, chosen_);
-    }
-    void watch(const auto& view) {
-        if (auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_)) learns->watch(view);
-    }
-    policy::knowledge learned() const {
-        const auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_);
-        return learns == nullptr ? policy::knowledge() : learns->learned();
-    }
-    friend std::ostream& operator<<(std::ostream& out, const planned_tree& any) {
-        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
-        return out;
-    }
-
- private:
-    std::variant<policy::tree_static, policy::tree_cost_aware> chosen_;
-};
 
 /// How a draft model picks nodes that are point masses: by the noise that belongs to the position where the criterion
 /// draws with it, too, else the likeliest.
@@ -64,10 +37,7 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
         if constexpr (!judges_draws<Criterion>) {
             const auto planned = [&](const auto& network) {
                 const draft::merged both(draft::lookup_tree(least, resolved.lookup_max), network);
-                const planned_tree plan =
-                    resolved.tree
-                        ? planned_tree(policy::tree_static(*resolved.tree))
-                        : planned_tree(policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known));
+                const planned_tree plan(resolved, request);
                 return run_scheme(speculate(both, target, plan, criterion), request);
             };
             const auto suggested = [&](const auto& network) {

@@ -2,35 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <augur/accept/block.hpp>
-#include <augur/accept/coupled.hpp>
-#include <augur/accept/exact.hpp>
-#include <augur/accept/rejection_sampling.hpp>
-#include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
-#include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
-#include <augur/policy/confidence_stop.hpp>
-#include <augur/policy/cost_aware.hpp>
-#include <augur/policy/fixed_length.hpp>
-#include <augur/policy/learned_bins.hpp>
 #include <cmath>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "chain_rules.hpp"
 #include "limits.hpp"
 #include "lossy.hpp"
-#include "run_scheme.hpp"
 #include "trees.hpp"
 
 namespace augur::program {
-namespace {
-
-using any_criterion = std::variant<accept::exact, accept::rejection_sampling, accept::block, accept::coupled>;
 
 any_criterion criterion_of(const std::string& name) {
     if (name == "exact") return accept::exact{};
@@ -41,6 +27,32 @@ any_criterion criterion_of(const std::string& name) {
                  " is unknown; valid are exact, rejection_sampling, block, coupled; with trees traversal, "
                  "multipath_block, typical; with fsd and psd_* fuzzy_greedy");
 }
+
+policy::learned_bins learned_bins_of(const scheme_options& chosen) {
+    if (chosen.length || chosen.max_k) {
+        detail::fail(chosen.length ? "--length" : "--max-k", " is ", *(chosen.length ? chosen.length : chosen.max_k),
+                     ", but with --learn-bins the lengths are --bin-lengths");
+    }
+    return {chosen.bin_edges_nats, chosen.bin_lengths};
+}
+
+entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
+    const std::vector<double>& nats = chosen.thresholds;
+    if (nats.empty() || nats.size() > 2) {
+        detail::fail("scheme 'hysteresis' takes one threshold or two, but --thresholds has ", nats.size());
+    }
+    return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
+}
+
+policy::confidence_stop stop_of(const scheme_options& chosen) {
+    if (chosen.thresholds.size() != 1) {
+        detail::fail("scheme '", chosen.scheme, "' takes one threshold, but --thresholds has ",
+                     chosen.thresholds.size());
+    }
+    return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
+}
+
+namespace {
 
 void check_criterion(const std::string& name, const transform::settings& sampling) {
     const auto check = [&](const auto& criterion) {
@@ -78,40 +90,6 @@ std::string scheme_for(const member_files& named) {
         if (named.contains(kind)) return kind;
     }
     return named.contains("draft") ? "eaad" : "auto";
-}
-
-policy::learned_bins learned_bins_of(const scheme_options& chosen) {
-    if (chosen.length || chosen.max_k) {
-        detail::fail(chosen.length ? "--length" : "--max-k", " is ", *(chosen.length ? chosen.length : chosen.max_k),
-                     ", but with --learn-bins the lengths are --bin-lengths");
-    }
-    return {chosen.bin_edges_nats, chosen.bin_lengths};
-}
-
-template <policy::entropy_form Form = policy::entropy_form::exact>
-policy::basic_entropy_bins<policy::entropy_of::draft, Form> bins_of(const scheme_options& chosen) {
-    policy::entropy_bins_options limits;
-    if (chosen.length) limits.max_k = *chosen.length;
-    if (chosen.max_k) limits.max_k = *chosen.max_k;
-    return {chosen.bin_edges_nats, chosen.bin_lengths, limits};
-}
-
-using entropy_hysteresis = policy::hysteresis<policy::switched_by::draft_entropy>;
-
-entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
-    const std::vector<double>& nats = chosen.thresholds;
-    if (nats.empty() || nats.size() > 2) {
-        detail::fail("scheme 'hysteresis' takes one threshold or two, but --thresholds has ", nats.size());
-    }
-    return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
-}
-
-policy::confidence_stop stop_of(const scheme_options& chosen) {
-    if (chosen.thresholds.size() != 1) {
-        detail::fail("scheme '", chosen.scheme, "' takes one threshold, but --thresholds has ",
-                     chosen.thresholds.size());
-    }
-    return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
 }
 
 /// Options of the schemes kangaroo and dvi, and that no other is given them.
@@ -226,89 +204,10 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
     if (into.automatic_tree) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
 }
 
-std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved,
-                                                               const members& drafters) {
-    constexpr std::size_t surer_than_network = 5;  // tokens of the table's contexts
-    const std::size_t least = drafters.eagle ? std::min(surer_than_network, drafters.ngrams->orders().longest) : 1;
-    // What the text itself repeats is the better guess, unless it rests on a single token.
-    return {draft::prompt_lookup(std::max<std::size_t>(resolved.lookup_min, 2), resolved.lookup_max),
-            draft::ngram_store(*drafters.ngrams, least)};
-}
-
 bool drafts_what_pays(const scheme_options& resolved) {
     constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
     return !resolved.length && !drafts_trees(resolved) &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
-}
-
-run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
-               const run_request& request) {
-    if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
-    if (drafts_trees(resolved)) return run_trees(resolved, target, drafters, request);
-    const auto compose = [&](auto criterion) {
-        const auto as_it_pays = [&](const auto& drafter) {
-            if (!resolved.length) {
-                const policy::cost_aware as_measured({.verify_seconds = request.verify_seconds}, request.known);
-                return run_scheme(speculate(drafter, target, as_measured, criterion), request);
-            }
-            return run_scheme(speculate(drafter, target, policy::fixed_length{*resolved.length}, criterion), request);
-        };
-        if (resolved.scheme == "lookup") {
-            return as_it_pays(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max));
-        }
-        if (drafters.ngrams) {
-            const auto [lookup, store] = lookups_of(resolved, drafters);
-            if (!drafters.eagle) return as_it_pays(draft::fallback(lookup, store));
-            return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
-        }
-        if (drafters.eagle) return as_it_pays(*drafters.eagle);
-        if (drafters.heads) return as_it_pays(*drafters.heads);
-        if (resolved.scheme == "eaad" && resolved.learn_bins) {
-            return run_scheme(speculate(*drafters.draft, target, learned_bins_of(resolved), criterion), request);
-        }
-        if (resolved.scheme == "eaad") {
-            return run_scheme(speculate(*drafters.draft, target, bins_of(resolved), criterion), request);
-        }
-        if constexpr (std::is_same_v<decltype(criterion), accept::exact>) {
-            if (resolved.scheme == "eaad_as_published") {
-                const auto bins = bins_of<policy::entropy_form::offset>(resolved);
-                return run_scheme(speculate(*drafters.draft, target, bins, criterion), request);
-            }
-        }
-        if (resolved.scheme == "hysteresis") {
-            return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
-        }
-        const auto as_it_learns = [&](auto& learned) {
-            if (resolved.scheme == "kangaroo") {
-                const auto as_it_is = [&](const auto& head) {
-                    return run_scheme(speculate(head, target, stop_of(resolved), criterion), request);
-                };
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(learned)>, learned_attending>) {
-                    return as_it_is(learned.head());
-                } else {
-                    return as_it_is(draft::frozen_head(learned.head()));
-                }
-            }
-            const auto run_by = [&](const auto& until, auto& watcher) {
-                return run_scheme(speculate(learned.head(), target, until, criterion), request, watcher);
-            };
-            learning_watcher learns(learned);
-            if (resolved.length) return run_by(stop_of(resolved), learns);
-            return run_by(policy::cost_aware({.credit = untaught_credit}), learns);
-        };
-        if (drafters.learned) return as_it_learns(*drafters.learned);
-        if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
-        if (drafters.learned_attention) return as_it_learns(*drafters.learned_attention);
-        if (resolved.scheme == "kangaroo") {
-            return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
-        }
-        if (resolved.scheme == "sd") {
-            const policy::fixed_length fixed{*resolved.length};
-            return run_scheme(speculate(*drafters.draft, target, fixed, criterion), request);
-        }
-        return run_scheme(speculate(draft::no_draft{}, target, policy::fixed_length{0}, criterion), request);
-    };
-    return std::visit(compose, criterion_of(resolved.accept));
 }
 
 }  // namespace augur::program

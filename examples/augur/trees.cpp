@@ -2,21 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/io/quote.hpp>
-#include <augur/policy/fixed_length.hpp>
-#include <augur/policy/hybrid_cost_aware.hpp>
-#include <augur/policy/tree_feature.hpp>
-#include <augur/policy/tree_hysteresis.hpp>
-#include <augur/policy/tree_ladder.hpp>
-#include <augur/policy/tree_static.hpp>
 #include <string_view>
 
-#include "run_scheme.hpp"
 #include "tree_choice.hpp"
 #include "tree_rules.hpp"
 
@@ -38,20 +26,6 @@ accept::typical_options typical_of(const scheme_options& chosen) {
     take("--epsilon", chosen.epsilon, made.epsilon);
     take("--delta", chosen.delta, made.delta);
     return made;
-}
-
-const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
-    if (chosen.tree_feature.empty()) return policy::traits_of(policy::tree_feature::path_value);
-    std::string valid;
-    for (const auto& each : policy::all_tree_features) {
-        if (each.name == chosen.tree_feature) return each;
-        valid += (valid.empty() ? "" : ", ") + std::string(each.name);
-    }
-    detail::fail("--tree-feature ", io::quote(chosen.tree_feature), " is unknown; valid are ", valid);
-}
-
-bool by_ladder(const scheme_options& chosen) {
-    return chosen.tree_policy == "ladder";
 }
 
 /// What switches the trees of a bank, and at which values.
@@ -97,94 +71,6 @@ void check_bank_options(const scheme_options& chosen) {
     if (chosen.accept == "block") detail::fail("--accept block judges chains, but --bank has trees");
 }
 
-/// A scheduler whose kind and feature are known at run time only. Has the signals of all features computed.
-class any_scheduler {
- public:
-    static constexpr signals needs = signals::target_confidence | signals::target_entropy;
-    static constexpr signals uses = signals::draft_confidence;
-
-    template <class Policy>
-    explicit any_scheduler(Policy chosen) : chosen_(std::move(chosen)) {}
-
-    const augur::topology& topology(const observation& seen) const {
-        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
-        return *std::visit(shape, chosen_);
-    }
-    std::size_t looks_ahead() const {
-        return std::visit([](const auto& policy) { return policy.looks_ahead(); }, chosen_);
-    }
-    void learn(const outcome& happened) {
-        std::visit([&](auto& policy) { policy.learn(happened); }, chosen_);
-    }
-    std::size_t tree() const {
-        return std::visit([](const auto& policy) { return policy.tree(); }, chosen_);
-    }
-    friend std::ostream& operator<<(std::ostream& out, const any_scheduler& any) {
-        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
-        return out;
-    }
-
- private:
-    template <policy::tree_feature... By>
-    using any = std::variant<policy::tree_hysteresis<By>..., policy::tree_ladder<By>...>;
-    using enum policy::tree_feature;
-
-    any<path_value, path_value_sum, target_confidence, entropy, accepted_length> chosen_;
-};
-
-template <policy::tree_feature By = policy::tree_feature::path_value>
-policy::tree_hysteresis<By> hysteresis_of(const scheme_options& resolved) {
-    const io::bank_file& bank = resolved.bank.value();
-    const std::vector<double>& at = resolved.thresholds;
-    return {bank.trees,
-            {.on = at.empty() ? bank.threshold : at.front(), .off = at.empty() ? bank.threshold : at.back()},
-            {.conservative = bank.conservative, .aggressive = bank.aggressive, .feature = {.depth = bank.depth}}};
-}
-
-template <policy::tree_feature By>
-any_scheduler scheduler_by(const scheme_options& resolved) {
-    if (!by_ladder(resolved)) return any_scheduler(hysteresis_of<By>(resolved));
-    const io::bank_file& bank = resolved.bank.value();
-    return any_scheduler(policy::tree_ladder<By>(bank.trees, resolved.thresholds, {.feature = {.depth = bank.depth}}));
-}
-
-any_scheduler scheduler_of(const scheme_options& resolved) {
-    using enum policy::tree_feature;
-    const policy::tree_feature by = feature_of(resolved).feature;
-    if (by == path_value_sum) return scheduler_by<path_value_sum>(resolved);
-    if (by == target_confidence) return scheduler_by<target_confidence>(resolved);
-    if (by == entropy) return scheduler_by<entropy>(resolved);
-    if (by == accepted_length) return scheduler_by<accepted_length>(resolved);
-    return scheduler_by<path_value>(resolved);
-}
-
-run_result run_by_bank(const scheme_options& resolved, const engine& target, const auto& drafter, const auto& criterion,
-                       const run_request& request) {
-    const io::bank_file& bank = resolved.bank.value();
-    if (bank.conservative == bank.aggressive && !by_ladder(resolved)) {
-        const policy::tree_static only(bank.trees.shape(bank.aggressive));
-        return run_scheme(speculate(drafter, target, only, criterion), request);
-    }
-    // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
-    if constexpr (std::is_same_v<decltype(drafter), const draft::head_tree<const llama::draft_heads&>&>) {
-        if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value) {
-            return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
-        }
-    }
-    return run_scheme(speculate(drafter, target, scheduler_of(resolved), criterion), request);
-}
-
-/// What is looked up is drafted as a chain; where nothing is, the layer drafts a tree.
-run_result run_hybrid(const scheme_options& resolved, const engine& target, const members& drafters,
-                      const auto& criterion, const run_request& request) {
-    const std::size_t nodes = measured_trees(request.verify_seconds).max_nodes;
-    const policy::hybrid_cost_aware as_measured(
-        {.chains = 2, .max_nodes = nodes, .verify_seconds = request.verify_seconds}, request.known);
-    const auto [lookup, store] = lookups_of(resolved, drafters);
-    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle));
-    return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
-}
-
 /// Whose trees --tree can be, and that nothing else says how they are.
 void check_tree_options(const scheme_options& chosen) {
     constexpr std::array<std::string_view, 6> with_trees = {"lookup", "sd", "medusa", "hydra", "eagle", "merged"};
@@ -210,6 +96,20 @@ void check_tree_options(const scheme_options& chosen) {
 }
 
 }  // namespace
+
+const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
+    if (chosen.tree_feature.empty()) return policy::traits_of(policy::tree_feature::path_value);
+    std::string valid;
+    for (const auto& each : policy::all_tree_features) {
+        if (each.name == chosen.tree_feature) return each;
+        valid += (valid.empty() ? "" : ", ") + std::string(each.name);
+    }
+    detail::fail("--tree-feature ", io::quote(chosen.tree_feature), " is unknown; valid are ", valid);
+}
+
+bool by_ladder(const scheme_options& chosen) {
+    return chosen.tree_policy == "ladder";
+}
 
 any_tree_criterion tree_criterion_of(const scheme_options& chosen) {
     const std::string& name = chosen.accept;
@@ -256,47 +156,6 @@ void check_trees(const scheme_options& chosen) {
 
 void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling) {
     std::visit([&](const auto& criterion) { accept::check(criterion, sampling); }, tree_criterion_of(chosen));
-}
-
-run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
-                     const run_request& request) {
-    if (resolved.scheme == "merged") return run_merged(resolved, target, drafters, request);
-    const auto compose = [&](const auto& criterion) -> run_result {
-        const auto planned = [&](auto&& drafter) {
-            if (drafts_trees_that_pay(resolved)) {
-                const policy::tree_cost_aware as_measured(measured_trees(request.verify_seconds), request.known);
-                return run_scheme(speculate(drafter, target, as_measured, criterion), request);
-            }
-            return run_scheme(speculate(drafter, target, policy::tree_static(resolved.tree.value()), criterion),
-                              request);
-        };
-        const auto scheduled = [&](auto&& drafter) {
-            if (resolved.scheme != "entmtp") return planned(drafter);
-            return run_by_bank(resolved, target, drafter, criterion, request);
-        };
-        const auto suggested = [&](auto&& drafter) {
-            return run_scheme(speculate(drafter, target, policy::fixed_length{resolved.dynamic->depth}, criterion),
-                              request);
-        };
-        if constexpr (judges_draws<decltype(criterion)>) {
-            if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
-        } else {
-            if (resolved.scheme == "lookup") {
-                const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
-                return planned(lookup);
-            }
-            if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
-            if (drafters.heads) return scheduled(draft::head_tree(*drafters.heads));
-            if (drafters.eagle) {
-                if (resolved.dynamic) return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
-                return scheduled(draft::eagle_tree(*drafters.eagle));
-            }
-            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
-            return scheduled(draft::model_tree(*drafters.draft));
-        }
-        detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
-    };
-    return std::visit(compose, tree_criterion_of(resolved));
 }
 
 }  // namespace augur::program

@@ -20,6 +20,7 @@
 #include "augur/train/trainer.hpp"
 #include "augur/train/watcher.hpp"
 #include "augur/types/token.hpp"
+#include "sanitized.hpp"
 
 namespace augur::testing {
 
@@ -35,7 +36,8 @@ inline train::trainer_options wild_steps() {
     return chosen;
 }
 
-inline decode::options few_tokens(transform::settings sampling = {}, std::size_t tokens = 4) {
+/// All texts of so many tokens are enumerated: of one less where each access is checked.
+inline decode::options few_tokens(transform::settings sampling = {}, std::size_t tokens = unless_sanitized(4, 3)) {
     decode::options chosen;
     chosen.stop.max_tokens = tokens;
     chosen.sampling = std::move(sampling);

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
     std::size_t accepted = 0;
     for (const std::size_t vocabulary : {std::size_t{7}, augur::testing::unless_sanitized<std::size_t>(600, 270)}) {
         run_check check{.vocabulary = vocabulary};
-        for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        for (std::uint64_t seed = 0; seed < augur::testing::unless_sanitized(3u, 2u); ++seed) {
             const policy::fixed_length policy{1 + 3 * seed};
             check.chosen = options_with(0, seed);
             accepted += check(policy, accept::exact{}).counts.stages.back().accepted;
@@ -158,13 +158,13 @@ BOOST_AUTO_TEST_CASE(text_and_rounds_are_those_of_generate) {
         check.chosen = options_with(0, 9);
         check(policy::fixed_length{4}, accept::rejection_sampling{});
     }
-    BOOST_TEST(accepted > 100u);
+    BOOST_TEST(accepted > augur::testing::unless_sanitized(100u, 60u));
 }
 
 /// Bias, penalties and cuts, of draft and target; policies look at the models' own rows.
 BOOST_AUTO_TEST_CASE(every_transform_but_the_mask) {
     run_check check{.vocabulary = augur::testing::unless_sanitized<std::size_t>(300, 70)};
-    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    for (std::uint64_t seed = 0; seed < augur::testing::unless_sanitized(6u, 3u); ++seed) {
         check.chosen = options_with(0.9f, seed);
         auto& sampling = check.chosen.sampling;
         sampling.penalties = {.repetition = 1.3f, .presence = 0.4f, .frequency = 0.2f};
