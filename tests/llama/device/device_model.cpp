@@ -67,10 +67,11 @@ void check_laws(bool even, bool backwards) {
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
     check_laws<bfloat16>(true, false);
     check_laws<binary16, device_format::q4_0>(false, true);
-    if (augur::testing::sanitized) return;
+#if !defined(AUGUR_SANITIZED)  // not compiled either, which takes longer than to run them
     check_laws<binary16>(false, true);
     check_laws<bfloat16, device_format::q8_0>(false, true);
     check_laws<binary16, device_format::q4_0>(true, false);
+#endif
 }
 
 /// A real model's text, greedy: about as far from float32 as the host is in the same format, and where the choice was
