@@ -11,11 +11,10 @@
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hysteresis.hpp>
 #include <augur/policy/learned_bins.hpp>
-#include <ostream>
 #include <string>
-#include <utility>
 #include <variant>
 
+#include "planned.hpp"
 #include "scheme.hpp"
 
 namespace augur::program {
@@ -25,37 +24,23 @@ using any_criterion = std::variant<accept::exact, accept::rejection_sampling, ac
 /// What `--accept` names. Throws where the name is unknown.
 any_criterion criterion_of(const std::string& name);
 
-/// What pays, or the length that was named: one type, so that each scheme is compiled once.
-class planned_length {
+/// The length that pays, or the one that was named.
+class planned_length : public planned<policy::fixed_length, policy::cost_aware> {
  public:
     static constexpr signals uses = policy::cost_aware::uses;
     static constexpr bool asked_once = true;
 
-    planned_length(const scheme_options& resolved, const run_request& request) {
-        if (resolved.length) {
-            chosen_ = policy::fixed_length{*resolved.length};
-        } else {
-            chosen_ = policy::cost_aware({.verify_seconds = request.verify_seconds}, request.known);
-        }
-    }
+    planned_length(const scheme_options& resolved, const run_request& request)
+        : planned(resolved.length
+                      ? planned(policy::fixed_length{*resolved.length})
+                      : planned(policy::cost_aware({.verify_seconds = request.verify_seconds}, request.known))) {}
 
     std::size_t length(const observation& seen) const {
-        return std::visit([&](const auto& policy) { return policy.length(seen); }, chosen_);
+        return std::visit([&](const auto& policy) { return policy.length(seen); }, chosen());
     }
     void learn(const outcome& happened) {
-        if (auto* const learns = std::get_if<policy::cost_aware>(&chosen_)) learns->learn(happened);
+        if (policy::cost_aware* const learns = paying()) learns->learn(happened);
     }
-    policy::knowledge learned() const {
-        const auto* const learns = std::get_if<policy::cost_aware>(&chosen_);
-        return learns == nullptr ? policy::knowledge() : learns->learned();
-    }
-    friend std::ostream& operator<<(std::ostream& out, const planned_length& any) {
-        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
-        return out;
-    }
-
- private:
-    std::variant<policy::fixed_length, policy::cost_aware> chosen_;
 };
 
 policy::learned_bins learned_bins_of(const scheme_options& chosen);

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <augur/io/safetensors.hpp>
+#include <augur/train/state_file.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>
 #include <cstring>
@@ -94,7 +95,7 @@ void install_handler() {
 int create_removed_on_signals(const fs::path& path) {
     install_handler();
     const creation alone;
-    const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int made = train::create_file(path);
     const std::string& name = path.native();
     if (made < 0 || name.size() >= sizeof unfinished[0].name) return made;
     for (unfinished_file& each : unfinished) {

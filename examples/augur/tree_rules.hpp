@@ -11,13 +11,13 @@
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_static.hpp>
-#include <ostream>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "planned.hpp"
 #include "scheme.hpp"
 
 namespace augur::program {
@@ -38,36 +38,22 @@ inline policy::tree_cost_aware_options measured_trees(const std::vector<double>&
     return chosen;
 }
 
-/// What pays, or the tree that was named: one type, so that each scheme is compiled once.
-class planned_tree {
+/// The tree that pays, or the one that was named.
+class planned_tree : public planned<policy::tree_static, policy::tree_cost_aware> {
  public:
-    explicit planned_tree(policy::tree_static chosen) : chosen_(std::move(chosen)) {}
-    planned_tree(const scheme_options& resolved, const run_request& request) {
-        if (resolved.tree) {
-            chosen_ = policy::tree_static(*resolved.tree);
-        } else {
-            chosen_ = policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known);
-        }
-    }
+    explicit planned_tree(policy::tree_static chosen) : planned(std::move(chosen)) {}
+    planned_tree(const scheme_options& resolved, const run_request& request)
+        : planned(resolved.tree
+                      ? planned(policy::tree_static(*resolved.tree))
+                      : planned(policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known))) {}
 
     const augur::topology& topology(const observation& seen) const {
         const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
-        return *std::visit(shape, chosen_);
+        return *std::visit(shape, chosen());
     }
     void watch(const auto& view) {
-        if (auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_)) learns->watch(view);
+        if (policy::tree_cost_aware* const learns = paying()) learns->watch(view);
     }
-    policy::knowledge learned() const {
-        const auto* const learns = std::get_if<policy::tree_cost_aware>(&chosen_);
-        return learns == nullptr ? policy::knowledge() : learns->learned();
-    }
-    friend std::ostream& operator<<(std::ostream& out, const planned_tree& any) {
-        std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
-        return out;
-    }
-
- private:
-    std::variant<policy::tree_static, policy::tree_cost_aware> chosen_;
 };
 
 const policy::tree_feature_traits& feature_of(const scheme_options& chosen);

@@ -11,6 +11,7 @@
 #include "augur/train/first_numbers.hpp"
 #include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/types/error.hpp"
 
 namespace augur::train {
 
