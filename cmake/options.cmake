@@ -2,7 +2,7 @@
 option(augur_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(augur_EXAMPLES "Build the examples, the program `augur` among them" ${PROJECT_IS_TOP_LEVEL})
 option(augur_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
-option(augur_ONLY_CHECKED "Optimize the program little, examples and benchmarks, as check_NAME, not at all: nobody shall time these" OFF)
+option(augur_ONLY_CHECKED "Optimize the program little and examples not at all, only parse benchmarks: nobody shall time these" OFF)
 option(augur_INSTALL "Generate the install target" ${PROJECT_IS_TOP_LEVEL})
 option(augur_FUZZERS "Build the fuzzers (clang only)" OFF)
 option(augur_CUDA "Build the program's --device cuda and the tests that run on a GPU (needs nvcc)" OFF)

@@ -14,6 +14,7 @@
 #include "augur/testing/explain.hpp"
 #include "augur/testing/faulty_model.hpp"
 #include "augur/testing/followed_target.hpp"
+#include "augur/testing/law_chooser.hpp"
 #include "augur/testing/law_of.hpp"
 #include "augur/testing/model_inputs.hpp"
 #include "augur/testing/model_laws.hpp"

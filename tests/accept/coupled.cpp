@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(equal_on_all_noise) {
         const auto drafter = testing::hashed_model(vocabulary, 2);
         using independent_draft = draft::draft_model<const testing::function_model&, draft::sampled>;
         decode::options chosen;
-        chosen.stop.max_tokens = vocabulary < 4 ? 4 : 3;
+        chosen.stop.max_tokens = vocabulary < 4 && !testing::sanitized ? 4 : 3;
         const auto plainly = testing::law_of(testing::plain_sampling(target), prompt, chosen);
         BOOST_TEST(testing::total_variation(plainly, testing::law_of(plain(target), prompt, chosen)) < 1e-12);
         for (std::size_t length = 1; length <= 3; ++length) {

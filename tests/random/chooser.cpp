@@ -11,6 +11,8 @@
 #include <set>
 #include <vector>
 
+#include "sanitized.hpp"
+
 namespace augur::random {
 static_assert(Chooser<philox_chooser>);
 }  // namespace augur::random
@@ -119,7 +121,7 @@ BOOST_AUTO_TEST_CASE(probability_zero_never_happens_and_one_always_does) {
 
 BOOST_AUTO_TEST_CASE(a_flip_is_monotone_in_its_probability_and_has_its_frequency) {
     const philox_chooser chooser(3);
-    constexpr std::size_t draws = 100000;
+    constexpr std::size_t draws = augur::testing::unless_sanitized(100000, 20000);
     for (const double probability : {0.001, 0.1, 0.5, 0.9, 0.999}) {
         std::size_t times = 0;
         for (std::size_t position = 0; position < draws; ++position) {
@@ -154,7 +156,7 @@ BOOST_AUTO_TEST_CASE(choices_have_the_frequencies_of_their_weights) {
     for (const std::size_t size : {2u, 5u, 17u, 64u}) {
         const auto weights = distribution::weighted(random_weights(random, size));
         const philox_chooser chooser(size);
-        constexpr std::size_t draws = 100000;
+        constexpr std::size_t draws = augur::testing::unless_sanitized(100000, 20000);
         std::vector<std::size_t> chosen(size);
         std::vector<std::size_t> raced(size);
         for (std::size_t position = 0; position < draws; ++position) {
@@ -182,7 +184,7 @@ BOOST_AUTO_TEST_CASE(keys_that_differ_anywhere_are_independent) {
     // Pairs of draws from ten equal weights, under keys that differ in one field: all hundred pairs equally often.
     const auto weights = distribution::weighted(std::vector<float>(10, 0.1f));
     const auto pairs = distribution::weighted(std::vector<float>(100, 0.01f));
-    constexpr std::size_t draws = 40000;
+    constexpr std::size_t draws = augur::testing::unless_sanitized(40000, 10000);
     const auto independent = [&](auto first, auto second) {
         std::vector<std::size_t> counts(100);
         for (std::size_t position = 0; position < draws; ++position) {
@@ -291,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_race_that_is_run_once_is_remembered_across_siblings) {
 
 BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
     std::mt19937 random(7);
-    for (std::size_t position = 0; position < 3000; ++position) {
+    for (std::size_t position = 0; position < augur::testing::unless_sanitized(3000u, 1000u); ++position) {
         auto weights = random_weights(random, 1 + random() % 200);
         if (position % 3 == 0) {  // peaked, as the rows of language models are: most clocks cannot win
             for (float& weight : weights) weight *= std::exp(-static_cast<float>(random() % 60));
@@ -300,7 +302,8 @@ BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
         const std::uint64_t seed = (std::uint64_t{random()} << 32) | random();
         BOOST_TEST(philox_chooser(seed).exponential_race(row, position) == naive_race(row, seed, position));
     }
-    for (std::size_t position = 0; position < 20; ++position) {  // as large and as flat as rows get: each clock is late
+    for (std::size_t position = 0; position < augur::testing::unless_sanitized(20u, 5u);
+         ++position) {  // as large and as flat as rows get: each clock is late
         const auto flat = distribution::weighted(std::vector<float>(100000, 1e-5f));
         BOOST_TEST(philox_chooser(7).exponential_race(flat, position) == naive_race(flat, 7, position));
     }

@@ -25,7 +25,9 @@ using testing::up_to;
 BOOST_AUTO_TEST_SUITE(testing_production)
 
 // The bound holds for any number of seeds; the optimized build takes many.
-#if defined(AUGUR_SANITIZED) || !defined(__OPTIMIZE__)
+#if defined(AUGUR_SANITIZED)
+constexpr std::size_t seeds = 1'000;
+#elif !defined(__OPTIMIZE__)
 constexpr std::size_t seeds = 10'000;
 #else
 constexpr std::size_t seeds = 400'000;

@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "every_law.hpp"
+#include "sanitized.hpp"
 #include "wrong_criteria.hpp"
 
 using namespace augur;
@@ -156,7 +157,8 @@ BOOST_AUTO_TEST_CASE(a_coupled_scheme_over_many_tokens_is_no_longer_than_over_fe
     const auto small = testing::hashed_model(256, 2);
     auto chosen = sampling(1, 3);
     chosen.sampling.top_k.k = 2;
-    const auto r = scheme_laws(speculate(small, large, policy::fixed_length{2}, accept::coupled{}), chosen);
+    const auto r = scheme_laws(speculate(small, large, policy::fixed_length{2}, accept::coupled{}), chosen,
+                               {.cases = testing::unless_sanitized<std::size_t>(20, 2)});
     BOOST_TEST(r.kept(), r);
 }
 

@@ -17,6 +17,7 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/enumerate.hpp"
+#include "augur/testing/law_chooser.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
@@ -104,7 +105,7 @@ class criterion_law_cases {
 
     std::string equal_arguments_equal_decisions(choices& from) const {
         const block drawn(from, false);
-        const random::philox_chooser chooser(from.below(1000));
+        const law_chooser chooser = random::philox_chooser(from.below(1000));
         const Criterion copy = criterion_;
         const verdict expected = decide(criterion_, drawn, chooser).first;
         for (const Criterion* each : {&criterion_, &copy}) {
@@ -181,8 +182,8 @@ class criterion_law_cases {
         }
     };
 
-    template <class C>
-    static std::pair<verdict, proposal<Claim>> decide(const Criterion& criterion, const block& drawn, C chooser) {
+    static std::pair<verdict, proposal<Claim>> decide(const Criterion& criterion, const block& drawn,
+                                                      law_chooser chooser) {
         row_copies rows;
         for (const auto& weights : drawn.targets) {
             std::vector<float>& row = rows.emplace_back();

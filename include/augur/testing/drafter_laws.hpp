@@ -22,6 +22,7 @@
 #include "augur/testing/compare_proposals.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/followed_target.hpp"
+#include "augur/testing/law_chooser.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
 
@@ -97,7 +98,7 @@ class drafter_law_cases {
 
     std::string after_follow_like_fresh(choices& from) const {
         request asked = some_request(from);
-        const random::philox_chooser chooser(from.below(1000));
+        const law_chooser chooser = random::philox_chooser(from.below(1000));
         auto used = drafter_.make_state();
         typename Target::follower target(target_);
         target.prefill(drafter_, used, asked.before);
@@ -247,20 +248,20 @@ class drafter_law_cases {
     }
 
     proposal<claim> propose(typename D::state_type& state, typename Target::follower& target, request& asked,
-                            auto chooser, const auto& policy) const {
+                            law_chooser chooser, const auto& policy) const {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
                                observation{.prefix_length = asked.before.size()}, asked.room, signals::none, nullptr,
                                target.template lent<D>());
         return draft::propose(drafter_, state, context);
     }
-    proposal<claim> propose_fresh(request& asked, auto chooser, const auto& policy) const {
+    proposal<claim> propose_fresh(request& asked, law_chooser chooser, const auto& policy) const {
         auto state = drafter_.make_state();
         typename Target::follower target(target_);
         target.prefill(drafter_, state, asked.before);
         return propose(state, target, asked, chooser, policy);
     }
-    proposal<claim> propose_fresh(request& asked, auto chooser) const {
+    proposal<claim> propose_fresh(request& asked, law_chooser chooser) const {
         return propose_fresh(asked, chooser, asked.policy());
     }
 

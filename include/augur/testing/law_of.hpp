@@ -7,6 +7,7 @@
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/testing/enumerate.hpp"
+#include "augur/testing/law_chooser.hpp"
 
 namespace augur::testing {
 
@@ -24,7 +25,7 @@ law law_of(const Scheme& scheme, std::span<const token> prompt, const decode::op
            std::size_t limit = 10'000'000) {
     const decode::options clockless = without_clock(chosen);
     return enumerate(
-        [&](const enumerating_chooser& chooser) {
+        [&](const law_chooser& chooser) {
             return decode::generate_with<any_guarantee>(chooser, scheme, prompt, clockless).tokens;
         },
         limit);

@@ -34,7 +34,7 @@ std::string broken_text(const Scheme& scheme, std::span<const token> prompt, con
     std::string found;
     const auto reference = plain(scheme.target());
     const decode::options clockless = without_clock(chosen);
-    const auto both = [&](const enumerating_chooser& chooser) {
+    const auto both = [&](const law_chooser& chooser) {
         const auto expected = decode::generate_with<any_guarantee>(chooser, reference, prompt, clockless).tokens;
         const auto got = decode::generate_with<any_guarantee>(chooser, scheme, prompt, clockless).tokens;
         if (got != expected && found.empty()) {

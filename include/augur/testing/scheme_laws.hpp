@@ -15,6 +15,7 @@
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
+#include "augur/testing/law_chooser.hpp"
 #include "augur/testing/law_of.hpp"
 #include "augur/testing/named_once.hpp"
 #include "augur/testing/promise.hpp"
@@ -144,7 +145,7 @@ class scheme_law_cases {
         const auto prompt = some_prompt(from);
         decode::options chosen = without_clock(chosen_);
         chosen.stop.max_tokens = 3 * longer;
-        const named_once chooser(random::philox_chooser(from.below(1000)));
+        const law_chooser chooser = named_once(random::philox_chooser(from.below(1000)));
         decode::generate_with<any_guarantee>(chooser, scheme_, prompt, chosen);
         return "";  // what is wrong is thrown
     }
@@ -154,8 +155,9 @@ class scheme_law_cases {
         decode::options chosen = chosen_;
         chosen.stop.max_tokens = longer;
         chosen.seed = from.below(1000);
-        const auto once = decode::generate<any_guarantee>(scheme_, prompt, chosen).tokens;
-        const auto again = decode::generate<any_guarantee>(scheme_, prompt, chosen).tokens;
+        const law_chooser chooser = random::philox_chooser(chosen.seed);
+        const auto once = decode::generate_with<any_guarantee>(chooser, scheme_, prompt, chosen).tokens;
+        const auto again = decode::generate_with<any_guarantee>(chooser, scheme_, prompt, chosen).tokens;
         if (once == again) return "";
         return augur::detail::message(where(prompt, chosen), ", seed ", chosen.seed, ": ", describe(once), ", then ",
                                       describe(again));
@@ -191,7 +193,7 @@ class scheme_law_cases {
         std::vector<token> prompt;
         std::size_t seed;
         std::size_t rounds;
-        decode::session<Scheme> s;
+        decode::session<Scheme, law_chooser> s;
     };
 
     auto propose(auto& s, auto& state, auto& target) const {

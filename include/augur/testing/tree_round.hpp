@@ -20,6 +20,7 @@
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
+#include "augur/testing/law_chooser.hpp"
 #include "augur/testing/models.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/report.hpp"
@@ -49,7 +50,7 @@ struct tree_round {
 
     /// What the draft draws. A node for which its siblings leave nothing is left out, with what is beneath it.
     template <class Drawing>
-    proposal<typename Drawing::claim_type> drafted(const Drawing& drawing, auto& chooser) const {
+    proposal<typename Drawing::claim_type> drafted(const Drawing& drawing, law_chooser chooser) const {
         const transform::pipeline transform(sampling, draft.vocabulary_size());
         prefix before(prompt);
         draft::context context(before, transform, chooser, policy::fixed_length{}, {.prefix_length = before.size()},
@@ -87,7 +88,7 @@ struct tree_round {
 
     /// The accepted path, the token that follows, and what `criterion` then draws from the target.
     template <class Criterion, class Drawing>
-    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, auto chooser) const {
+    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser) const {
         const auto proposed = drafted(drawing, chooser);
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
@@ -100,7 +101,7 @@ struct tree_round {
 
     /// The same without a draft.
     template <class Criterion>
-    std::vector<token> continued(const Criterion& criterion, std::vector<token> made, auto& chooser) const {
+    std::vector<token> continued(const Criterion& criterion, std::vector<token> made, law_chooser chooser) const {
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
         for (const token t : made) before.push(t);
