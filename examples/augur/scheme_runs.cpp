@@ -22,70 +22,87 @@ std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_opti
             draft::ngram_store(*drafters.ngrams, least)};
 }
 
+namespace {
+
+/// The chains of one criterion: what runs is composed of what was asked for and of the members that are there.
+template <class Criterion>
+class chain_runs {
+ public:
+    chain_runs(const scheme_options& resolved, const engine& target, const members& drafters,
+               const run_request& request, const Criterion& criterion)
+        : resolved_(resolved), target_(target), drafters_(drafters), request_(request), criterion_(criterion) {}
+
+    run_result run() const {
+        if (resolved_.scheme == "lookup") {
+            return as_it_pays(draft::prompt_lookup(resolved_.lookup_min, resolved_.lookup_max));
+        }
+        if (drafters_.ngrams) {
+            const auto [lookup, store] = lookups_of(resolved_, drafters_);
+            if (!drafters_.eagle) return as_it_pays(draft::fallback(lookup, store));
+            return as_it_pays(draft::fallback(lookup, store, *drafters_.eagle));
+        }
+        if (drafters_.eagle) return as_it_pays(*drafters_.eagle);
+        if (drafters_.heads) return as_it_pays(*drafters_.heads);
+        if (drafters_.learned) return learning(*drafters_.learned);
+        if (drafters_.learned_layer) return learning(*drafters_.learned_layer);
+        if (drafters_.learned_attention) return learning(*drafters_.learned_attention);
+        if (resolved_.scheme == "kangaroo") return by(*drafters_.exit, stop_of(resolved_));
+        if (resolved_.scheme == "plain") return by(draft::no_draft{}, policy::fixed_length{0});
+        return by_draft_model();
+    }
+
+ private:
+    run_result by(const auto& drafter, const auto& policy) const {
+        return run_scheme(speculate(drafter, target_, policy, criterion_), request_);
+    }
+    run_result as_it_pays(const auto& drafter) const { return by(drafter, planned_length(resolved_, request_)); }
+
+    run_result by_draft_model() const {
+        const auto& draft = *drafters_.draft;
+        if (resolved_.scheme == "eaad" && resolved_.learn_bins) return by(draft, learned_bins_of(resolved_));
+        if (resolved_.scheme == "eaad") return by(draft, bins_of(resolved_));
+        if constexpr (std::is_same_v<Criterion, accept::exact>) {
+            if (resolved_.scheme == "eaad_as_published") {
+                return by(draft, bins_of<policy::entropy_form::offset>(resolved_));
+            }
+        }
+        if (resolved_.scheme == "hysteresis") return by(draft, hysteresis_of(resolved_));
+        return by(draft, policy::fixed_length{*resolved_.length});
+    }
+
+    run_result learning(auto& learned) const {
+        if (resolved_.scheme == "kangaroo") {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(learned)>, learned_attending>) {
+                return by(learned.head(), stop_of(resolved_));
+            } else {
+                return by(draft::frozen_head(learned.head()), stop_of(resolved_));
+            }
+        }
+        learning_watcher learns(learned);
+        const auto run_until = [&](const auto& until) {
+            return run_scheme(speculate(learned.head(), target_, until, criterion_), request_, learns);
+        };
+        if (resolved_.length) return run_until(stop_of(resolved_));
+        return run_until(policy::cost_aware({.credit = untaught_credit}));
+    }
+
+    const scheme_options& resolved_;
+    const engine& target_;
+    const members& drafters_;
+    const run_request& request_;
+    const Criterion& criterion_;
+};
+
+}  // namespace
+
 run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request) {
     if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
     if (drafts_trees(resolved)) return run_trees(resolved, target, drafters, request);
-    const auto compose = [&](auto criterion) {
-        const auto as_it_pays = [&](const auto& drafter) {
-            return run_scheme(speculate(drafter, target, planned_length(resolved, request), criterion), request);
-        };
-        if (resolved.scheme == "lookup") {
-            return as_it_pays(draft::prompt_lookup(resolved.lookup_min, resolved.lookup_max));
-        }
-        if (drafters.ngrams) {
-            const auto [lookup, store] = lookups_of(resolved, drafters);
-            if (!drafters.eagle) return as_it_pays(draft::fallback(lookup, store));
-            return as_it_pays(draft::fallback(lookup, store, *drafters.eagle));
-        }
-        if (drafters.eagle) return as_it_pays(*drafters.eagle);
-        if (drafters.heads) return as_it_pays(*drafters.heads);
-        if (resolved.scheme == "eaad" && resolved.learn_bins) {
-            return run_scheme(speculate(*drafters.draft, target, learned_bins_of(resolved), criterion), request);
-        }
-        if (resolved.scheme == "eaad") {
-            return run_scheme(speculate(*drafters.draft, target, bins_of(resolved), criterion), request);
-        }
-        if constexpr (std::is_same_v<decltype(criterion), accept::exact>) {
-            if (resolved.scheme == "eaad_as_published") {
-                const auto bins = bins_of<policy::entropy_form::offset>(resolved);
-                return run_scheme(speculate(*drafters.draft, target, bins, criterion), request);
-            }
-        }
-        if (resolved.scheme == "hysteresis") {
-            return run_scheme(speculate(*drafters.draft, target, hysteresis_of(resolved), criterion), request);
-        }
-        const auto as_it_learns = [&](auto& learned) {
-            if (resolved.scheme == "kangaroo") {
-                const auto as_it_is = [&](const auto& head) {
-                    return run_scheme(speculate(head, target, stop_of(resolved), criterion), request);
-                };
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(learned)>, learned_attending>) {
-                    return as_it_is(learned.head());
-                } else {
-                    return as_it_is(draft::frozen_head(learned.head()));
-                }
-            }
-            const auto run_by = [&](const auto& until, auto& watcher) {
-                return run_scheme(speculate(learned.head(), target, until, criterion), request, watcher);
-            };
-            learning_watcher learns(learned);
-            if (resolved.length) return run_by(stop_of(resolved), learns);
-            return run_by(policy::cost_aware({.credit = untaught_credit}), learns);
-        };
-        if (drafters.learned) return as_it_learns(*drafters.learned);
-        if (drafters.learned_layer) return as_it_learns(*drafters.learned_layer);
-        if (drafters.learned_attention) return as_it_learns(*drafters.learned_attention);
-        if (resolved.scheme == "kangaroo") {
-            return run_scheme(speculate(*drafters.exit, target, stop_of(resolved), criterion), request);
-        }
-        if (resolved.scheme == "sd") {
-            const policy::fixed_length fixed{*resolved.length};
-            return run_scheme(speculate(*drafters.draft, target, fixed, criterion), request);
-        }
-        return run_scheme(speculate(draft::no_draft{}, target, policy::fixed_length{0}, criterion), request);
+    const auto by = [&](const auto& criterion) {
+        return chain_runs(resolved, target, drafters, request, criterion).run();
     };
-    return std::visit(compose, criterion_of(resolved.accept));
+    return std::visit(by, criterion_of(resolved.accept));
 }
 
 }  // namespace augur::program
