@@ -20,6 +20,7 @@
 #include "augur/llama/device/exit_head.hpp"
 #include "augur/llama/device/resident.hpp"
 #include "llama/small_llama.hpp"
+#include "sanitized.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
@@ -82,6 +83,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_pass_are_the_whole) {
             resident.launch_deep(there.data(), words.data() + 1, 8, 1);
             same(resident.logits(), rows[from].data(), 5);
         }
+        if (augur::testing::sanitized) break;
     }
 }
 

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(long_prompts_go_in_wide_passes) {
     BOOST_TEST(library.columns() == std::vector<std::size_t>(2 * 4, 128));  // the second pass replays the first
 }
 
-BOOST_AUTO_TEST_CASE(very_long_passes_are_not_recorded) {
+BOOST_AUTO_TEST_CASE(very_long_passes_are_not_recorded, *boost::unit_test::enable_if<!augur::testing::sanitized>()) {
     const observed_products library;
     const wide_model<binary16> model({}, some_llama(true), products<binary16>(library, {.most_rows = 512}));
     auto s = model.make_sequence();
@@ -247,7 +247,8 @@ double seconds_of(const clocked_system& on, const Launch& launch) {
 }
 
 /// Two layers of four matrices; skinny passes of 64 rows cost 32, and each 64 more as much again.
-BOOST_AUTO_TEST_CASE(from_how_many_rows_on_is_what_the_clock_says) {
+BOOST_AUTO_TEST_CASE(from_how_many_rows_on_is_what_the_clock_says,
+                     *boost::unit_test::enable_if<!augur::testing::sanitized>()) {
     using clocked_products = kernels::plain_products<clocked_system>;
     using wide_type = device::wide_products<bfloat16, clocked_system, clocked_products>;
     using model_type = device::device_model<bfloat16, clocked_system, device_format::elements, wide_type>;

@@ -15,6 +15,7 @@
 #include "augur/llama/device/resident.hpp"
 #include "augur/llama/device/resident_group.hpp"
 #include "llama/small_llama.hpp"
+#include "sanitized.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
@@ -66,6 +67,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_model) {
                 BOOST_TEST(std::equal(begin, begin + size, rows[0].data()));
             }
         }
+        if (augur::testing::sanitized) break;
     }
 }
 
