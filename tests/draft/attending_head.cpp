@@ -35,6 +35,8 @@ static_assert(Drafter<on_head> && DraftsInTarget<on_head, split_mock> && FillsTa
 static_assert(!FillsTarget<draft::self_speculation<const testing::exit_mock&, draft::argmax>, split_mock>);
 static_assert(draft::Undrawn<decltype(draft::self_speculation(attending_mock{{3}}))>);
 
+const testing::effort tries{.cases = testing::unless_sanitized<std::size_t>(5, 1)};
+
 attending_mock head_after(std::size_t layer, std::size_t vocabulary = 3) {
     return {{.vocabulary = vocabulary, .after = layer, .noise = 1.5F}};
 }
@@ -47,8 +49,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_kept_after_any_layer) {
         const split_mock target(testing::hashed_model(3, layer));
         const attending_mock head = head_after(layer);
         const auto kept = [&](const auto& scheme, const transform::settings& sampling) {
-            const auto r = testing::scheme_laws(scheme, {.sampling = sampling, .stop = {.max_tokens = 3}},
-                                                {.cases = testing::unless_sanitized<std::size_t>(5, 1)});
+            const auto r = testing::scheme_laws(scheme, {.sampling = sampling, .stop = {.max_tokens = 3}}, tries);
             BOOST_TEST(r.kept(), r);
         };
         kept(speculate(head, target, fixed_length{2}, accept::exact{}), greedy());
@@ -71,8 +72,7 @@ BOOST_AUTO_TEST_CASE(beside_other_drafters_and_inside_a_cascade_every_law_is_kep
     const split_mock middle(testing::hashed_model(3, 1)), target(testing::hashed_model(3, 2));
     const attending_mock head = head_after(2);
     const auto kept = [&](const auto& scheme) {
-        const auto r = testing::scheme_laws(scheme, {.stop = {.max_tokens = 3}},
-                                            {.cases = testing::unless_sanitized<std::size_t>(5, 1)});
+        const auto r = testing::scheme_laws(scheme, {.stop = {.max_tokens = 3}}, tries);
         BOOST_TEST(r.kept(), r);
     };
     kept(speculate(draft::fallback(draft::prompt_lookup{}, head), target, fixed_length{2}, accept::coupled{}));

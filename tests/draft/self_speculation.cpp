@@ -29,6 +29,8 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_self_speculation)
 
+const testing::effort tries{.cases = testing::unless_sanitized<std::size_t>(6, 1)};
+
 using accept::coupled;
 using accept::exact;
 using accept::rejection_sampling;
@@ -67,7 +69,7 @@ template <class Target>
 void keeps_the_laws(const Target& target, const exit_mock& head) {
     const auto kept = [&](const auto& scheme, decode::options chosen) {
         chosen.stop.max_tokens = 3;
-        const auto r = testing::scheme_laws(scheme, chosen, {.cases = testing::unless_sanitized<std::size_t>(6, 1)});
+        const auto r = testing::scheme_laws(scheme, chosen, tries);
         BOOST_TEST(r.kept(), r);
     };
     const fixed_length two{2};
@@ -112,13 +114,12 @@ struct unless_unsure {
 BOOST_AUTO_TEST_CASE(beside_other_drafters_every_law_is_kept) {
     const split_mock target(testing::hashed_model(3, 1));
     const exit_mock head{.vocabulary = 3, .after = 2};
-    for (const auto& r :
-         {testing::scheme_laws(
-              speculate(draft::fallback(head, draft::prompt_lookup{}), target, unless_unsure{}, rejection_sampling{}),
-              {.stop = {.max_tokens = 3}}, {.cases = testing::unless_sanitized<std::size_t>(6, 1)}),
-          testing::scheme_laws(
-              speculate(draft::fallback(draft::prompt_lookup{}, head), target, fixed_length{2}, coupled{}),
-              {.stop = {.max_tokens = 3}}, {.cases = testing::unless_sanitized<std::size_t>(6, 1)})}) {
+    for (const auto& r : {testing::scheme_laws(speculate(draft::fallback(head, draft::prompt_lookup{}), target,
+                                                         unless_unsure{}, rejection_sampling{}),
+                                               {.stop = {.max_tokens = 3}}, tries),
+                          testing::scheme_laws(speculate(draft::fallback(draft::prompt_lookup{}, head), target,
+                                                         fixed_length{2}, coupled{}),
+                                               {.stop = {.max_tokens = 3}}, tries)}) {
         BOOST_TEST(r.kept(), r);
     }
 }
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_every_law_is_kept) {
     const split_mock middle(testing::hashed_model(3, 1)), target(testing::hashed_model(3, 2));
     const exit_mock head{.vocabulary = 3, .after = 2};
     const auto kept = [&](const auto& scheme, const decode::options& chosen) {
-        const auto r = testing::scheme_laws(scheme, chosen, {.cases = testing::unless_sanitized<std::size_t>(5, 1)});
+        const auto r = testing::scheme_laws(scheme, chosen, tries);
         BOOST_TEST(r.kept(), r);
     };
     const cascade::model_link sampled{fixed_length{2}, rejection_sampling{}};
