@@ -178,6 +178,7 @@ step_2() {
   figures device.8b 150 figures.jsonl "$device" --shape 8b --context 4096 --contexts 256,1024 --repeat 5
   figures loop.8b 90 figures.jsonl "$loop" --shape 8b --context 1024 --tokens 128 --repeat 3
   figures schemes.8b 90 figures.jsonl "$programs/bench_schemes" --family $family --shape 8b --draft-shape 1b
+  figures parts.8b 60 figures.jsonl "$programs/bench_parts" --shape 8b --contexts 256,4096 --rows 1,8,16,64
   figures device.1b 60 figures.jsonl "$device" --shape 1b --context 4096 --contexts 256,1024
   figures device.135m 60 figures.jsonl "$device" --shape 135m --context 4096 --contexts 256,1024
   figures schemes.1b 60 figures.jsonl "$programs/bench_schemes" --family $family --shape 1b

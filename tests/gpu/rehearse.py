@@ -15,7 +15,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("test_gpu", "test_gpu_wide", "bench_device", "bench_loop", "bench_prompts", "bench_schemes")
+FIGURES = ("device", "loop", "parts", "prompts", "schemes")  # what parts of steps are called whose programs write them
+PROGRAMS = ("test_gpu", "test_gpu_wide", *("bench_" + each for each in FIGURES))
 TOOLS = ("nvidia-smi", "python3", "compute-sanitizer", "ncu")
 MOST_FILES, MOST_BYTES = 8, 16 << 20
 ENDS = {"fails": 1, "hangs": 124, "is killed": 137, "finds no GPU": 77, "is missing": 127}
@@ -113,10 +114,10 @@ def user_of(part):
     if part == "test.wide":
         return "test_gpu_wide"
     begin = part.split(".")[0]
-    return {
-        "test": "test_gpu", "device": "bench_device", "loop": "bench_loop", "schemes": "bench_schemes", "prompts": "bench_prompts",
-        "torch": "python3", "memcheck": "compute-sanitizer", "racecheck": "compute-sanitizer",
-    }.get(begin, begin)  # fmt: skip
+    if begin in FIGURES:
+        return "bench_" + begin
+    tools = {"test": "test_gpu", "torch": "python3", "memcheck": "compute-sanitizer", "racecheck": "compute-sanitizer"}
+    return tools.get(begin, begin)
 
 
 def all_well(folder):
@@ -131,7 +132,7 @@ def all_well(folder):
     tests = {each.stem for pattern in ("*.cu", "*.cpp") for each in (ROOT / "tests/gpu").glob(pattern)} - {"main"}
     check({part[5:] for part in ends if part.startswith("test.")} == tests, f"tests are {tests}, parts {sorted(ends)}")
     check_files(of)
-    count = sum(part.split(".")[0] in ("device", "loop", "schemes", "prompts") for part in ends)
+    count = sum(part.split(".")[0] in FIGURES for part in ends)
     check(len(of.figures("figures.jsonl")) == count, "a line for each figure")
     before = of.calls()
     of.run(*STEPS)
@@ -157,7 +158,7 @@ def one_ends(folder, name, how, expected):
         text = of.text()
         check(f"{name} was called" in text, "what it said is lost")
         written = [each for file in ("figures.jsonl", "torch.jsonl") for each in of.figures(file) if each["program"] == name]
-        asked = sum(part.split(".")[0] in ("device", "loop", "schemes", "prompts", "torch") for part in mine)
+        asked = sum(part.split(".")[0] in (*FIGURES, "torch") for part in mine)
         check(len(written) == asked and not any(each["complete"] for each in written), "a figure that it wrote is lost")
     of.mend(name)
     before = len(of.calls())
