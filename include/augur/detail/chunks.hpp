@@ -3,8 +3,10 @@
 // the same bits come out, and so the same draws.
 
 #include <cstddef>
+#include <iterator>
 
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/vectors.hpp"
 
 namespace augur::detail {
 
@@ -19,12 +21,17 @@ AUGUR_HOST_DEVICE constexpr std::size_t end_of_chunk(std::size_t begin, std::siz
     return size - begin < chunk_size ? size : begin + chunk_size;
 }
 
-/// weights[begin] + ... + weights[end - 1] in double, in eight lanes, so that compilers vectorise it.
+/// weights[begin] + ... + weights[end - 1] in double, in eight lanes, so that they can be vectors.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Indexed>
 AUGUR_HOST_DEVICE double sum_of_chunk(const Indexed& weights, std::size_t begin, std::size_t end) {
     double lanes[8] = {};
     std::size_t i = begin;
+#if AUGUR_VECTORS
+    if constexpr (requires { vectors::add_up(std::data(weights), begin, end, lanes); }) {
+        if (vectors::there()) i = vectors::add_up(std::data(weights), begin, end, lanes);
+    }
+#endif
     for (; i + 8 <= end; i += 8) {
         for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += static_cast<double>(weights[i + lane]);
     }

@@ -3,9 +3,11 @@
 // in its row and however the loop around it was compiled.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/vectors.hpp"
 
 namespace augur::detail {
 
@@ -27,6 +29,15 @@ AUGUR_HOST_DEVICE inline float exp_nonpositive(float x) {
     const float scaled = y * std::bit_cast<float>(exponent);
     const std::uint32_t mask = 0u - static_cast<std::uint32_t>(x >= -87.0f);
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) & mask);
+}
+
+/// Each of so many in its place.
+AUGUR_HOST_DEVICE inline void exp_nonpositive(float* x, std::size_t count) {
+    std::size_t i = 0;
+#if AUGUR_VECTORS
+    if (vectors::there()) i = vectors::exp_nonpositive(x, count);
+#endif
+    for (; i < count; ++i) x[i] = exp_nonpositive(x[i]);
 }
 
 }  // namespace augur::detail

@@ -10,6 +10,7 @@
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/vectors.hpp"
 
 namespace augur::detail {
 
@@ -24,20 +25,15 @@ struct row_extent {
 
 /// Of a chunk, or of any part of a row.
 AUGUR_HOST_DEVICE inline row_extent extent_of_chunk(std::span<const float> part) {
-    constexpr std::size_t width = 16;
     row_extent seen;
-    float lanes[width];
-    for (float& lane : lanes) lane = seen.largest;
     std::size_t i = 0;
-    for (; part.size() - i >= width; i += width) {
-        const float* at = part.data() + i;
-        for (std::size_t j = 0; j < width; ++j) lanes[j] = at[j] > lanes[j] ? at[j] : lanes[j];
+#if AUGUR_VECTORS
+    if (vectors::there()) i = vectors::find_extent(part.data(), part.size(), seen.largest, seen.valid);
+#endif
+    for (; i < part.size(); ++i) {
+        seen.largest = part[i] > seen.largest ? part[i] : seen.largest;
+        seen.valid = seen.valid && part[i] < std::numeric_limits<float>::infinity();
     }
-    for (; i < part.size(); ++i) lanes[0] = part[i] > lanes[0] ? part[i] : lanes[0];
-    for (const float lane : lanes) seen.largest = lane > seen.largest ? lane : seen.largest;
-    std::uint32_t invalid = 0;
-    for (const float x : part) invalid |= static_cast<std::uint32_t>(!(x < std::numeric_limits<float>::infinity()));
-    seen.valid = invalid == 0;
     return seen;
 }
 
@@ -81,7 +77,8 @@ struct sharpening {
     /// Of each logit; `weights` may be the same memory.
     void weigh(std::span<const float> logits, float* weights) const {
         const sharpening by = *this;
-        for (std::size_t i = 0; i < logits.size(); ++i) weights[i] = by.weight(logits[i]);
+        for (std::size_t i = 0; i < logits.size(); ++i) weights[i] = by.sharpened(logits[i]) - by.top;
+        exp_nonpositive(weights, logits.size());
     }
 };
 

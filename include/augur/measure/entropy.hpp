@@ -67,9 +67,10 @@ AUGUR_HOST_DEVICE inline softmax_moments moments_of_chunk(std::span<const float>
     if (!made.valid || made.maximum == -std::numeric_limits<float>::infinity()) return made;
     float weights[augur::detail::chunk_size];
     float moments[augur::detail::chunk_size];
+    for (std::size_t i = 0; i < chunk.size(); ++i) weights[i] = chunk[i] - made.maximum;
+    augur::detail::exp_nonpositive(weights, chunk.size());
     for (std::size_t i = 0; i < chunk.size(); ++i) {
         const float below = chunk[i] - made.maximum;
-        weights[i] = augur::detail::exp_nonpositive(below);
         moments[i] = weights[i] * (below < -88.0f ? -88.0f : below);  // -infinity times 0 is no number
     }
     made.sum = augur::detail::sum_of_chunk(weights, 0, chunk.size());

@@ -88,13 +88,14 @@ class pipeline {
     logit_row rank(logit_row row, const prefix& before, std::size_t count, std::vector<token>& out,
                    std::vector<float>& work) const {
         out.clear();
-        if (count == 0 || !augur::detail::scan_row(row).valid) return row;
+        if (count == 0) return row;
         if (edits_logits()) {
+            if (!augur::detail::scan_row(row).valid) return row;
             work.assign(row.begin(), row.end());
             edit(work, before);
             row = work;
         }
-        augur::detail::largest_of(row, count, out);
+        if (!augur::detail::largest_of(row, count, out)) out.clear();
         return row;
     }
 
