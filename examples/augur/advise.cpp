@@ -284,9 +284,9 @@ std::string as_table(const json& found) {
     for (const json& of : found["schemes"]) {
         const json& best = of["best"];
         std::snprintf(line, sizeof line, "  %-24s %9.2f  %-13s %9.2f %6zu  %-13s %10.2f\n",
-                      of["scheme"].get<std::string>().c_str(), of["speedup"].get<double>(), interval(of).c_str(),
-                      best["speedup"].get<double>(), best["length"].get<std::size_t>(), interval(best).c_str(),
-                      of["tokens_per_round"].get<double>());
+                      one_line(of["scheme"].get<std::string>(), 64).c_str(), of["speedup"].get<double>(),
+                      interval(of).c_str(), best["speedup"].get<double>(), best["length"].get<std::size_t>(),
+                      interval(best).c_str(), of["tokens_per_round"].get<double>());
         out += line;
     }
     return out + "\nMedians over " + std::to_string(found["prompts"].get<std::size_t>()) +
@@ -314,7 +314,7 @@ void advise(const advise_options& chosen) {
                             .context = chosen.context,
                             .threads = chosen.threads,
                             .exit_layer = chosen.exit_layer};
-    if (chosen.exit_layer >= asked.shape.layers) {
+    if (chosen.exit_layer > 0 && chosen.exit_layer >= asked.shape.layers) {
         detail::fail("--exit-layer is ", chosen.exit_layer, ", but the shape has ", asked.shape.layers,
                      " layers; it must be less");
     }

@@ -233,8 +233,7 @@ void answer_prompts(const answer_options& chosen) {
     if (chosen.output.empty()) check_standard_output();
     if (!chosen.output.empty()) check_output("--output", chosen.output, {chosen.model.path, chosen.prompts});
     if (!chosen.states.empty()) check_output("--states", chosen.states, {chosen.model.path, chosen.prompts});
-    namespace fs = std::filesystem;
-    if (!chosen.states.empty() && fs::weakly_canonical(chosen.states) == fs::weakly_canonical(chosen.output)) {
+    if (!chosen.states.empty() && !chosen.output.empty() && is_same_file(chosen.states, chosen.output)) {
         detail::fail("--states ", chosen.states, " is written to twice; --output and --states are different files");
     }
     answering(chosen).run();

@@ -39,7 +39,8 @@ void verify(const bench_options& chosen) {
                                 {"rows", chosen.rows},
                                 {"milliseconds", medians}}));
     }
-    std::string table = "  rows  milliseconds   of one row\n";
+    std::string table = detail::message(
+        "  rows  milliseconds   of ", chosen.rows[0] == 1 ? "one row" : detail::message(chosen.rows[0], " rows"), "\n");
     for (std::size_t i = 0; i < medians.size(); ++i) {
         char line[96];
         std::snprintf(line, sizeof line, "%6zu %13.3f %10.2f x\n", chosen.rows[i], medians[i], medians[i] / medians[0]);

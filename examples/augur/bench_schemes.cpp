@@ -180,17 +180,18 @@ class bench_of_schemes {
 
     std::string as_table() const {
         std::string out;
-        char line[160];
+        char line[256];
         for (const auto& [task, places] : tasks()) {
-            std::snprintf(line, sizeof line, "\n%s (%zu prompts)\n  %-30s %9s %9s %9s %9s  %s\n", task.c_str(),
-                          places.size(), "scheme", "tokens/s", "x plain", "predicted", "tok/pass", "same text");
+            std::snprintf(line, sizeof line, "\n%s (%zu prompts)\n  %-30s %9s %9s %9s %9s  %s\n",
+                          one_line(task, 80).c_str(), places.size(), "scheme", "tokens/s", "x plain", "predicted",
+                          "tok/pass", "same text");
             out += line;
             for (std::size_t at = 0; at < names_.size(); ++at) {
                 const json of = middle(at, places);
-                std::snprintf(line, sizeof line, "  %-30s %9.1f %9.2f %9.2f %9.2f  %zu of %zu\n", names_[at].c_str(),
-                              of["tokens_per_second"].get<double>(), of["speedup"].get<double>(),
-                              of["predicted"].get<double>(), of["accepted_length"].get<double>(),
-                              of["identical"].get<std::size_t>(), places.size());
+                std::snprintf(line, sizeof line, "  %-30s %9.1f %9.2f %9.2f %9.2f  %zu of %zu\n",
+                              one_line(names_[at], 96).c_str(), of["tokens_per_second"].get<double>(),
+                              of["speedup"].get<double>(), of["predicted"].get<double>(),
+                              of["accepted_length"].get<double>(), of["identical"].get<std::size_t>(), places.size());
                 out += line;
                 if (!chosen_.nats) continue;
                 std::snprintf(line, sizeof line, ", %.3f nats a token", of["nats_per_token"].get<double>());
@@ -216,8 +217,13 @@ class bench_of_schemes {
         const passing_note note("loading " + chosen_.model.path);
         target_.emplace(load_model(chosen_.model.path, chosen_.model));
         engine_.emplace(engine_of(*target_, "cpu", chosen_.model.weights));
-        for (const prompt_entry& each : prompts_)
-            checked_prompt(each.ids, target_->vocabulary_size(), target_->context_length());
+        for (const prompt_entry& each : prompts_) {
+            try {
+                checked_prompt(each.ids, target_->vocabulary_size(), target_->context_length());
+            } catch (const error& problem) {
+                detail::fail(chosen_.prompts, ", line ", each.line, ": ", problem.what());
+            }
+        }
         std::size_t rows = 1;
         for (loaded_scheme& each : schemes_) {
             each.load(*target_, chosen_.model);

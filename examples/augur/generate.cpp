@@ -41,6 +41,7 @@ struct generate_options {
     std::vector<std::string> biases;
     std::string device = "cpu";
     std::optional<std::string> state;
+    std::string tree_file;  ///< of --tree, where that is one
     run_file_options files;
     std::optional<std::string> calibration;
     std::string task = "all";     ///< of the calibration
@@ -123,7 +124,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
     add_text(
-        command, "--tree", [&s](const std::string& text) { choose_tree(s, text); },
+        command, "--tree",
+        [&into](const std::string& text) {
+            choose_tree(into.scheme, text);
+            into.tree_file = into.scheme.tree ? text : "";
+        },
         "lookup, sd, medusa, hydra, eagle, merged: the tree that is drafted every round, a JSON array of paths of "
         "child ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa, eagle, sd) its "
         "fastest; dynamic, or dynamic,depth=5,width=4,nodes=12 (eagle, sd, merged): the nodes that the draft finds "
@@ -217,6 +222,7 @@ void check_early(const generate_options& chosen) {
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
     if (!chosen.scheme.bank_path.empty()) inputs.emplace_back(chosen.scheme.bank_path);
     if (!chosen.scheme.adapter.empty()) inputs.emplace_back(chosen.scheme.adapter);
+    if (!chosen.tree_file.empty()) inputs.emplace_back(chosen.tree_file);
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
@@ -296,8 +302,9 @@ class generator {
     bool lacks_chat() const {
         const bool is_plain =
             !chosen_.prompt.chat && !chosen_.prompt.ids && words_ && !words_->words().chat_template.empty();
+        const std::ptrdiff_t adds_bos = is_plain && words_->encode("", {.add_special = true}).empty() ? 0 : 1;
         const auto is_control = [&](token t) { return words_->is_control(t); };
-        return is_plain && std::none_of(prompt_.begin() + 1, prompt_.end(), is_control) &&
+        return is_plain && std::none_of(prompt_.begin() + adds_bos, prompt_.end(), is_control) &&
                is_named_for_chat(chosen_.model.path);
     }
 
@@ -339,6 +346,7 @@ class generator {
         report.composed = loaded_.run(*engine_, request);
         report.ended =
             ended_because(report.composed, words_ ? &*words_ : nullptr, chosen_.max_tokens, target_->context_length());
+        known_before_ = loaded_.learned();
         loaded_.learn(report.composed);
         if (!report.composed.counts.models.empty()) {
             const std::size_t of_draft = loaded_.drafters().draft->parameter_count();
@@ -349,7 +357,9 @@ class generator {
 
     /// Compares with plain decoding of the same request, in turns until the ratio is known; what there is when Ctrl-C
     /// comes. The first plain decoding's rounds are shown to `on_round`.
-    void compare(generation_report& report, const std::function<void(const round_summary&)>& on_round) const {
+    void compare(generation_report& report, const std::function<void(const round_summary&)>& on_round) {
+        loaded_.recall(known_before_);  // every run begins with what the first did, not with this very text
+        if (chosen_.state) report.compared_state_texts = loaded_.learned().texts;
         const passing_note note("decoding plainly and by the scheme in turns, to compare ...");
         report.speeds = paired_speeds(chosen_.compared);
         double rate = report.composed.tokens_per_second();
@@ -459,7 +469,8 @@ class generator {
     std::optional<io::tokenizer> words_;
     std::vector<token> prompt_;
     std::optional<llama::host_model> target_;
-    std::optional<engine> engine_;  ///< the target, where it computes
+    std::optional<engine> engine_;   ///< the target, where it computes
+    io::policy_state known_before_;  ///< when the text was begun
     double load_seconds_ = 0;
 };
 

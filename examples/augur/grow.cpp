@@ -243,7 +243,10 @@ class grower {
                             {"max_tokens", chosen_.max_tokens},
                             {"temperature", chosen_.temperature},
                             {"seed", chosen_.seed},
-                            {"thresholds", chosen_.thresholds}};
+                            {"thresholds", chosen_.thresholds},
+                            {"weights", chosen_.model.weights},
+                            {"cache", chosen_.model.cache},
+                            {"shape", llama::shape_of(target_.configuration()).text()}};
         return {about, depths_, chosen_.nodes, parts_};
     }
 

@@ -201,12 +201,17 @@ class pupil {
     void save() {
         const bool could = unsaved_.empty();
         unsaved_.clear();
-        try {
-            if (!chosen_.output.empty()) learns_->save(chosen_.output);
-            if (!chosen_.replay.empty()) learns_->save_replay(chosen_.replay);
-        } catch (const error& problem) {
-            unsaved_ = problem.what();
-            if (could) tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
+        const auto attempt = [&](const std::string& path, const auto& write) {
+            try {
+                if (!path.empty()) write();
+            } catch (const error& problem) {
+                unsaved_ += (unsaved_.empty() ? "" : "; ") + std::string(problem.what());
+            }
+        };
+        attempt(chosen_.output, [&] { learns_->save(chosen_.output); });
+        attempt(chosen_.replay, [&] { learns_->save_replay(chosen_.replay); });
+        if (could && !unsaved_.empty()) {
+            tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
         }
     }
 

@@ -290,7 +290,7 @@ void learned_exit::restore(const std::string& adapter) {
     if (!is_of_the_original(of, target_)) return learned::restore(adapter);
     of.whose.layer = identity().layer;
     kind_of(adapter).whose.check(narrow_identity_for(of, target_), adapter);
-    online().restore(exit_adapter(adapter, target_));
+    online().restore(exit_adapter(adapter, target_), adapter);
 }
 
 learned_exit_layer::learned_exit_layer(const llama::host_model& target, const learning_options& chosen)

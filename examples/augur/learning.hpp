@@ -57,7 +57,7 @@ class learned {
     /// Goes on from an adapter, which has to be of these options. Throws, with both values, where it is of another
     /// model, layer or kind, or damaged.
     void restore(const std::string& adapter) {
-        trainer_.restore(train::checkpoint_file::load<float, typename Head::options_type>(adapter, identity_));
+        trainer_.restore(train::checkpoint_file::load<float, typename Head::options_type>(adapter, identity_), adapter);
     }
     /// Written beside and renamed when it is whole.
     void save(const std::string& adapter) {

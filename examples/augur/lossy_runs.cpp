@@ -9,6 +9,10 @@
 #include "run_scheme.hpp"
 
 namespace augur::program {
+
+template <class Criterion, measure::Divergence D>
+inline constexpr bool only_measures<tune::divergence_meter<Criterion, D>> = true;
+
 namespace {
 
 using published_fuzzy = accept::fuzzy<measure::total_variation>;

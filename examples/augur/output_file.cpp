@@ -116,6 +116,13 @@ void leave_on_signals(const fs::path& path) {
     }
 }
 
+bool is_same_file(const fs::path& a, const fs::path& b) {
+    std::error_code absent;
+    if (fs::equivalent(a, b, absent) && !absent) return true;
+    const fs::path folder_a = fs::absolute(a).parent_path(), folder_b = fs::absolute(b).parent_path();
+    return a.filename() == b.filename() && fs::equivalent(folder_a, folder_b, absent) && !absent;
+}
+
 namespace {
 
 /// Where a link leads, unless it leads nowhere.
@@ -123,14 +130,6 @@ fs::path followed(const fs::path& path) {
     std::error_code unknown;  // then opening it says why
     fs::path target = fs::canonical(path, unknown);
     return unknown ? path : target;
-}
-
-/// The same file, by device and inode, or the same name in the same folder.
-bool is_same(const fs::path& a, const fs::path& b) {
-    std::error_code absent;
-    if (fs::equivalent(a, b, absent) && !absent) return true;
-    const fs::path folder_a = fs::absolute(a).parent_path(), folder_b = fs::absolute(b).parent_path();
-    return a.filename() == b.filename() && fs::equivalent(folder_a, folder_b, absent) && !absent;
 }
 
 /// What may be read where this is named: of a model in safetensors the whole folder's.
@@ -170,6 +169,7 @@ output_file::output_file(fs::path path) : path_(std::move(path)), target_(follow
 void output_file::create_beside() {
     struct stat replaced {};
     const bool replaces = ::stat(target_.c_str(), &replaced) == 0;
+    if (!replaces && errno != ENOENT) return;  // a name that no file can have
     if (replaces && ::access(target_.c_str(), W_OK) != 0) return;
     int made = -1;
     for (unsigned long number = 0; made < 0; ++number) {
@@ -217,7 +217,7 @@ void check_output(const std::string& flag, const fs::path& path, const std::vect
     if (fs::is_directory(path, unknown)) detail::fail(flag, " ", path.string(), " is a directory, not a file");
     for (const fs::path& input : inputs) {
         for (const fs::path& read : files_of(input)) {
-            if (!is_same(path, read)) continue;
+            if (!is_same_file(path, read)) continue;
             detail::fail(flag, " ", path.string(), " would overwrite ", read.string(), ", which is read");
         }
     }

@@ -38,6 +38,9 @@ int create_removed_on_signals(const std::filesystem::path& part);
 /// Once a signal ends the program, this does not return.
 void leave_on_signals(const std::filesystem::path& part);
 
+/// The same file, by device and inode, or the same name in the same folder.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Throws, naming the flag, unless an output_file can be written there that is none of these files, nor one
 /// of the model's that is in a folder named here. Nothing is left behind, and what is there is not changed.
 void check_output(const std::string& flag, const std::filesystem::path& path,

@@ -221,6 +221,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     out["first_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
     out["speedup"] = report.speeds.ratio();
     out["compared"] = report.speeds.as_json();
+    if (report.compared_state_texts) out["compared"]["state_texts"] = *report.compared_state_texts;
     return out;
 }
 

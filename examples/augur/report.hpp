@@ -27,6 +27,7 @@ struct generation_report {
     std::string ended{};              ///< why, in words
     std::optional<run_result> plain;  ///< the same request, decoded plainly
     paired_speeds speeds{};           ///< of both, where there is a plain run and both wrote something
+    std::optional<std::size_t> compared_state_texts{};  ///< that the scheme's runs in these began with, with --state
 
     /// Index of the first generated token in which the two differ; nothing if they are the same.
     std::optional<std::size_t> first_difference() const;

@@ -74,7 +74,7 @@ void check_run_files(const run_file_options& chosen, const std::vector<fs::path>
         check_output(flag, *path, inputs);
         check_ending(flag, *path, endings, what);
         for (const fs::path& other : taken) {
-            if (fs::weakly_canonical(other) != fs::weakly_canonical(*path) || says_nothing(*path)) continue;
+            if (!is_same_file(other, *path) || says_nothing(*path)) continue;
             detail::fail(flag, " ", *path, " is written to twice; --report, --record and --trace are different files");
         }
         taken.emplace_back(*path);

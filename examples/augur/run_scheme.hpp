@@ -27,7 +27,9 @@ std::size_t drafter_cache_bytes(const auto& state) {
                       state.cache;
                   }) {
         return state.cache.sequence().memory_bytes() + drafter_cache_bytes(state.inner);
-    } else if constexpr (requires { state.sequence(); }) {
+    } else if constexpr (requires { state.drafters; }) {
+        return std::apply([](const auto&... each) { return (drafter_cache_bytes(each) + ...); }, state.drafters);
+    } else if constexpr (requires { state.sequence().memory_bytes(); }) {
         return state.sequence().memory_bytes();
     } else if constexpr (requires { state.sequence.memory_bytes(); }) {
         return state.sequence.memory_bytes();
@@ -164,13 +166,30 @@ std::size_t context_of(const auto& scheme) {
     }
 }
 
+/// Whether a watcher looks on for a measurement that nobody waits for who decodes: its seconds are not counted.
+template <class Watcher>
+inline constexpr bool only_measures = false;
+
+/// A watcher, with the seconds that it takes: who learns in rounds decodes for that much longer.
+template <class Watcher>
+struct timed_watcher {
+    Watcher& inner;
+    double& seconds;
+
+    void watch(const auto& view) {
+        const detail::stopwatch watch;
+        inner.watch(view);
+        if (!only_measures<Watcher>) seconds += watch.seconds();
+    }
+};
+
 /// A text of a session that has read its prompt, from its first round to what it leaves behind. The sink's own time is
-/// taken out of what the round took.
+/// taken out of what the round took; what watchers take that learn is `other`.
 template <class Scheme, class... Watchers>
 run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_request& request,
                     Watchers&... watchers) {
     const decode::options& chosen = request.options;
-    double in_sink = 0;
+    double in_sink = 0, in_watchers = 0;
     const commit::token_sink sink = [&](const commit::committed_token& t) {
         const detail::stopwatch watch;
         const bool go_on = !chosen.on_token || chosen.on_token(t);
@@ -182,7 +201,9 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     constexpr auto sink_part = part_with_sink<decode::session<Scheme>>();
     round_notes<decode::session<Scheme>> notes{request, result, in_sink, sink_part, s};
     while (s.finished == finish_reason::running) {
-        if (!unless_interrupted([&] { decode::step(scheme, s, {.on_token = sink}, notes, watchers...); })) {
+        if (!unless_interrupted([&] {
+                decode::step(scheme, s, {.on_token = sink}, notes, timed_watcher<Watchers>{watchers, in_watchers}...);
+            })) {
             s.finished = finish_reason::cancelled;
             break;
         }
@@ -190,6 +211,7 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
     s.stops.text().finish();
     s.counts.seconds.*sink_part -= in_sink;
+    s.counts.seconds.other += in_watchers;
     result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
     result.text = s.stops.text().text();
     result.finish = s.finished;

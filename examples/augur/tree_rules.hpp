@@ -34,7 +34,7 @@ inline constexpr bool judges_draws = std::is_same_v<std::remove_cvref_t<Criterio
 /// Trees that pay, of no more nodes than passes were timed for.
 inline policy::tree_cost_aware_options measured_trees(const std::vector<double>& verify_seconds) {
     policy::tree_cost_aware_options chosen{.verify_seconds = verify_seconds};
-    chosen.max_nodes = std::min(chosen.max_nodes, verify_seconds.size() - 1);
+    chosen.max_nodes = std::clamp<std::size_t>(verify_seconds.size(), 2, chosen.max_nodes + 1) - 1;
     return chosen;
 }
 

@@ -197,6 +197,25 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
     BOOST_TEST((judged({even, {0, -9, 0}, {0, -9, 0}, even, even}).path == std::vector<std::size_t>{1, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(at_temperature_0_a_row_without_numbers_ends_the_path_there) {
+    proposal<distribution> made;  // children are the best, the second, ...: not of one row
+    made.push(1, distribution::point(1, 3), after_prefix);
+    made.push(0, distribution::point(0, 3), after_prefix);
+    made.push(2, distribution::point(2, 3), 0);
+    made.push(0, distribution::point(0, 3), 0);
+    const std::vector<float> best{0, 1, 0}, bad{0, NAN, 0};
+    transform::settings greedy;
+    greedy.temperature.value = 0;
+    prefix before(std::vector<token>{0});
+    const auto judged = [&](const std::vector<std::vector<float>>& rows) {
+        random::philox_chooser chooser(1);
+        return accept::walk(accept::multipath_block{}, made, rows, transform::pipeline(greedy, 3), before, chooser, 0);
+    };
+    BOOST_TEST((judged({bad, best, best, best, best}) == verdict{.drafted = 4, .next = no_token}));
+    BOOST_TEST(
+        (judged({best, bad, best, best, best}) == verdict{.drafted = 4, .accepted = 1, .next = no_token, .path = {0}}));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
     const auto row = distribution::weighted({1, 2, 3});
     const auto tree = [&](const std::vector<std::int32_t>& parents) {

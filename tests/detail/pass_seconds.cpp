@@ -126,4 +126,15 @@ BOOST_AUTO_TEST_CASE(the_measure_of_all_others_fades_but_stays) {
     BOOST_TEST(passes(1) == 1.0 + 0.5 / 1.25, is);
 }
 
+/// Of an engine whose clock is coarse.
+BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_owes_nothing) {
+    pass_seconds passes(4, 0.5);
+    passes.learn(1, 0.0);
+    BOOST_TEST(passes.take_due() == 0.0);
+    BOOST_TEST(!passes.known());
+    passes.learn(1, 2.0);
+    BOOST_TEST(passes.take_due() == 0.0);
+    BOOST_TEST(passes.known());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -202,6 +202,23 @@ BOOST_FIXTURE_TEST_CASE(a_tree_is_wanted_as_far_as_there_is_room, fixture) {
     }
 }
 
+/// Two trees that are both too deep, by who asks.
+struct tree_by_source {
+    augur::topology first{-1, 0, 1};
+    augur::topology second{-1, -1, 0, 1, 2, 3};
+    const augur::topology& topology(const observation& seen) const { return seen.source == 0 ? first : second; }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_tree_of_the_next_source_is_cut_anew, fixture) {
+    using numbers = std::vector<std::int32_t>;
+    const tree_by_source policy;
+    draft::context context(before, transform, chooser, policy, observation{}, 2);
+    context.begin(0, signals::none);
+    BOOST_TEST(plan_of(context) == (numbers{-1, 0}), boost::test_tools::per_element());
+    context.begin(1, signals::none);
+    BOOST_TEST(plan_of(context) == (numbers{-1, -1, 0, 1}), boost::test_tools::per_element());
+}
+
 /// One of two trees, by the entropy of the round's first row.
 struct tree_by_entropy {
     static constexpr signals needs = signals::draft_entropy;

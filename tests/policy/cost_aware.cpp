@@ -511,4 +511,15 @@ BOOST_AUTO_TEST_CASE(prints_itself) {
                "cost_aware{.max_length=10, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
 }
 
+/// Of an engine whose clock is coarse.
+BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_ends_no_drafting) {
+    policy::cost_aware policy;
+    outcome happened;
+    policy.learn(happened);
+    happened.verify_seconds = 1e-3;
+    for (int i = 0; i < 50; ++i) policy.learn(happened);
+    BOOST_TEST(std::isfinite(policy.allowance()));
+    BOOST_TEST(policy.length({.match_length = 5}) > 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

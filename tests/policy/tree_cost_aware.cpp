@@ -164,6 +164,17 @@ BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it)
     }
 }
 
+/// What drafting takes is not known before the first draft, which costs no more than the credit all the same.
+BOOST_AUTO_TEST_CASE(a_first_draft_is_as_small_as_a_dear_drafter_needs) {
+    for (const double a_node : {0.1, 0.4, 0.6, 1.0}) {
+        tree_cost_aware policy({.verify_seconds = std::vector<double>(33, 1.0)});
+        const world in{[](std::size_t) { return std::size_t{99}; }, [](std::size_t) { return 1.0; }, a_node};
+        const total spent = live(policy, in, 512);
+        BOOST_TEST(spent.seconds <= 1.02 * 512, "at " << a_node << ": " << spent.seconds);
+        BOOST_TEST(spent.drafted > 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_text_that_becomes_predictable_is_drafted_for_again) {
     std::size_t rank = 99;
     tree_cost_aware policy;
@@ -207,6 +218,31 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
     BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
                boost::test_tools::per_element());
     BOOST_TEST(seen.branched > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(plain_decoding_is_measured_again_while_drafts_pay) {
+    tree_cost_aware policy({.max_nodes = 8});
+    const world in{[](std::size_t) { return std::size_t{0}; }, flat};
+    live(policy, in, 100);
+    BOOST_TEST(live(policy, in, 650).drafted == 640u);
+    BOOST_TEST(policy.allowance() <= 16);  // however much was gained
+}
+
+BOOST_AUTO_TEST_CASE(what_never_pays_is_tried_ever_more_seldom) {
+    tree_cost_aware policy({.budget = 0.5, .verify_seconds = {1, 1.6, 2.2, 2.8}});
+    const world in{[](std::size_t) { return std::size_t{99}; },
+                   [](std::size_t rows) { return 1 + 0.6 * static_cast<double>(rows - 1); }};
+    live(policy, in, 300);
+    BOOST_TEST(live(policy, in, 640).drafted <= 30u);
+}
+
+BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {
+    tree_cost_aware policy({.max_nodes = 8});
+    world in{[](std::size_t) { return std::size_t{0}; }, flat, 0.010};
+    live(policy, in, 300);
+    in.draft_seconds = 0.015;
+    live(policy, in, 300);
+    BOOST_TEST(policy.learned().drafting[0].mean > 0.0149);
 }
 
 BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {

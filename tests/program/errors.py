@@ -47,6 +47,22 @@ class Generate(ProgramTest):
             with self.subTest(arguments):
                 self.refused(expected, *arguments)
 
+    def test_a_tree_that_is_read_is_not_written(self):
+        tree = FOLDER / "read.json"
+        tree.write_text("[[0],[1]]")
+        for flag in ("--trace", "--record"):
+            self.refused(["would overwrite", str(tree)], "--scheme", "lookup", "--tree", tree, flag, tree)
+            self.assertEqual("[[0],[1]]", tree.read_text())
+
+    def test_a_name_that_no_file_can_have_is_refused_before_anything_is_loaded(self):
+        name = "w" * 300
+        self.refuses(["cannot write", name], "widen", "--model", FOLDER / "none.gguf", "--shape", "64,128,8,4,16,3", "--output", name)
+        self.refused(["cannot write", name], "--trace", name, model=FOLDER / "none.gguf")
+
+    def test_one_file_is_not_written_twice_by_another_name(self):
+        self.refused("is written to twice", "--record", FOLDER / "one.json", "--trace", f"{FOLDER}/./one.json")
+        self.refused("no room", "--scheme", "lookup", "--tree", "auto", "--context", 1, prompt=("--prompt-ids", "1"))
+
     def test_names(self):
         self.refused(["'fast'", "auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")

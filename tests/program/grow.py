@@ -47,6 +47,12 @@ class Grow(ProgramTest):
         self.assertLessEqual(len(grown["order"]), 5)
         self.assertEqual(sorted(grown["lengths"]), grown["lengths"])
 
+    def test_a_state_of_other_weights_or_another_shape_is_refused(self):
+        for flag, value in (("--weights", "bf16"), ("--shape", "64,128,8,4,16,3")):
+            with self.subTest(flag):
+                asked = command(FOLDER / "other.json", "--state", f"{self.bank}.state", flag, value)
+                self.refuses([flag[2:] + " was", "and is"], *asked)
+
     def test_a_run_that_was_killed_goes_on_to_the_same_trees(self):
         output = FOLDER / "killed.json"
         state = pathlib.Path(f"{output}.state")

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +46,29 @@ class Learn(ProgramTest):
         self.assertEqual(0, made[-1]["learning"]["dropped"])
         self.assertEqual(sum(line["tokens"] for line in made), made[-1]["served"])
         self.assertLess(made[-1]["learning"]["lambda"], made[0]["learning"]["lambda"])
+
+    def test_what_learning_takes_is_in_the_speed(self):
+        made = self.lines("--passes", 3)
+        spent = lambda line: line["learning"]["training_seconds"] + line["learning"]["decoding_seconds"]
+        for before, line in zip([None, *made], made):
+            took = spent(line) - (spent(before) if before else 0)
+            self.assertGreaterEqual(line["tokens"] / line["tokens_per_second"], 0.98 * took)
+
+    def test_what_can_be_kept_is_kept_where_the_other_file_cannot(self):
+        lost, kept = FOLDER / "lost", FOLDER / "kept"
+        lost.mkdir()
+        kept.mkdir()
+        asked = learn("--output", lost / "a", "--replay", kept / "r", "--passes", 8)
+        process = subprocess.Popen(
+            [PROGRAM, *map(str, asked), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        )
+        process.stdout.readline()
+        shutil.rmtree(lost)
+        before = (kept / "r").read_bytes() if (kept / "r").exists() else b""
+        said = process.communicate()[1]
+        self.assertEqual(1, process.returncode)
+        self.assertEqual(1, said.count("warning"))
+        self.assertNotEqual(before, (kept / "r").read_bytes())
 
     def test_heads_and_ngrams_learn_to_draft_what_the_model_says(self):
         rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
@@ -170,7 +194,7 @@ class Learn(ProgramTest):
         made = self.lines(*reinforce, *drawn, "--passes", 2, "--record", record)
         self.assertGreater(made[-1]["learning"]["updates"], 10)
         self.assertEqual(0, made[-1]["learning"]["dropped"])
-        self.assertNotEqual(0, made[-1]["learning"]["policy_loss"])
+        self.assertNotEqual({0}, {line["learning"]["policy_loss"] for line in made})
         told = json.loads(record.read_text())["result"]
         self.assertEqual(("rejection_sampling", "same distribution as plain sampling"), (told["settings"]["accept"], told["guarantee"]))
         unlearned = self.lines(*drawn, "--layer-rank", 4, every=10**6)[0]["ids"]

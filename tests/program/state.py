@@ -63,6 +63,12 @@ class State(ProgramTest):
         self.assertEqual(["chains"], list(before["policies"]))
         self.assertNotIn("state_texts", plainly["settings"])
 
+    def test_a_comparison_begins_with_what_the_text_began_with(self):
+        for texts in (0, 1):
+            made = self.text("--compare", "--compare-seconds", 0)
+            self.assertEqual(texts, made["settings"]["state_texts"])
+            self.assertEqual(texts, made["compared"]["state_texts"])
+
     def test_its_costs_decide_in_the_first_round(self):
         """Rows that are said to cost nothing are drafted in the first round, which else waits for a plain one's time; rows
         that are said to cost a thousand passes are not drafted at all."""

@@ -241,4 +241,25 @@ BOOST_AUTO_TEST_CASE(after_a_row_that_was_refused_the_next_is_read) {
     BOOST_TEST(!ring.add(of));
 }
 
+BOOST_AUTO_TEST_CASE(the_newest_alone_are_sampled) {
+    for (const bool accepted_only : {false, true}) {
+        replay ring(width, vocabulary,
+                    {.capacity = 64, .top = 2, .accepted_only = accepted_only, .least_accepted = 1, .newest = 8});
+        for (std::size_t n = 0; n < 100; ++n) {
+            ring.add(seen(n, n % 2 == 0 ? accept_bit::rejected : accept_bit::accepted).view());
+            for (std::size_t update = 0; n + 1 >= 8 && update < 4; ++update) {
+                std::set<std::size_t> positions;
+                for (const std::size_t slot : ring.draw(200, update, 0)) {
+                    positions.insert(ring[slot].position);
+                    BOOST_TEST(ring.may_draw(slot, update, 0));
+                    BOOST_TEST(ring.age(slot) == n - ring[slot].position);
+                }
+                const bool half = accepted_only && update % 4 != 0;
+                BOOST_TEST(positions.size() == (half ? 4U : 8U));
+                BOOST_TEST(*positions.begin() + 8 > n);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "augur/accept/coupled.hpp"
@@ -298,6 +299,64 @@ BOOST_AUTO_TEST_CASE(options_and_heads_that_do_not_fit_are_refused) {
     refused([](auto& o) { o.period = 0; });
     refused([](auto& o) { o.held_back = 1; });
     refused([](auto& o) { o.steps.rate = 0; });
+}
+
+const std::vector<float> one_state{0.5F, -0.25F, 1.0F};
+
+BOOST_AUTO_TEST_CASE(a_period_that_is_undone_leaves_no_moments) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.most_kl = 1e-9;
+    slow_updates slow(head, chosen);
+    for (int n = 0; n < 64; ++n) slow.add({.hidden = one_state, .logits = one_state, .drafted = 1});
+    BOOST_TEST(!slow.period());
+    const double first = slow.report().kl;
+    BOOST_TEST(first > 1e-6);
+    BOOST_TEST(!slow.period());  // all positions are alike: the same steps again
+    BOOST_TEST(slow.report().kl == first);
+}
+
+BOOST_AUTO_TEST_CASE(drift_is_the_divergence_of_the_verifier_from_what_was_frozen) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.steps.rate = 0.1;
+    slow_updates slow(head, chosen);
+    for (int n = 0; n < 64; ++n) slow.add({.hidden = one_state, .logits = one_state, .drafted = 1});
+    for (int i = 0; i < 2; ++i) BOOST_TEST(slow.period());
+    std::vector<float> is(3), was(3);
+    head.row(one_state, is);
+    slow.frozen().row(one_state, was);
+    const auto total = [](const std::vector<float>& of) {
+        double sum = 0;
+        for (const float each : of) sum += std::exp(static_cast<double>(each));
+        return std::log(sum);
+    };
+    double kl = 0, other = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double a = static_cast<double>(was[i]) - total(was), b = static_cast<double>(is[i]) - total(is);
+        kl += std::exp(a) * (a - b);
+        other += std::exp(b) * (b - a);
+    }
+    BOOST_TEST(slow.report().kl == kl, boost::test_tools::tolerance(1e-4));
+    BOOST_TEST(std::abs(kl - other) > 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(each_slow_update_draws_others) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.steps.rate = 1e-30;
+    chosen.updates = chosen.batch = 1;
+    slow_updates slow(head, chosen);
+    for (std::size_t n = 0; n < 64; ++n) {
+        const std::vector<float> state{std::sin(static_cast<float>(n)), 0, 0};
+        slow.add({.hidden = state, .logits = state, .drafted = 1});
+    }
+    std::set<double> seen;
+    for (int i = 0; i < 16; ++i) {
+        slow.period();
+        seen.insert(slow.report().cross_entropy);
+    }
+    BOOST_TEST(seen.size() > 4U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -394,4 +394,149 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     refused([](auto& o) { o.replay.top = 17; });
 }
 
+/// Positions with these bits, of a head that says nothing, so that a drafted token has half of what there is.
+BOOST_AUTO_TEST_CASE(rewards_are_taken_from_a_moving_average_of_the_bits_before_them) {
+    exit_head<dense_base<float>> head(
+        testing::identity_base(2), {.layer = 1, .vocabulary_size = 2},
+        {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::none, .bias = true});
+    auto chosen = small();
+    chosen.replay = {.capacity = 8, .top = 0, .newest = 1};
+    chosen.batch = chosen.least = 1;
+    chosen.steps.rate = 1e-30;  // the head stays
+    chosen.losses.policy = policy_kind::reinforce;
+    chosen.losses.baseline_decay = 0.75;
+    chosen.losses.schedule.lambda = lambda_kind::constant;
+    chosen.losses.schedule.floor = 0;
+    trainer online(head, chosen);
+    const auto close = boost::test_tools::tolerance(1e-5);
+    const std::vector<float> zeros(2, 0.0F), none(2, std::numeric_limits<float>::quiet_NaN());
+    const auto judged = [&](accept_bit bit) { online.add({zeros, zeros, 0, bit, 1}); };
+    judged(accept_bit::accepted);
+    BOOST_TEST(online.report().acceptance == 0.25, close);
+    judged(accept_bit::unknown);
+    online.add({zeros, none, 0, accept_bit::rejected, 1});  // is no row, so that nobody judged
+    BOOST_TEST(online.report().acceptance == 0.25, close);
+    BOOST_TEST(online.report().refused == 1U);
+    judged(accept_bit::rejected);
+    BOOST_TEST(online.report().acceptance == 0.1875, close);
+    online.update();
+    BOOST_TEST(online.report().losses.policy == 0, close);  // its own bit and those beside it are in no baseline
+    online.publish();
+    judged(accept_bit::rejected);
+    online.update();
+    BOOST_TEST(online.report().losses.policy == -0.1875 * std::log(2.0), close);
+    const auto kept = online.state();
+    BOOST_TEST(kept.baseline == 0.140625, close);
+    trainer later(head, chosen);
+    later.restore(kept);
+    for (trainer<exit_head<dense_base<float>>>* each : {&online, &later}) {
+        each->publish();
+        each->add({zeros, zeros, 0, accept_bit::accepted, 1});
+        each->update();
+        BOOST_TEST(each->report().losses.policy == (1 - 0.140625) * std::log(2.0), close);
+    }
+}
+
+/// What an earlier head drew was drawn by other chances.
+BOOST_AUTO_TEST_CASE(rewards_are_of_what_this_head_drew) {
+    auto chosen = small();
+    chosen.replay = {.capacity = 8, .top = 0};
+    chosen.least = 1;
+    chosen.losses.policy = policy_kind::reinforce;
+    chosen.losses.schedule.lambda = lambda_kind::constant;
+    chosen.losses.schedule.floor = 0;
+    auto head = teacher.head();
+    trainer online(head, chosen);
+    show(online, 1);
+    online.update();
+    BOOST_TEST(online.report().losses.policy > 0);
+    online.update();
+    BOOST_TEST(online.report().losses.policy > 0);  // not published: the head that drew is the one that drafts
+    BOOST_TEST(online.publish());
+    online.update();
+    BOOST_TEST(online.report().losses.policy == 0);
+    const auto kept = online.state();
+    show(online, 2);
+    BOOST_TEST(kept.drawn_by_head == 0U);
+    BOOST_TEST(online.state().drawn_by_head == 1U);
+    for (int i = 0; i < 3; ++i) online.update();
+    BOOST_TEST(online.report().losses.policy > 0);
+    online.restore(kept);
+    online.update();
+    BOOST_TEST(online.report().losses.policy == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_published_before_a_restore_is_gone) {
+    auto head = teacher.head();
+    trainer online(head, small());
+    for (std::size_t n = 0; n < 8; ++n) show(online, n);
+    const auto kept = online.state();
+    BOOST_TEST(online.update());
+    online.restore(kept);
+    BOOST_TEST(!online.publish());
+    BOOST_TEST(head.values() == kept.values);
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_update_takes_no_published_one_back) {
+    auto head = teacher.head({.norm = norm_kind::none, .rank = 4});
+    const auto before = head.values();
+    trainer online(head, small());
+    for (std::size_t n = 0; n < 8; ++n) show(online, n);
+    BOOST_TEST(online.update());
+    const std::vector<float> far(linear_teacher::width, 3e38F), flat(linear_teacher::classes, 1.0F);
+    for (std::size_t n = 0; n < 64; ++n) online.add({far, flat, 1, accept_bit::rejected, n});
+    BOOST_TEST(!online.update());
+    BOOST_TEST(online.publish());
+    BOOST_TEST(head.values() != before);
+    BOOST_TEST(head.values() == online.state().values);
+}
+
+BOOST_AUTO_TEST_CASE(the_teachers_temperature_is_that_of_the_update) {
+    std::vector<double> found;
+    for (const annealed temperature : {annealed{2, 1, 1}, annealed{1, 1, 0}, annealed{2, 2, 0}}) {
+        auto head = teacher.head();
+        auto chosen = small();
+        chosen.least = 1;
+        chosen.replay.top = 0;
+        chosen.steps.rate = 1e-30;  // the head stays
+        chosen.losses.schedule.temperature = temperature;
+        trainer online(head, chosen);
+        show(online, 1);
+        for (int i = 0; i < 2; ++i) {
+            online.update();
+            found.push_back(online.report().losses.divergence);
+        }
+    }
+    BOOST_TEST(found[0] == found[4], boost::test_tools::tolerance(1e-5));  // 2 at first
+    BOOST_TEST(found[1] == found[2], boost::test_tools::tolerance(1e-5));  // then 1
+    BOOST_TEST(std::abs(found[0] - found[1]) > 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_update_is_expected_to_take_follows_what_they_took) {
+    double now = 0, took = 0;
+    auto head = teacher.head();
+    auto chosen = small();
+    chosen.share = 0.05;
+    chosen.clock = [&] { return now += took; };
+    trainer online(head, chosen);
+    for (std::size_t n = 0; n < 8; ++n) show(online, n);
+    took = 1;
+    online.committed(4, 40);
+    took = 3;
+    online.committed(4, 40);
+    BOOST_TEST(online.report().updates == 2U);
+    BOOST_TEST(online.report().training_seconds == 4);
+    online.committed(4, 25);  // 5.25 are allowed, and 4 + 1.5 expected
+    BOOST_TEST(online.report().updates == 2U);
+    online.committed(4, 6);
+    BOOST_TEST(online.report().updates == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_of_another_head_is_refused_by_its_name) {
+    auto head = teacher.head(), other = teacher.head({.norm = norm_kind::none, .rank = 4});
+    trainer online(head, small()), of_other(other, small());
+    BOOST_CHECK_EXCEPTION(online.restore(of_other.state(), "some/adapter"), error,
+                          [](auto& e) { return testing::says(e, "some/adapter"); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -147,6 +147,40 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
     BOOST_TEST(own.committed == left);
 }
 
+/// The draft is always right. Of a round in which the text ends no larger tree has more: what is accepted after the
+/// token that ends it is not committed.
+BOOST_AUTO_TEST_CASE(nothing_is_gained_past_the_end_of_a_text) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const testing::tree_mock model(testing::hashed_model(5, 1));
+    const draft::model_tree drafter(model, draft::argmax{});
+    const std::vector<tree::path> nodes = {{0}};
+    const auto trees = tree::augment(nodes, 4);
+    decode::options chosen = testing::up_to(100, 0);
+    chosen.stop.stop_tokens = {3};
+    std::size_t ended = 0;
+    for (token first = 0; first < 25; ++first) {
+        const std::vector<std::vector<token>> texts = {{first % 5, first / 5, 2}};
+        const auto joint = tune::joint_rollout(drafter, target, accept::exact{}, trees, texts, chosen);
+        const auto alone = [&](const topology& shape) {
+            return decode::generate(speculate(drafter, target, policy::tree_static(shape), accept::exact{}), texts[0],
+                                    chosen);
+        };
+        const auto made = alone(topology::of_paths(nodes));
+        if (made.finish != finish_reason::stop_token) continue;
+        ++ended;
+        BOOST_TEST(joint.committed == made.tokens.size());
+        BOOST_TEST(joint.gained[0] == joint.rounds - 1);  // every round but the last one
+    }
+    BOOST_TEST(ended > 5u);
+}
+
+BOOST_AUTO_TEST_CASE(rounds_without_a_draft_say_nothing_about_a_tree) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const auto scheme = plain(target);
+    BOOST_TEST(tune::own_rollout(scheme, 2, prompts, testing::up_to(25, 0)).rounds == 0u);
+    BOOST_TEST(tune::own_rollout(scheme, 0, prompts, testing::up_to(25, 0)).rounds == 75u);
+}
+
 BOOST_AUTO_TEST_CASE(a_rollout_of_ones_own_counts_what_was_committed) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const testing::heads_mock heads{testing::hashed_model(5, 2)};

@@ -234,7 +234,7 @@ struct multipath_block {
     template <class Targets, ChainProposalOf<distribution> Proposal>
     token judge_tree(const Targets& targets, const Proposal& proposed, const auto& draws,
                      std::vector<std::size_t>& path, storage_type& storage) const {
-        if (const token after = follow_points(targets, proposed, path); after != no_token) return after;
+        if (token after = no_token; follow_points(targets, proposed, path, after)) return after;
         path.clear();
         const greatest_path<Targets, Proposal> greatest(targets, proposed, storage);
         const auto nodes = greatest.nodes();
@@ -262,18 +262,23 @@ struct multipath_block {
     }
 
  private:
-    /// Along nodes whose tokens are certain: the token that follows them, or no_token where a row is no point.
-    static token follow_points(const auto& targets, const auto& proposed, std::vector<std::size_t>& path) {
+    /// Along nodes whose tokens are certain, to the token that follows them; none follows a row that nothing can be
+    /// drawn from. False where a row is neither that nor a point.
+    static bool follow_points(const auto& targets, const auto& proposed, std::vector<std::size_t>& path, token& after) {
         for (std::size_t row = 0;; row = 1 + path.back()) {
             const distribution& target = targets[row];
-            if (!target.is_point()) return no_token;
+            if (target.empty()) return true;
+            if (!target.is_point()) return false;
             const auto parent = static_cast<std::int32_t>(row) - 1;
             const auto parents = parents_of(proposed);
             std::size_t child = parents::next_child(parents, proposed.size(), parent, row);
             while (child < proposed.size() && proposed.tokens()[child] != target.mode()) {
                 child = parents::next_child(parents, proposed.size(), parent, child + 1);
             }
-            if (child == proposed.size()) return target.mode();
+            if (child == proposed.size()) {
+                after = target.mode();
+                return true;
+            }
             path.push_back(child);
         }
     }

@@ -75,7 +75,7 @@ class pass_seconds {
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
         const double counted = figures_[rows].add(seconds, estimates_[rows], earlier_[rows]);
         if (rows == 1) {
-            due_ += owed_ / seconds;
+            if (seconds > 0) due_ += owed_ / seconds;  // else no clock can have measured it
             owed_ = 0;
         } else if (pays && earlier_[rows]) {
             owed_ += seconds - counted;

@@ -29,6 +29,7 @@ class fused_sequence {
     /// Positions whose states have been seen.
     std::size_t known() const { return known_; }
     sequence_t<M>& sequence() { return sequence_; }
+    const sequence_t<M>& sequence() const { return sequence_; }
     /// Of the last run: the state that its last row was made of.
     std::span<const float> last_state() const {
         const auto made = model_->hidden(std::as_const(sequence_));

@@ -193,6 +193,12 @@ class basic_tree_cost_aware {
         return passes_(nodes + 1) + node_seconds_.mean * static_cast<double>(nodes);
     }
 
+    /// The same for what can be lost: until drafting was timed a node counts as a plain pass.
+    double seconds_at_most(std::size_t nodes) const {
+        const double untimed = node_seconds_.weight > 0 ? 0 : passes_(1) * static_cast<double>(nodes);
+        return seconds_of(nodes) + untimed;
+    }
+
     /// The next tree.
     void choose() {
         parents_.clear();
@@ -213,7 +219,7 @@ class basic_tree_cost_aware {
                                  [](const candidate& a, const candidate& b) { return a.value < b.value; });
             const candidate chosen = *next;
             candidates_.erase(next);
-            if (seconds_of(parents_.size() + 1) > (1 + std::max(0.0, allowance_)) * passes_(1)) break;
+            if (seconds_at_most(parents_.size() + 1) > (1 + std::max(0.0, allowance_)) * passes_(1)) break;
             const auto node = static_cast<std::int32_t>(parents_.size());
             parents_.push_back(chosen.parent);
             tokens += chosen.value;

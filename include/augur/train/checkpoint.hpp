@@ -23,8 +23,10 @@ struct checkpoint {
     Options options;
     std::vector<token> tokens;  ///< of a pruned head; empty: all
     vector<Scalar> values, first, second;
-    std::size_t steps = 0, dropped = 0, waiting = 0;  ///< waiting: committed tokens since the last update
-    double acceptance = 0;
+    std::size_t steps = 0, dropped = 0;
+    std::size_t waiting = 0;        ///< committed tokens since the last update
+    std::size_t drawn_by_head = 0;  ///< positions kept since the head changed
+    double acceptance = 0, baseline = 0;
 
     /// Throws, with both values, where `head` is of another kind.
     template <class Head>
@@ -38,7 +40,7 @@ struct checkpoint {
 };
 
 struct checkpoint_file {
-    static constexpr std::uint32_t version = 4;
+    static constexpr std::uint32_t version = 5;
     static constexpr std::uint64_t most_numbers = std::uint64_t{1} << 36;
 
     /// Written beside and renamed: a file of that name stays until the new one is whole, whatever happens. Throws where
@@ -50,8 +52,10 @@ struct checkpoint_file {
         out.put(whose);
         out.put(std::uint32_t{sizeof(Scalar)});
         options_format<Options>::write(out, from.options);
-        out.put(from.acceptance);
-        for (const std::size_t each : {from.steps, from.dropped, from.waiting}) out.put(std::uint64_t{each});
+        for (const double each : {from.acceptance, from.baseline}) out.put(each);
+        for (const std::size_t each : {from.steps, from.dropped, from.waiting, from.drawn_by_head}) {
+            out.put(std::uint64_t{each});
+        }
         out.array(std::span(from.tokens));
         for (const auto* each : {&from.values, &from.first, &from.second}) {
             out.array(std::span<const Scalar>(each->data(), static_cast<std::size_t>(each->size())));
@@ -71,9 +75,11 @@ struct checkpoint_file {
         checkpoint<Scalar, Options> read;
         read.options = options_format<Options>::read(in);
         read.acceptance = in.get<double>("the acceptance");
+        read.baseline = in.get<double>("the baseline");
         read.steps = static_cast<std::size_t>(in.get<std::uint64_t>("the steps"));
         read.dropped = static_cast<std::size_t>(in.get<std::uint64_t>("the updates that were dropped"));
         read.waiting = static_cast<std::size_t>(in.get<std::uint64_t>("the tokens since the last update"));
+        read.drawn_by_head = static_cast<std::size_t>(in.get<std::uint64_t>("the positions since the head changed"));
         in.array(read.tokens, here.vocabulary_size, "tokens");
         for (auto* each : {&read.values, &read.first, &read.second}) in.array(*each, most_numbers, "numbers");
         in.finish();

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -83,13 +85,12 @@ class replay {
             detail::fail("replay: ", chosen.capacity, " samples of ", bytes_per_sample(), " bytes are more than ",
                          most_bytes);
         }
-        hidden_.resize(chosen.capacity * width);
-        logarithms_.resize(chosen.capacity * kept_);
-        if (chosen.top != 0) tokens_.resize(chosen.capacity * kept_);
-        after_.resize(chosen.capacity * chosen.context, no_token);
-        marks_.resize(chosen.capacity);
-        if (chosen.past != 0) texts_.resize(chosen.capacity);
-        accepted_.reserve(chosen.capacity);
+        try {
+            take_memory();
+        } catch (const std::bad_alloc&) {
+            detail::fail("replay: there is no memory for ", chosen.capacity, " samples of ", bytes_per_sample(),
+                         " bytes");
+        }
     }
 
     const replay_options& options() const { return options_; }
@@ -151,26 +152,37 @@ class replay {
                 texts_.empty() ? 0 : texts_[slot]};
     }
 
+    /// How many were added after the slot-th.
+    std::size_t age(std::size_t slot) const { return slot_of_age(slot); }  // which is its own inverse
+
     /// Whether an update samples accepted positions only.
     bool draws_accepted(std::size_t update, std::size_t warm_up) const {
         if (!options_.accepted_only || update < warm_up) return false;
-        if (accepted_.empty() || accepted_.size() < options_.least_accepted) return false;
-        return options_.whole_every == 0 || update % options_.whole_every != 0;
+        if (options_.whole_every != 0 && update % options_.whole_every == 0) return false;
+        const auto count =
+            options_.newest == 0
+                ? accepted_.size()
+                : static_cast<std::size_t>(std::ranges::count_if(accepted_, [&](auto slot) { return is_new(slot); }));
+        return count != 0 && count >= options_.least_accepted;
     }
 
     /// Whether that update can sample the slot-th.
     bool may_draw(std::size_t slot, std::size_t update, std::size_t warm_up) const {
-        if (draws_accepted(update, warm_up)) return marks_[slot].bit == accept_bit::accepted;
-        const std::size_t age = (next_ + options_.capacity - 1 - slot) % options_.capacity;
-        return options_.newest == 0 || age < options_.newest;
+        if (!is_new(slot)) return false;
+        return marks_[slot].bit == accept_bit::accepted || !draws_accepted(update, warm_up);
     }
 
     /// `count` slots for an update; none of an empty ring.
     std::vector<std::size_t> draw(std::size_t count, std::size_t update, std::size_t warm_up) const {
         std::vector<std::size_t> slots;
         const bool only = draws_accepted(update, warm_up);
+        std::vector<std::uint32_t> new_ones;
+        if (only && options_.newest != 0) {
+            std::ranges::copy_if(accepted_, std::back_inserter(new_ones), [&](auto slot) { return is_new(slot); });
+        }
+        const auto& accepted = options_.newest == 0 ? accepted_ : new_ones;
         const std::size_t all = options_.newest == 0 ? size_ : std::min(options_.newest, size_);
-        const std::size_t among = only ? accepted_.size() : all;
+        const std::size_t among = only ? accepted.size() : all;
         if (among == 0) return slots;
         const random::philox_key key{static_cast<std::uint32_t>(options_.seed),
                                      static_cast<std::uint32_t>(options_.seed >> 32)};
@@ -180,7 +192,7 @@ class replay {
                                                   key);
             const auto picked =
                 static_cast<std::size_t>(random::unit_interval(words[0], words[1]) * static_cast<double>(among));
-            slots.push_back(only ? accepted_[picked] : (next_ + options_.capacity - 1 - picked) % options_.capacity);
+            slots.push_back(only ? accepted[picked] : slot_of_age(picked));
         }
         return slots;
     }
@@ -204,6 +216,19 @@ class replay {
         std::uint16_t head = 0;
     };
     static_assert(sizeof(mark) == 32, "it is written to files: no bytes between");
+
+    std::size_t slot_of_age(std::size_t age) const { return (next_ + options_.capacity - 1 - age) % options_.capacity; }
+    bool is_new(std::size_t slot) const { return options_.newest == 0 || age(slot) < options_.newest; }
+
+    void take_memory() {
+        hidden_.resize(options_.capacity * width_);
+        logarithms_.resize(options_.capacity * kept_);
+        if (options_.top != 0) tokens_.resize(options_.capacity * kept_);
+        after_.resize(options_.capacity * options_.context, no_token);
+        marks_.resize(options_.capacity);
+        if (options_.past != 0) texts_.resize(options_.capacity);
+        accepted_.reserve(options_.capacity);
+    }
 
     static std::ptrdiff_t at(std::size_t of) { return static_cast<std::ptrdiff_t>(of); }
 

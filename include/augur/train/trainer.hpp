@@ -79,8 +79,9 @@ class trainer {
     void add(const sample& of) {
         const double start = options_.clock();
         const std::lock_guard lock(mutex_);
-        replay_.add(of);
-        if (of.bit != accept_bit::unknown) {
+        const bool kept = replay_.add(of);
+        if (kept) ++drawn_by_head_;
+        if (kept && of.bit != accept_bit::unknown) {
             const double r = of.bit == accept_bit::accepted ? 1 : 0, decay = options_.losses.baseline_decay;
             acceptance_ += (1 - decay) * (r - acceptance_);
         }
@@ -166,6 +167,7 @@ class trainer {
         if (!is_ready_) return false;
         head_.swap(ready_);
         is_ready_ = false;
+        drawn_by_head_ = 0;
         return true;
     }
 
@@ -196,19 +198,23 @@ class trainer {
                 optimizer.steps(),
                 optimizer.dropped(),
                 waiting_,
-                acceptance_};
+                drawn_by_head_,
+                acceptance_,
+                baseline_};
     }
-    /// Goes on from there; the head follows at once. Throws, with both values, and changes nothing, where it was of a
-    /// head of other options or tokens.
-    void restore(const checkpoint_type& from) {
+    /// Goes on from there; the head follows at once. Throws, with both values and where it is from, and changes
+    /// nothing, where it was of a head of other options or tokens.
+    void restore(const checkpoint_type& from, const std::string& origin = "checkpoint") {
         const std::lock_guard pause(learning_);
         const std::lock_guard lock(mutex_);
-        from.check(head_);
+        from.check(head_, origin);
         learner_.restore(from.values, from.first, from.second, from.steps, from.dropped);
         head_.assign(from.values);
         is_ready_ = false;
         acceptance_ = from.acceptance;
+        baseline_ = from.baseline;
         waiting_ = from.waiting;
+        drawn_by_head_ = from.drawn_by_head;
         last_ = learner_.last();
         drawn_ = from.steps + from.dropped;
     }
@@ -281,7 +287,7 @@ class trainer {
         waiting_ = 0;
         const batch<scalar> drawn = draw();
         if (drawn.lessons.empty()) return false;
-        const double baseline = acceptance_;
+        const double baseline = std::exchange(baseline_, acceptance_);
         lock.unlock();
         bool applied = false;
         {
@@ -303,13 +309,22 @@ class trainer {
         const schedule& plan = options_.losses.schedule;
         const double temperature = plan.temperature.at(last_.updates);
         const std::size_t update = drawn_++;
+        std::vector<std::size_t> slots;
         if constexpr (attends) {
-            const auto slots = draw_with_texts(replay_, texts_, options_.batch, update, plan.warm_up);
-            auto made = batch_of<scalar>(replay_, slots, index_, temperature);
-            ask_with_texts(replay_, slots, texts_, made.asked);
-            return made;
+            slots = draw_with_texts(replay_, texts_, options_.batch, update, plan.warm_up);
         } else {
-            return batch_of<scalar>(replay_, replay_.draw(options_.batch, update, plan.warm_up), index_, temperature);
+            slots = replay_.draw(options_.batch, update, plan.warm_up);
+        }
+        auto made = batch_of<scalar>(replay_, slots, index_, temperature);
+        if constexpr (attends) ask_with_texts(replay_, slots, texts_, made.asked);
+        if (options_.losses.policy == policy_kind::reinforce) forget_bits_of_others(slots, made);
+        return made;
+    }
+
+    /// REINFORCE is unbiased of what this head has drawn: what earlier ones drew teaches by its rows alone.
+    void forget_bits_of_others(const std::vector<std::size_t>& slots, batch<scalar>& made) const {
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            if (replay_.age(slots[i]) >= drawn_by_head_) made.lessons[i].bit = accept_bit::unknown;
         }
     }
 
@@ -339,7 +354,9 @@ class trainer {
     head_type ready_;
     diagnostics last_;
     double acceptance_ = 0, keeping_ = 0, training_ = 0, decoding_ = 0;
-    double expected_ = 0;  ///< seconds of an update
+    double baseline_ = 0;            ///< acceptance_ before the last update: of bits that no reward is compared with
+    std::size_t drawn_by_head_ = 0;  ///< positions kept since the head changed
+    double expected_ = 0;            ///< seconds of an update
     std::size_t tokens_ = 0, waiting_ = 0, drawn_ = 0;
     bool is_ready_ = false, ends_ = false;
     std::exception_ptr problem_;

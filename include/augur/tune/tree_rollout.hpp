@@ -101,6 +101,8 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
                 std::swap(record.counted, before);
                 continue;
             }
+            // The text has ended in what is committed: no tree has more of it.
+            if (session.finished != finish_reason::running) std::swap(record.counted.gained, before.gained);
             ++record.counted.rounds;
             record.counted.committed += round.committed.size();
         }

@@ -156,13 +156,14 @@ inline bool graphs_control() {
 struct capture_place {
     cudaGraph_t graph = nullptr;
     const cudaGraphNode_t* after = nullptr;
+    const cudaGraphEdgeData* edges = nullptr;  ///< without asking for them, some are an error
     std::size_t count = 0;
 
     explicit capture_place(cudaStream_t stream) {
         cudaStreamCaptureStatus status{};
 #if CUDART_VERSION >= 13000
         const auto ask = [&] {
-            return cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, nullptr, &count);
+            return cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, &edges, &count);
         };
 #else
         const auto ask = [&] { return cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, &count); };
@@ -176,7 +177,7 @@ struct capture_place {
         cudaGraphNode_t node = nullptr;
         const auto replace = cudaStreamSetCaptureDependencies;
 #if CUDART_VERSION >= 13000
-        check_cuda(cudaGraphAddNode(&node, graph, after, nullptr, count, &asked), "adding a node");
+        check_cuda(cudaGraphAddNode(&node, graph, after, edges, count, &asked), "adding a node");
         check_cuda(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, replace), "going on after a node");
 #else
         check_cuda(cudaGraphAddNode(&node, graph, after, count, &asked), "adding a node");

@@ -25,16 +25,39 @@ __global__ void __launch_bounds__(K::threads) run_kernel(const K kernel) {
     kernel(cuda_team{});
 }
 
+/// How a kernel was compiled.
+template <Kernel K>
+const cudaFuncAttributes& attributes_of() {
+    static const cudaFuncAttributes found = [] {
+        cudaFuncAttributes of{};
+        cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // the kernel may have to be loaded first
+        check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "making way for a kernel");
+        const cudaError_t status = cudaFuncGetAttributes(&of, run_kernel<K>);
+        check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "going back to recording");
+        check_cuda(status, "asking how a kernel was compiled");
+        return of;
+    }();
+    return found;
+}
+
 /// Whether the kernel waits for the launch before it, so that it may begin before that ends: it does as compiled for
 /// compute capability 9.0 and later.
 template <Kernel K>
 bool waits_by_itself() {
-    static const bool waits = [] {
-        cudaFuncAttributes of{};
-        check_cuda(cudaFuncGetAttributes(&of, run_kernel<K>), "asking how a kernel was compiled");
-        return of.ptxVersion >= 90 && of.binaryVersion >= 90;
-    }();
-    return waits;
+    return attributes_of<K>().ptxVersion >= 90 && attributes_of<K>().binaryVersion >= 90;
+}
+
+/// Lets the kernel have as much shared memory as there is: a limit that fits one launch would be too low for recordings
+/// that hold a larger one.
+template <Kernel K>
+void allow_all_shared_memory() {
+    int current = 0, most = 0;
+    check_cuda(cudaGetDevice(&current), "asking for the current GPU");
+    check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, current),
+               "asking for shared memory");
+    check_cuda(cudaFuncSetAttribute(run_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    most - static_cast<int>(attributes_of<K>().sharedSizeBytes)),
+               "shared memory of a kernel");
 }
 
 /// Tells a conditional node what a word says.
@@ -89,11 +112,8 @@ class cuda_system {
         if (blocks == 0) return;
         const auto turn = take_turn();
         const std::size_t shared = kernel.shared_bytes();
-        if (shared > default_shared_bytes) {
-            check_cuda(cudaFuncSetAttribute(run_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(shared)),
-                       "shared memory of a kernel");
-        }
+        const bool waits = waits_by_itself<K>() && !std::is_same_v<K, set_condition>;
+        if (shared + attributes_of<K>().sharedSizeBytes > default_shared_bytes) allow_all_shared_memory<K>();
         cudaLaunchAttribute early{};
         early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
         early.val.programmaticStreamSerializationAllowed = 1;
@@ -103,10 +123,9 @@ class cuda_system {
         how.dynamicSmemBytes = shared;
         how.stream = current();
         how.attrs = &early;
-        const bool is_condition = std::is_same_v<K, set_condition>;
-        how.numAttrs = !is_condition && follows_kernel() && waits_by_itself<K>() ? 1 : 0;
+        how.numAttrs = waits && follows_kernel() ? 1 : 0;
         check_cuda(cudaLaunchKernelEx(&how, run_kernel<K>, kernel), "a launch");
-        follow(!is_condition && waits_by_itself<K>());
+        follow(waits);
     }
 
     void* allocate(std::size_t bytes) const {
@@ -153,7 +172,11 @@ class cuda_system {
     bool idle() const {
         const auto turn = take_turn();
         const cudaError_t status = cudaStreamQuery(current());
-        if (status != cudaErrorNotReady) check_cuda(status, "asking whether all is done");
+        if (status == cudaErrorNotReady) {
+            cudaGetLastError();  // it is no error, but would be found as the last one
+        } else {
+            check_cuda(status, "asking whether all is done");
+        }
         return status == cudaSuccess;
     }
 
@@ -250,6 +273,7 @@ class cuda_system {
         return found;
     }
 
+    /// Without asking for more a kernel has so many, what it declares itself (cuda_team's sums) included.
     static constexpr std::size_t default_shared_bytes = 48 * 1024;
 
     std::shared_ptr<cuda_streams> streams_;  ///< null: the default stream

@@ -160,8 +160,8 @@ struct skinny_product {
             warp.each_apart([&](unsigned lane) {
                 const std::size_t column = 8 * tile + lane / 4;
                 if (column >= columns) return;  // stays zero
-                given[tile][lane] = load_near(reinterpret_cast<const weight_fragment*>(
-                    inputs + column * weights.padded_depth() + block * tile_layout::depth + lane % 4 * 8));
+                given[tile][lane] = *reinterpret_cast<const weight_fragment*>(
+                    inputs + column * weights.padded_depth() + block * tile_layout::depth + lane % 4 * 8);
             });
         }
         typename Warp::template own<weight_fragment> first, second;

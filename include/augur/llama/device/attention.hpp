@@ -323,12 +323,15 @@ struct attend {
         });
         const auto group = static_cast<unsigned>(task.group());
         const std::size_t size = task.layout.head_size;
+        const auto slices = static_cast<unsigned>((size + kernels::warp_size - 1) / kernels::warp_size);
         team.each_warp([&](const auto& warp) {
-            for (unsigned column = warp.index(); column < rows * group; column += warps) {
+            for (unsigned i = warp.index(); i < rows * group * slices; i += warps) {
+                const unsigned column = i / slices;
                 if (ready[column / group] == 0) continue;
                 const std::size_t row = members[column / group], head = work.head * group + column % group;
                 warp.each_apart([&](unsigned lane) {
-                    for (std::size_t i = lane; i < size; i += kernels::warp_size) task.join_chunks(row, head, i);
+                    const std::size_t component = i % slices * kernels::warp_size + lane;
+                    if (component < size) task.join_chunks(row, head, component);
                 });
             }
         });

@@ -48,17 +48,30 @@ struct attention_task {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
                                           1);
     }
-    /// A component of a row's output, from all its chunks, joined in their order.
+    /// A component of a row's output, from all its chunks, joined in their order. Some are asked for before the first is
+    /// used: what they take is the memory's latency.
     AUGUR_KERNEL void join_chunks(std::size_t row, std::size_t head, std::size_t component) const {
+        constexpr unsigned ahead = 8;
+        const std::size_t chunks = chunks_seen(row);
         float largest = -std::numeric_limits<float>::infinity(), sum = 0, mixed = 0;
-        for (std::size_t chunk = 0; chunk < chunks_seen(row); ++chunk) {
-            const float* const part = partial(row, head, chunk);
-            const float top = kernels::load_near(part);
-            const float both = largest < top ? top : largest;
-            const float before = std::exp(largest - both), now = std::exp(top - both);
-            sum = sum * before + kernels::load_near(part + 1) * now;
-            mixed = mixed * before + kernels::load_near(part + 2 + component) * now;
-            largest = both;
+        for (std::size_t first = 0; first < chunks; first += ahead) {
+            float tops[ahead], sums[ahead], parts[ahead];
+            AUGUR_UNROLL
+            for (unsigned i = 0; i < ahead; ++i) {
+                const float* const part = partial(row, head, first + i < chunks ? first + i : chunks - 1);
+                tops[i] = kernels::load_near(part);
+                sums[i] = kernels::load_near(part + 1);
+                parts[i] = kernels::load_near(part + 2 + component);
+            }
+            AUGUR_UNROLL
+            for (unsigned i = 0; i < ahead; ++i) {
+                if (first + i >= chunks) continue;
+                const float both = largest < tops[i] ? tops[i] : largest;
+                const float before = std::exp(largest - both), now = std::exp(tops[i] - both);
+                sum = sum * before + sums[i] * now;
+                mixed = mixed * before + parts[i] * now;
+                largest = both;
+            }
         }
         out[row * stride + head * layout.head_size + component] = Element::of(mixed / sum);
     }

@@ -1,11 +1,13 @@
 #pragma once
 // What a Llama on a device remembers of one sequence.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/device/cache.hpp"
 #include "augur/llama/device/rows.hpp"
@@ -46,21 +48,35 @@ class float_rows {
     std::size_t size() const { return rows_; }
     const float* data() const { return memory_.data(); }
     float* data() { return memory_.data(); }
-    std::size_t memory_bytes() const { return memory_.memory_bytes() + here_.capacity() * sizeof(float); }
+    std::size_t memory_bytes() const {
+        return memory_.memory_bytes() + here_.capacity() * sizeof(float) + pinned_.memory_bytes();
+    }
 
     /// Brought here once, and when it is asked for.
     scores on_host(const S& on) const {
         if (!is_here_ && rows_ > 0) {
-            here_.resize(rows_ * width_);
-            on.download(here_.data(), memory_.data(), here_.size() * sizeof(float));
+            on.download(here(on, rows_ * width_), memory_.data(), rows_ * width_ * sizeof(float));
         }
         is_here_ = true;
-        return {here_.data(), rows_, width_};
+        return {pinned_.size() > 0 ? pinned_.data() : here_.data(), rows_, width_};
     }
 
  private:
+    /// Room on the host. Where that is worth it, what the system copies to at once: on CUDA anything else is copied twice.
+    float* here(const S& on, std::size_t size) const {
+        if (pinned_.size() >= size) return pinned_.data();
+        if (size * sizeof(float) >= least_pinned || pinned_.size() > 0) {
+            pinned_ = kernels::shared_buffer<float, S>(on, std::max(size, 2 * pinned_.size()));
+            return pinned_.data();
+        }
+        here_.resize(std::max(here_.size(), size));
+        return here_.data();
+    }
+    static constexpr std::size_t least_pinned = std::size_t{1} << 16;  // bytes
+
     kernels::buffer<float, S> memory_;
     std::size_t rows_ = 0, width_ = 0;
+    mutable kernels::shared_buffer<float, S> pinned_;
     mutable std::vector<float> here_;
     mutable bool is_here_ = false;
 };
