@@ -137,4 +137,29 @@ BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_owes_nothing) {
     BOOST_TEST(passes.known());
 }
 
+/// The machine was slow, as plain passes say: what drafts took longer is not their loss.
+BOOST_AUTO_TEST_CASE(a_slow_plain_pass_gives_drafts_just_before_it_back_what_they_were_charged_too_much) {
+    const std::vector<double> curve{1, 1.5, 2};
+    const auto refund = [&](double plain, std::size_t rounds, std::size_t tokens) {
+        pass_seconds passes(3, 0.5, curve);
+        for (std::size_t i = 0; i < rounds; ++i) passes.spend(tokens, 3);
+        passes.learn(1, plain);
+        const double made = passes.take_refund();
+        BOOST_TEST(passes.take_refund() == 0.0);
+        passes.learn(1, 2 * plain);  // with nothing drafted since
+        BOOST_TEST(passes.take_refund() == 0.0);
+        return made;
+    };
+    BOOST_TEST(refund(1, 1, 1) == 0.0);
+    BOOST_TEST(refund(0.5, 1, 1) == 0.0);
+    BOOST_TEST(refund(1.5, 1, 1) == 1.0, is);  // 3 - 1 were lost, 3 / 1.5 - 1 are
+    BOOST_TEST(refund(1.5, 2, 1) == 2.0, is);
+    BOOST_TEST(refund(2, 1, 1) == 1.5, is);
+    BOOST_TEST(refund(9, 1, 1) == 1.5, is);  // as twice the usual
+    BOOST_TEST(refund(2, 1, 2) == 1.0, is);  // no more than was lost
+    BOOST_TEST(refund(2, 1, 3) == 0.0);
+    BOOST_TEST(refund(2, 8, 1) == 12.0, is);
+    BOOST_TEST(refund(2, 9, 1) == 0.0);  // too long ago
+}
+
 BOOST_AUTO_TEST_SUITE_END()

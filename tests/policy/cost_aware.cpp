@@ -522,4 +522,29 @@ BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_ends_no_drafting) {
     BOOST_TEST(policy.length({.match_length = 5}) > 0u);
 }
 
+/// After a prompt everything takes up to twice as long for a while, as it does until weights are in a near cache, and the
+/// first drafts are rejected: that is no reason to draft no more.
+BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
+    for (const double start : {1.5, 1.8, 2.0, 2.2}) {
+        for (const std::size_t rejected : {2u, 3u, 5u}) {
+            for (const std::size_t match : {2u, 3u, 5u}) {
+                policy::cost_aware policy(
+                    {.credit = 3, .verify_seconds = {1, 1.07, 1.15, 1.23, 1.35, 1.47, 1.59, 1.71, 1.87}});
+                std::size_t drafted = 0;
+                for (std::size_t round = 0; round < 60; ++round) {
+                    const double slow = std::max(1.0, start - 0.06 * static_cast<double>(round));
+                    outcome happened;
+                    happened.decided_on.match_length = match;
+                    happened.drafted = policy.length(happened.decided_on);
+                    happened.accepted = round < rejected ? 0 : happened.drafted;
+                    happened.verify_seconds = slow * (1 + 0.09 * static_cast<double>(happened.drafted));
+                    policy.learn(happened);
+                    if (round >= rejected) drafted += happened.drafted;
+                }
+                BOOST_TEST(drafted > 300u, "from " << start << ", after " << rejected << ", match " << match);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -265,4 +265,25 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     BOOST_TEST(out.str() == "tree_cost_aware{.max_nodes=32, .max_depth=8, .memory=0.98, .budget=0.01}");
 }
 
+/// Everything takes up to twice as long for a while, and the first drafts are rejected.
+BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
+    for (const double start : {1.5, 1.8, 2.0}) {
+        for (const std::size_t rejected : {2u, 4u, 6u}) {
+            tree_cost_aware policy(
+                {.credit = 2, .verify_seconds = {1, 1.07, 1.15, 1.23, 1.35, 1.47, 1.59, 1.71, 1.87}});
+            std::size_t round = 0, drafted = 0;
+            const world in{[&](std::size_t) { return round < rejected ? std::size_t{99} : std::size_t{0}; },
+                           [&](std::size_t rows) {
+                               const double slow = std::max(1.0, start - 0.06 * static_cast<double>(round));
+                               return slow * (1 + 0.09 * static_cast<double>(rows - 1));
+                           }};
+            for (; round < 80; ++round) {
+                const total spent = live(policy, in, 1);
+                if (round >= rejected) drafted += spent.drafted;
+            }
+            BOOST_TEST(drafted > 50u, "from " << start << ", after " << rejected << ": " << drafted);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

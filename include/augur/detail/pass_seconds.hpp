@@ -77,6 +77,7 @@ class pass_seconds {
         if (rows == 1) {
             if (seconds > 0) due_ += owed_ / seconds;  // else no clock can have measured it
             owed_ = 0;
+            compare_drafts(seconds);
         } else if (pays && earlier_[rows]) {
             owed_ += seconds - counted;
         }
@@ -90,8 +91,35 @@ class pass_seconds {
     /// What was owed when a plain pass was timed, in such passes; once.
     double take_due() { return std::exchange(due_, 0); }
 
+    /// A round of a draft, which was charged `seconds`: a plain pass that comes soon says what they were worth.
+    void spend(std::size_t tokens, double seconds) {
+        spent_.seconds += seconds;
+        spent_.tokens += static_cast<double>(tokens);
+        ++spent_.rounds;
+    }
+    /// Plain passes that such rounds were charged too much, for the machine was slow; once.
+    double take_refund() { return std::exchange(refund_, 0); }
+
  private:
     static constexpr double least_weight = 0.25;
+    static constexpr std::size_t most_compared = 8;  ///< rounds since the last plain pass
+
+    /// Of rounds with drafts.
+    struct spending {
+        double seconds = 0, tokens = 0;
+        std::size_t rounds = 0;
+
+        double lost(double plain_seconds) const { return std::max(0.0, seconds / plain_seconds - tokens); }
+    };
+
+    /// A plain pass that took longer than usual: so did, it is likely, the drafts just before it. No more than twice,
+    /// for a pass may have been disturbed by itself, and never more than was lost.
+    void compare_drafts(double seconds) {
+        const double usual = estimates_[1], now = std::min(seconds, 2 * usual);
+        if (usual > 0 && now > usual && spent_.rounds <= most_compared)
+            refund_ += spent_.lost(usual) - spent_.lost(now);
+        spent_ = {};
+    }
 
     bool counts(std::size_t rows) const { return figures_[rows].weight >= least_weight; }
 
@@ -131,6 +159,8 @@ class pass_seconds {
     std::vector<bool> earlier_;  ///< whether what is known of so many rows was measured elsewhere
     double owed_ = 0;            ///< seconds
     double due_ = 0;             ///< plain passes
+    spending spent_;             ///< since the last plain pass
+    double refund_ = 0;          ///< plain passes
 };
 
 }  // namespace augur::detail

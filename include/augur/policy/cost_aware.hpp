@@ -281,7 +281,8 @@ class basic_cost_aware {
         tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
         passes_spent_ = options_.memory * passes_spent_ + passes;
         allowance_ += options_.budget * passes + (drafted ? static_cast<double>(tokens) - passes : 0);
-        allowance_ -= passes_.take_due();
+        if (drafted) passes_.spend(tokens, seconds);
+        allowance_ += passes_.take_refund() - passes_.take_due();
         allowance_ = std::min(allowance_, most_allowance);
     }
 

@@ -185,7 +185,8 @@ class basic_tree_cost_aware {
         if (!passes_.known()) return;
         const double plain = static_cast<double>(happened.accepted + 1) * passes_(1);
         allowance_ += (plain - seconds + options_.budget * seconds) / passes_(1);
-        allowance_ -= passes_.take_due();
+        if (happened.drafted > 0) passes_.spend(happened.accepted + 1, seconds);
+        allowance_ += passes_.take_refund() - passes_.take_due();
         allowance_ = std::min(allowance_, most_allowance);
     }
 
