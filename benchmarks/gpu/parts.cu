@@ -1,13 +1,13 @@
-// Where the time of a pass goes on a GPU: every kernel of the Llama's pass by itself, for all layers one after another, beside the
-// whole pass, with random weights in the shape of a known model (llama/device/synthetic.hpp).
+// Where the time of a pass goes on a GPU: every kernel of the Llama's pass by itself, for all layers one after another,
+// beside the whole pass, with random weights in the shape of a known model (llama/device/synthetic.hpp).
 //
-//   bench_parts [--shape 8b] [--layers N] [--contexts 256,4096] [--rows 1,2,4,8,16,32,64] [--chain 4] [--repeat 9] [--seed 1]
-//               [--json FILE]
+//   bench_parts [--shape 8b] [--layers N] [--contexts 256,4096] [--rows 1,2,4,8,16,32,64] [--chain 4] [--repeat 9]
+//               [--seed 1] [--json FILE]
 //
-// Weights are bfloat16. A part is a graph of its launches, one for each layer, replayed `--chain` times; parts and rows take turns,
-// medians are shown. `read` is the share of what a kernel that only reads the same weights reads in the same run: the best of
-// several ways. `left` is the whole pass without its parts: what starting kernels costs beyond what these graphs have of it, less
-// what overlaps. Exit code 77 where there is no GPU.
+// Weights are bfloat16. A part is a graph of its launches, one for each layer, replayed `--chain` times; parts and rows
+// take turns, medians are shown. `read` is the share of what a kernel that only reads the same weights reads in the
+// same run: the best of several ways. `left` is the whole pass without its parts: what starting kernels costs beyond
+// what these graphs have of it, less what overlaps. Exit code 77 where there is no GPU.
 
 #include <cuda_runtime.h>
 

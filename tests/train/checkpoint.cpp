@@ -40,15 +40,16 @@ checkpoint<float> some_checkpoint(float number = 1) {
     made.steps = 17;
     made.dropped = 3;
     made.waiting = 5;
-    made.drawn_by_head = 11;
-    made.acceptance = 0.625;
-    made.baseline = 0.5;
+    made.rewards.drawn = 11;
+    made.rewards.acceptance = 0.625;
+    made.rewards.baseline = 0.5;
     return made;
 }
 bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
     return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&
            a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.waiting == b.waiting &&
-           a.drawn_by_head == b.drawn_by_head && a.acceptance == b.acceptance && a.baseline == b.baseline;
+           a.rewards.drawn == b.rewards.drawn && a.rewards.acceptance == b.rewards.acceptance &&
+           a.rewards.baseline == b.rewards.baseline;
 }
 BOOST_AUTO_TEST_CASE(what_was_kept_is_found_again) {
     const testing::scratch_folder folder;

@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(rewards_are_taken_from_a_moving_average_of_the_bits_before_
     online.update();
     BOOST_TEST(online.report().losses.policy == -0.1875 * std::log(2.0), close);
     const auto kept = online.state();
-    BOOST_TEST(kept.baseline == 0.140625, close);
+    BOOST_TEST(kept.rewards.baseline == 0.140625, close);
     trainer later(head, chosen);
     later.restore(kept);
     for (trainer<exit_head<dense_base<float>>>* each : {&online, &later}) {
@@ -457,8 +457,8 @@ BOOST_AUTO_TEST_CASE(rewards_are_of_what_this_head_drew) {
     BOOST_TEST(online.report().losses.policy == 0);
     const auto kept = online.state();
     show(online, 2);
-    BOOST_TEST(kept.drawn_by_head == 0U);
-    BOOST_TEST(online.state().drawn_by_head == 1U);
+    BOOST_TEST(kept.rewards.drawn == 0U);
+    BOOST_TEST(online.state().rewards.drawn == 1U);
     for (int i = 0; i < 3; ++i) online.update();
     BOOST_TEST(online.report().losses.policy > 0);
     online.restore(kept);

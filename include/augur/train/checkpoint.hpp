@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "augur/train/head_options.hpp"
+#include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/options_format.hpp"
 #include "augur/train/state_file.hpp"
@@ -23,10 +24,8 @@ struct checkpoint {
     Options options;
     std::vector<token> tokens;  ///< of a pruned head; empty: all
     vector<Scalar> values, first, second;
-    std::size_t steps = 0, dropped = 0;
-    std::size_t waiting = 0;        ///< committed tokens since the last update
-    std::size_t drawn_by_head = 0;  ///< positions kept since the head changed
-    double acceptance = 0, baseline = 0;
+    std::size_t steps = 0, dropped = 0, waiting = 0;  ///< waiting: committed tokens since the last update
+    reward_average rewards;
 
     /// Throws, with both values, where `head` is of another kind.
     template <class Head>
@@ -52,8 +51,8 @@ struct checkpoint_file {
         out.put(whose);
         out.put(std::uint32_t{sizeof(Scalar)});
         options_format<Options>::write(out, from.options);
-        for (const double each : {from.acceptance, from.baseline}) out.put(each);
-        for (const std::size_t each : {from.steps, from.dropped, from.waiting, from.drawn_by_head}) {
+        for (const double each : {from.rewards.acceptance, from.rewards.baseline}) out.put(each);
+        for (const std::size_t each : {from.steps, from.dropped, from.waiting, from.rewards.drawn}) {
             out.put(std::uint64_t{each});
         }
         out.array(std::span(from.tokens));
@@ -74,12 +73,12 @@ struct checkpoint_file {
         }
         checkpoint<Scalar, Options> read;
         read.options = options_format<Options>::read(in);
-        read.acceptance = in.get<double>("the acceptance");
-        read.baseline = in.get<double>("the baseline");
+        read.rewards.acceptance = in.get<double>("the acceptance");
+        read.rewards.baseline = in.get<double>("the baseline");
         read.steps = static_cast<std::size_t>(in.get<std::uint64_t>("the steps"));
         read.dropped = static_cast<std::size_t>(in.get<std::uint64_t>("the updates that were dropped"));
         read.waiting = static_cast<std::size_t>(in.get<std::uint64_t>("the tokens since the last update"));
-        read.drawn_by_head = static_cast<std::size_t>(in.get<std::uint64_t>("the positions since the head changed"));
+        read.rewards.drawn = static_cast<std::size_t>(in.get<std::uint64_t>("the positions since the head changed"));
         in.array(read.tokens, here.vocabulary_size, "tokens");
         for (auto* each : {&read.values, &read.first, &read.second}) in.array(*each, most_numbers, "numbers");
         in.finish();

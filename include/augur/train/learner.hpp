@@ -48,6 +48,14 @@ batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, c
     return made;
 }
 
+/// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others teach by their rows.
+template <class Scalar>
+void forget_bits(const replay& from, std::span<const std::size_t> slots, std::size_t drawn, batch<Scalar>& made) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (from.age(slots[i]) >= drawn) made.lessons[i].bit = accept_bit::unknown;
+    }
+}
+
 /// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
 /// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "augur/types/error.hpp"
@@ -16,6 +17,20 @@ namespace augur::train {
 
 /// What the verifier said of a drafted token. It says nothing after the first rejection.
 enum class accept_bit : std::uint16_t { unknown, rejected, accepted };
+
+/// What became of drafted positions, as REINFORCE wants to know it.
+struct reward_average {
+    double acceptance = 0;  ///< a moving average over judged positions
+    double baseline = 0;    ///< what it was before the last update: no reward is compared with one that it is in
+    std::size_t drawn = 0;  ///< positions kept since the head changed
+
+    void see(accept_bit bit, double decay) {
+        ++drawn;
+        if (bit == accept_bit::unknown) return;
+        acceptance += (1 - decay) * ((bit == accept_bit::accepted ? 1 : 0) - acceptance);
+    }
+    double begin_update() { return std::exchange(baseline, acceptance); }
+};
 
 /// A verifier's row, before any transform: natural logarithms of probabilities.
 struct teacher_row {

@@ -79,12 +79,7 @@ class trainer {
     void add(const sample& of) {
         const double start = options_.clock();
         const std::lock_guard lock(mutex_);
-        const bool kept = replay_.add(of);
-        if (kept) ++drawn_by_head_;
-        if (kept && of.bit != accept_bit::unknown) {
-            const double r = of.bit == accept_bit::accepted ? 1 : 0, decay = options_.losses.baseline_decay;
-            acceptance_ += (1 - decay) * (r - acceptance_);
-        }
+        if (replay_.add(of)) rewards_.see(of.bit, options_.losses.baseline_decay);
         const double took = options_.clock() - start;
         keeping_ += took;
         training_ += took;
@@ -167,7 +162,7 @@ class trainer {
         if (!is_ready_) return false;
         head_.swap(ready_);
         is_ready_ = false;
-        drawn_by_head_ = 0;
+        rewards_.drawn = 0;
         return true;
     }
 
@@ -178,7 +173,7 @@ class trainer {
         made.accepted = replay_.accepted();
         made.refused = replay_.refused();
         made.tokens = tokens_;
-        made.acceptance = acceptance_;
+        made.acceptance = rewards_.acceptance;
         made.training_seconds = training_;
         made.decoding_seconds = decoding_;
         return made;
@@ -198,9 +193,7 @@ class trainer {
                 optimizer.steps(),
                 optimizer.dropped(),
                 waiting_,
-                drawn_by_head_,
-                acceptance_,
-                baseline_};
+                rewards_};
     }
     /// Goes on from there; the head follows at once. Throws, with both values and where it is from, and changes
     /// nothing, where it was of a head of other options or tokens.
@@ -211,10 +204,8 @@ class trainer {
         learner_.restore(from.values, from.first, from.second, from.steps, from.dropped);
         head_.assign(from.values);
         is_ready_ = false;
-        acceptance_ = from.acceptance;
-        baseline_ = from.baseline;
+        rewards_ = from.rewards;
         waiting_ = from.waiting;
-        drawn_by_head_ = from.drawn_by_head;
         last_ = learner_.last();
         drawn_ = from.steps + from.dropped;
     }
@@ -287,7 +278,7 @@ class trainer {
         waiting_ = 0;
         const batch<scalar> drawn = draw();
         if (drawn.lessons.empty()) return false;
-        const double baseline = std::exchange(baseline_, acceptance_);
+        const double baseline = rewards_.begin_update();
         lock.unlock();
         bool applied = false;
         {
@@ -317,15 +308,8 @@ class trainer {
         }
         auto made = batch_of<scalar>(replay_, slots, index_, temperature);
         if constexpr (attends) ask_with_texts(replay_, slots, texts_, made.asked);
-        if (options_.losses.policy == policy_kind::reinforce) forget_bits_of_others(slots, made);
+        if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, rewards_.drawn, made);
         return made;
-    }
-
-    /// REINFORCE is unbiased of what this head has drawn: what earlier ones drew teaches by its rows alone.
-    void forget_bits_of_others(const std::vector<std::size_t>& slots, batch<scalar>& made) const {
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            if (replay_.age(slots[i]) >= drawn_by_head_) made.lessons[i].bit = accept_bit::unknown;
-        }
     }
 
     void work() {
@@ -353,10 +337,9 @@ class trainer {
     learner<Head> learner_;
     head_type ready_;
     diagnostics last_;
-    double acceptance_ = 0, keeping_ = 0, training_ = 0, decoding_ = 0;
-    double baseline_ = 0;            ///< acceptance_ before the last update: of bits that no reward is compared with
-    std::size_t drawn_by_head_ = 0;  ///< positions kept since the head changed
-    double expected_ = 0;            ///< seconds of an update
+    reward_average rewards_;
+    double keeping_ = 0, training_ = 0, decoding_ = 0;
+    double expected_ = 0;  ///< seconds of an update
     std::size_t tokens_ = 0, waiting_ = 0, drawn_ = 0;
     bool is_ready_ = false, ends_ = false;
     std::exception_ptr problem_;

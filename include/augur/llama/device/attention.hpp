@@ -322,17 +322,14 @@ struct attend {
                 kernels::arrives_last(task.arrivals + row * task.layout.heads + work.head, task.chunks_seen(row));
         });
         const auto group = static_cast<unsigned>(task.group());
-        const std::size_t size = task.layout.head_size;
-        const auto slices = static_cast<unsigned>((size + kernels::warp_size - 1) / kernels::warp_size);
+        const auto slices =
+            static_cast<unsigned>((task.layout.head_size + kernels::warp_size - 1) / kernels::warp_size);
         team.each_warp([&](const auto& warp) {
             for (unsigned i = warp.index(); i < rows * group * slices; i += warps) {
                 const unsigned column = i / slices;
                 if (ready[column / group] == 0) continue;
                 const std::size_t row = members[column / group], head = work.head * group + column % group;
-                warp.each_apart([&](unsigned lane) {
-                    const std::size_t component = i % slices * kernels::warp_size + lane;
-                    if (component < size) task.join_chunks(row, head, component);
-                });
+                task.join_slice(warp, row, head, i % slices);
             }
         });
     }

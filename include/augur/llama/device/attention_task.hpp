@@ -75,6 +75,14 @@ struct attention_task {
         }
         out[row * stride + head * layout.head_size + component] = Element::of(mixed / sum);
     }
+    /// The same of 32 components, number `slice` of these, by a warp.
+    template <class Warp>
+    AUGUR_KERNEL void join_slice(const Warp& warp, std::size_t row, std::size_t head, std::size_t slice) const {
+        warp.each_apart([&](unsigned lane) {
+            const std::size_t component = slice * kernels::warp_size + lane;
+            if (component < layout.head_size) join_chunks(row, head, component);
+        });
+    }
 };
 
 /// Floats that attend_all() works with, for `rows` rows of which none sees more than `longest` positions.
