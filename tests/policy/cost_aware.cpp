@@ -522,8 +522,8 @@ BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_ends_no_drafting) {
     BOOST_TEST(policy.length({.match_length = 5}) > 0u);
 }
 
-/// After a prompt everything takes up to twice as long for a while, as it does until weights are in a near cache, and the
-/// first drafts are rejected: that is no reason to draft no more.
+/// After a prompt everything takes up to twice as long for a while, as it does until weights are in a near cache, and
+/// the first drafts are rejected: that is no reason to draft no more.
 BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
     for (const double start : {1.5, 1.8, 2.0, 2.2}) {
         for (const std::size_t rejected : {2u, 3u, 5u}) {

@@ -48,7 +48,8 @@ batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, c
     return made;
 }
 
-/// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others teach by their rows.
+/// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others teach by their
+/// rows.
 template <class Scalar>
 void forget_bits(const replay& from, std::span<const std::size_t> slots, std::size_t drawn, batch<Scalar>& made) {
     for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -48,8 +48,8 @@ struct attention_task {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
                                           1);
     }
-    /// A component of a row's output, from all its chunks, joined in their order. Some are asked for before the first is
-    /// used: what they take is the memory's latency.
+    /// A component of a row's output, from all its chunks, joined in their order. Some are asked for before the first
+    /// is used: what they take is the memory's latency.
     AUGUR_KERNEL void join_chunks(std::size_t row, std::size_t head, std::size_t component) const {
         constexpr unsigned ahead = 8;
         const std::size_t chunks = chunks_seen(row);

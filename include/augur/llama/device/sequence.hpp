@@ -62,7 +62,8 @@ class float_rows {
     }
 
  private:
-    /// Room on the host. Where that is worth it, what the system copies to at once: on CUDA anything else is copied twice.
+    /// Room on the host. Where that is worth it, what the system copies to at once: on CUDA anything else is copied
+    /// twice.
     float* here(const S& on, std::size_t size) const {
         if (pinned_.size() >= size) return pinned_.data();
         if (size * sizeof(float) >= least_pinned || pinned_.size() > 0) {
