@@ -94,6 +94,7 @@ struct figures {
     std::vector<double> speedups{};      ///< over the plain decoding of the same turn
     run_result last{};
     std::size_t tokens = 0, rounds = 0, drafted = 0;
+    std::vector<std::size_t> passes{};  ///< by drafted tokens
     double draft_seconds = 0, verify_seconds = 0;
     double nats = 0;        ///< -log probability of all tokens under the target, where it was asked for
     bool is_plains = true;  ///< every text was plain decoding's
@@ -109,14 +110,20 @@ struct figures {
     }
     double of_round(double all) const { return rounds == 0 ? 0 : all / static_cast<double>(rounds); }
     double accepted_length() const { return of_round(static_cast<double>(tokens)); }
-    /// `alone`: seconds of what a drafted token runs of the model before it is verified with the others.
+    void count_pass(std::size_t rows_drafted) {
+        if (passes.size() <= rows_drafted) passes.resize(rows_drafted + 1);
+        ++passes[rows_drafted];
+    }
+    /// `curve`: of passes behind as many tokens as these texts have. Each round counts with its own number of rows: what
+    /// rows cost grows with them, so that their mean would cost less. `alone`: seconds of what a drafted token runs of
+    /// the model before it is verified with the others.
     double predicted(std::span<const double> curve, double alone) const {
         if (rounds == 0) return 0;
-        const double rows = 1 + of_round(static_cast<double>(drafted));
-        const std::size_t low = std::min(static_cast<std::size_t>(rows), curve.size());
-        const double above = low < curve.size() ? curve[low] - curve[low - 1] : 0;
-        const double pass = curve[low - 1] + above * std::min(1.0, rows - static_cast<double>(low));
-        return accepted_length() * curve[0] / (pass + alone * (rows - 1) + of_round(draft_seconds));
+        double seconds = draft_seconds + alone * static_cast<double>(drafted);
+        for (std::size_t i = 0; i < passes.size(); ++i) {
+            seconds += static_cast<double>(passes[i]) * curve[std::min(i, curve.size() - 1)];
+        }
+        return static_cast<double>(tokens) * curve[0] / seconds;
     }
 };
 
@@ -162,6 +169,7 @@ class bench_of_schemes {
                     {"repetitions", chosen_.repetitions},
                     {"keep", chosen_.keep},
                     {"verify_seconds", curve_},
+                    {"verify_seconds_behind", {{"tokens", typical_length()}, {"seconds", behind_}}},
                     {"prompts", json::array()},
                     {"tasks", json::array()}};
         for (std::size_t i = 0; i < prompts_.size(); ++i) {
@@ -200,8 +208,9 @@ class bench_of_schemes {
         }
         if (chosen_.splits) out += splits_as_table(exits_, curve_.front());
         return out +
-               "\nMedians over prompts of medians over turns, without loading and prefill. Predicted: from measured "
-               "passes.\n";
+               "\nMedians over prompts of medians over turns, without loading and prefill. Predicted: from passes that "
+               "were "
+               "measured behind as many tokens.\n";
     }
 
  private:
@@ -230,11 +239,21 @@ class bench_of_schemes {
             rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
         }
         curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17), {.repetitions = 4, .seconds = 4});
+        behind_ = tune::verify_curve(*engine_, curve_.size(), {.repetitions = 4, .seconds = 4}, typical_length());
         for (loaded_scheme& each : schemes_) {
             each.prepare(*target_, *engine_, curve_);
             alone_.push_back(first_seconds(each.drafters()));
         }
         if (chosen_.splits) measure_exits();
+    }
+
+    /// Tokens behind which a round of a text stands: of the prompt in the middle, and half of an answer.
+    std::size_t typical_length() const {
+        std::vector<std::size_t> lengths;
+        for (const prompt_entry& each : prompts_) lengths.push_back(each.ids.size());
+        const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+        std::nth_element(lengths.begin(), middle, lengths.end());
+        return std::min(*middle + chosen_.max_tokens / 2, target_->context_length() - 1);
     }
 
     /// Of all schemes but plain decoding.
@@ -269,19 +288,21 @@ class bench_of_schemes {
         return drafters.learned_layer ? by(drafters.learned_layer->head()) : 0;
     }
 
-    run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most,
-                      std::uint64_t seed) const {
+    run_result decode(const loaded_scheme& scheme, std::span<const token> prompt, std::size_t most, std::uint64_t seed,
+                      figures* into = nullptr) const {
         interruption::check();
         decode::options options{.seed = seed, .sampling = chosen_.sampling};
         options.stop.max_tokens = most;
         options.stop.stop_tokens = end_tokens_of(*words_, *target_);
-        return scheme.run(*engine_, {prompt, options, {}, {}});
+        run_request request{prompt, options, {}, {}};
+        if (into) request.on_round = [into](const round_summary& round) { into->count_pass(round.drafted.size()); };
+        return scheme.run(*engine_, std::move(request));
     }
 
     void take_turn(const prompt_entry& prompt, std::size_t turn, std::vector<figures>& into) {
         for (std::size_t at = 0; at < schemes_.size(); ++at) {
             figures& of = into[at];
-            of.add(decode(schemes_[at], prompt.ids, chosen_.max_tokens, chosen_.seed + turn));
+            of.add(decode(schemes_[at], prompt.ids, chosen_.max_tokens, chosen_.seed + turn, &of));
             if (chosen_.splits && at > 0) exits_[at - 1].add(of.last.counts.stages.back());
             if (chosen_.keep) schemes_[at].learn(of.last);
             of.speedups.push_back(into[0].milliseconds.back() / of.milliseconds.back());
@@ -313,7 +334,7 @@ class bench_of_schemes {
                     {"policy", of.last.policy},
                     {"milliseconds_per_token", of.milliseconds},
                     {"speedup", tune::median_of(of.speedups)},
-                    {"predicted", of.predicted(curve_, alone_[at])},
+                    {"predicted", of.predicted(behind_, alone_[at])},
                     {"accepted_length", of.accepted_length()},
                     {"tokens", of.tokens},
                     {"rounds", of.rounds},
@@ -335,7 +356,7 @@ class bench_of_schemes {
             rates.push_back(1000 / tune::median_of(of.milliseconds));
             speedups.push_back(tune::median_of(of.speedups));
             lengths.push_back(of.accepted_length());
-            predictions.push_back(of.predicted(curve_, alone_[at]));
+            predictions.push_back(of.predicted(behind_, alone_[at]));
             same += of.is_plains ? 1 : 0;
             tokens += of.tokens;
             nats += of.nats;
@@ -373,7 +394,8 @@ class bench_of_schemes {
     std::vector<prompt_entry> prompts_;
     std::optional<llama::host_model> target_;
     std::optional<engine> engine_;
-    std::vector<double> curve_, alone_;          ///< by rows, and by schemes
+    std::vector<double> curve_, behind_;         ///< by rows: of an empty sequence, and behind typical_length()
+    std::vector<double> alone_;                  ///< by schemes
     std::vector<measured_exit> exits_;           ///< with --splits: of the schemes after plain decoding
     std::vector<std::vector<figures>> results_;  ///< of each prompt, those of each scheme
 };

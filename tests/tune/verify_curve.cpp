@@ -86,6 +86,21 @@ BOOST_AUTO_TEST_CASE(a_curve_has_every_number_of_rows) {
     BOOST_TEST(tune::verify_curve(model, 11).size() == 5u);
 }
 
+BOOST_AUTO_TEST_CASE(a_curve_can_lie_behind_a_text) {
+    noting_model model;
+    model.context = 20;
+    BOOST_TEST(tune::verify_curve(model, 11, {.repetitions = 1}, 12).size() == 8u);
+    std::size_t behind = 0;
+    for (const auto& [before, rows] : model.passes) {
+        BOOST_TEST((before == 12u || (before == 0u && rows == 1u)));  // those that warm up
+        behind += before == 12 ? 1 : 0;
+    }
+    BOOST_TEST(behind == 8u);  // 1, 2, 4 and 8 rows, twice
+    BOOST_CHECK_EXCEPTION(tune::verify_curve(model, 1, {}, 20), error, [](const error& e) {
+        return std::string(e.what()).find("behind 20 tokens") != std::string::npos;
+    });
+}
+
 BOOST_AUTO_TEST_CASE(between_measurements_lies_a_line) {
     const noting_model model;
     const auto curve = tune::verify_curve(model, 4, {.repetitions = 1});

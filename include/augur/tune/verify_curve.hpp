@@ -90,18 +90,22 @@ inline void calm(std::span<double> seconds) {
     for (std::size_t i = seconds.size(); i-- > 1;) seconds[i - 1] = std::min(seconds[i - 1], seconds[i]);
 }
 
-/// Seconds of a pass over 1, 2, ..., `most` rows of an empty sequence, as policy::cost_aware takes them: measured where
-/// the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the
-/// model's context is shorter.
+/// Seconds of a pass over 1, 2, ..., `most` rows behind `context` tokens, as policy::cost_aware takes them: measured
+/// where the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the
+/// model's context is shorter. Behind a text rows cost more than in an empty sequence; that takes a prefill.
 template <Model M>
-std::vector<double> verify_curve(const M& model, std::size_t most,
-                                 patience until = {.repetitions = 2, .seconds = 0.2}) {
-    most = std::min<std::size_t>(most, model.context_length());
+std::vector<double> verify_curve(const M& model, std::size_t most, patience until = {.repetitions = 2, .seconds = 0.2},
+                                 std::size_t context = 0) {
+    if (context >= model.context_length()) {
+        augur::detail::fail("a curve behind ", context, " tokens cannot be timed: the context is ",
+                            model.context_length());
+    }
+    most = std::min<std::size_t>(most, model.context_length() - context);
     std::vector<std::size_t> rows;
     for (std::size_t count = 1; count < most; count *= 2) rows.push_back(count);
     rows.push_back(most);
     warm_up(model, until.seconds);
-    auto measured = pass_seconds(model, rows, 0, until);
+    auto measured = pass_seconds(model, rows, context, until);
     calm(measured);
     std::vector<double> curve{measured.front()};
     for (std::size_t i = 1; i < rows.size(); ++i) {
