@@ -25,7 +25,7 @@ struct checkpoint {
     std::vector<token> tokens;  ///< of a pruned head; empty: all
     vector<Scalar> values, first, second;
     std::size_t steps = 0, dropped = 0, waiting = 0;  ///< waiting: committed tokens since the last update
-    reward_average rewards;
+    reward_average rewards{};
 
     /// Throws, with both values, where `head` is of another kind.
     template <class Head>
