@@ -114,9 +114,9 @@ struct figures {
         if (passes.size() <= rows_drafted) passes.resize(rows_drafted + 1);
         ++passes[rows_drafted];
     }
-    /// `curve`: of passes behind as many tokens as these texts have. Each round counts with its own number of rows: what
-    /// rows cost grows with them, so that their mean would cost less. `alone`: seconds of what a drafted token runs of
-    /// the model before it is verified with the others.
+    /// `curve`: of passes behind as many tokens as these texts have. Each round counts with its own number of rows:
+    /// what rows cost grows with them, so that their mean would cost less. `alone`: seconds of what a drafted token
+    /// runs of the model before it is verified with the others.
     double predicted(std::span<const double> curve, double alone) const {
         if (rounds == 0) return 0;
         double seconds = draft_seconds + alone * static_cast<double>(drafted);
