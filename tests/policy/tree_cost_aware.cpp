@@ -228,6 +228,14 @@ BOOST_AUTO_TEST_CASE(plain_decoding_is_measured_again_while_drafts_pay) {
     BOOST_TEST(policy.allowance() <= 16);  // however much was gained
 }
 
+/// The curve says that rows cost nothing, also beyond the first tree's: the pass that shows otherwise is paid for.
+BOOST_AUTO_TEST_CASE(what_a_pass_took_beyond_its_curve_is_paid_when_a_plain_one_was_timed) {
+    tree_cost_aware policy({.verify_seconds = std::vector<double>(33, 1.0)});
+    const world in{[](std::size_t) { return std::size_t{0}; }, [](std::size_t rows) { return rows <= 4 ? 1.0 : 50.0; }};
+    live(policy, in, 4);
+    BOOST_TEST(policy.allowance() < -20);
+}
+
 BOOST_AUTO_TEST_CASE(what_never_pays_is_tried_ever_more_seldom) {
     tree_cost_aware policy({.budget = 0.5, .verify_seconds = {1, 1.6, 2.2, 2.8}});
     const world in{[](std::size_t) { return std::size_t{99}; },
