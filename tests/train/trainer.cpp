@@ -35,6 +35,13 @@ trainer_options small() {
     chosen.steps.rate = 0.01;
     return chosen;
 }
+/// A twentieth of the time, by a clock of which every look takes `took` seconds.
+trainer_options timed(const double& took) {
+    auto chosen = small();
+    chosen.share = 0.05;
+    chosen.clock = [now = 0.0, &took]() mutable { return now += took; };
+    return chosen;
+}
 template <class Trainer>
 void show(Trainer& to, std::size_t n, accept_bit bit = accept_bit::accepted) {
     const auto hidden = teacher.state(n), logits = teacher.logits(hidden);
@@ -132,12 +139,9 @@ BOOST_AUTO_TEST_CASE(an_unbounded_share_learns_where_decoding_takes_no_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_share_that_is_used_up_is_waited_for) {
-    double now = 0, took = 0;
+    double took = 0;
     auto head = teacher.head();
-    auto chosen = small();
-    chosen.share = 0.05;
-    chosen.clock = [&] { return now += took; };
-    trainer online(head, chosen);
+    trainer online(head, timed(took));
     for (std::size_t n = 0; n < 8; ++n) show(online, n);
     took = 1;  // from here on an update takes a second
     online.committed(4, 1);
@@ -513,12 +517,9 @@ BOOST_AUTO_TEST_CASE(the_teachers_temperature_is_that_of_the_update) {
 }
 
 BOOST_AUTO_TEST_CASE(what_an_update_is_expected_to_take_follows_what_they_took) {
-    double now = 0, took = 0;
+    double took = 0;
     auto head = teacher.head();
-    auto chosen = small();
-    chosen.share = 0.05;
-    chosen.clock = [&] { return now += took; };
-    trainer online(head, chosen);
+    trainer online(head, timed(took));
     for (std::size_t n = 0; n < 8; ++n) show(online, n);
     took = 1;
     online.committed(4, 40);
