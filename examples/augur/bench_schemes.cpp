@@ -209,8 +209,7 @@ class bench_of_schemes {
         if (chosen_.splits) out += splits_as_table(exits_, curve_.front());
         return out +
                "\nMedians over prompts of medians over turns, without loading and prefill. Predicted: from passes that "
-               "were "
-               "measured behind as many tokens.\n";
+               "were measured behind as many tokens.\n";
     }
 
  private:
