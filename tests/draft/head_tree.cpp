@@ -136,6 +136,34 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_row_says_of_possible_tokens_is_kept_with_it) {
+    struct heads_of_one : heads_mock {  // whose rows have other logits, too, which who listens to them does not see
+        std::vector<token> only{3};
+        logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
+                      std::size_t head) const {
+            const logit_row made = heads_mock::row(workspace, state, tokens, head);
+            return {made.data(), made.size(), only};
+        }
+    };
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    for (const bool sees_tokens : {false, true}) {
+        const heads_of_one source{{testing::hashed_model(5, 2), sees_tokens}};
+        for (const std::size_t rows : {0u, 1u, 3u}) {
+            std::vector<observation> asked;
+            const auto check = [&](const auto& policy) {
+                const auto scheme = speculate(draft::head_tree(source), target, policy, accept::exact{});
+                auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
+                const std::vector<token> wanted{3, 3, 3};  // the first child of each is all that there is
+                const auto& proposed = decode::step(scheme, session).proposed;
+                BOOST_TEST(proposed.tokens() == wanted, boost::test_tools::per_element());
+            };
+            if (rows == 0) check(policy::tree_static(tree));
+            if (rows > 0) check(testing::looking_ahead{&tree, &asked, rows});
+            if (rows > 0) BOOST_TEST(asked.at(0).path_value == 1);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const testing::full_mock target(testing::hashed_model(3, 1));
     for (const bool sees_tokens : {false, true}) {

@@ -483,6 +483,27 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_draft) {
     BOOST_TEST(s.target.waiting() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_head_says_of_possible_tokens_goes_with_its_rows) {
+    struct head_of_one : exit_mock {  // whose rows have other logits, too, which who listens to it does not see
+        std::vector<token> only{3};
+        std::string vocabulary_fingerprint() const { return {}; }
+        std::span<const token> possible() const { return only; }
+    };
+    const split_mock target(testing::hashed_model(5, 1));
+    const head_of_one head{exit_mock{.vocabulary = 5}};
+    const std::vector<token> wanted{3, 3, 3};
+    const auto check = [&](const auto& from, transform::settings sampling) {
+        const auto scheme = speculate(from, target, fixed_length{3}, coupled{});
+        auto s = session_of(scheme, sampling);
+        BOOST_TEST(decode::step(scheme, s).proposed.tokens() == wanted, boost::test_tools::per_element());
+    };
+    for (const float temperature : {0.0f, 1.0f}) {
+        check(head, {.temperature = {temperature}});
+        check(draft::frozen_head(head), {.temperature = {temperature}});
+    }
+    BOOST_TEST(draft::possible_of(exit_mock{5}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(untimed_rounds_say_a_millisecond) {
     const split_mock target(testing::hashed_model(5, 1));
     const exit_mock head{.vocabulary = 5};

@@ -307,6 +307,7 @@ BOOST_AUTO_TEST_CASE(heads_may_keep_some_tokens_in_any_format) {
                 llama::draft_heads::load(file.write(folder / "heads.gguf"), "hydra", target, {.threads = threads});
             auto workspace = heads.make_workspace();
             const auto row = heads.row(workspace, state, tokens, 1);
+            BOOST_TEST(row.possible() == file.lists["augur.head.tokens"], boost::test_tools::per_element());
             return std::vector<float>(row.begin(), row.end());
         };
         auto wanted = row_of(1);

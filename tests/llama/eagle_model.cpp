@@ -249,6 +249,15 @@ BOOST_AUTO_TEST_CASE(the_head_has_the_targets_rows_of_its_tokens) {
         if (!std::binary_search(kept.begin(), kept.end(), id)) wanted[i] = -std::numeric_limits<float>::infinity();
     }
     BOOST_TEST(same_bits(rows_of(model), wanted));
+    auto sequence = model.make_sequence();
+    const std::vector<float> one_state(target.hidden_size(), 0.5f);
+    const auto& listed = file.lists["augur.head.tokens"];
+    const std::vector<token> one{5};
+    const std::vector<std::int32_t> root{-1};
+    for (const scores& made :
+         {model.extend(sequence, one, one_state, 1), model.extend_tree(sequence, one, one_state, root, 1)}) {
+        BOOST_TEST(made.back().possible() == listed, boost::test_tools::per_element());
+    }
     const auto rows = target.parameters().output().selected(std::vector<std::size_t>(7));
     BOOST_TEST(model.memory_bytes() == whole.memory_bytes() + rows.memory_bytes());  // the whole head is borrowed
 }

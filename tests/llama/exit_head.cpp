@@ -43,6 +43,8 @@ BOOST_AUTO_TEST_CASE(its_rows_are_those_of_the_exit_as_a_model) {
                     const auto head = llama::exit_head::load(path, target, depth, {.threads = threads});
                     const auto exit = llama::load_exit(path, target, depth);
                     BOOST_TEST(head.layer() == depth);
+                    const std::vector<token> listed{0, 3, 40, 76};
+                    BOOST_TEST(head.possible() == listed, boost::test_tools::per_element());
                     BOOST_TEST(same_bits(rows_of(head, target, tokens), logits_in_steps(exit, tokens, 4)),
                                io::name_of(type) << ' ' << depth << ' ' << threads);
                     BOOST_TEST(head.memory_bytes() == exit.memory_bytes());
@@ -58,6 +60,7 @@ BOOST_AUTO_TEST_CASE(untrained_it_is_the_targets_norm_and_output) {
         for (const std::vector<token>& kept : {std::vector<token>{}, {2, 5, 70}}) {
             const auto target = small_llama(type).load({.head_tokens = kept});
             const auto head = llama::exit_head::untrained(target, 1);
+            BOOST_TEST(head.possible() == kept, boost::test_tools::per_element());
             const auto first = small_llama(type).load({.head_tokens = kept, .layers = {0}});
             BOOST_TEST(same_bits(rows_of(head, target, tokens), logits_in_steps(first, tokens, 9)));
             BOOST_TEST(head.memory_bytes() == 64 * sizeof(float));  // the rest is lent

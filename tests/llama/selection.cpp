@@ -3,6 +3,7 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/model/run.hpp>
 #include <augur/testing/model_laws.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
@@ -73,6 +74,38 @@ BOOST_AUTO_TEST_CASE(kept_tokens_have_the_logits_of_the_whole_head) {
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(rows_name_the_tokens_that_the_head_keeps) {
+    const small_llama file;
+    const auto model = file.load({.head_tokens = kept});
+    std::vector<token> sorted = kept;
+    std::sort(sorted.begin(), sorted.end());
+    const auto tokens = some_tokens(9, vocabulary);
+    const auto check = [&](const auto& rows, std::size_t count) {
+        BOOST_TEST_REQUIRE(rows.size() == count);
+        for (std::size_t i = 0; i < count; ++i) {
+            BOOST_TEST(logit_row(rows[i]).possible() == sorted, boost::test_tools::per_element());
+        }
+    };
+    auto sequence = model.make_sequence(), other = model.make_sequence();
+    check(model.extend(sequence, tokens), 9);
+    check(model.extend(sequence, tokens, 2), 2);
+    BOOST_TEST(model.hidden(sequence).back().possible().empty());
+    const std::vector<pass<llama::sequence>> passes{{.sequence = &sequence, .tokens = tokens, .rows = 3},
+                                                    {.sequence = &other, .tokens = tokens}};
+    check(model.run(passes), 12);
+    std::vector<augur::model::pass_rows<llama::host_model>> made(2);
+    augur::model::run<llama::host_model>(model, passes, made);
+    check(made[0], 3);
+    check(made[1], 9);
+    made[1].drop(4);
+    check(made[1], 5);
+    made[1].own(1, vocabulary);
+    BOOST_TEST(made[1][0].possible().empty());
+    const auto whole = file.load();
+    auto own = whole.make_sequence();
+    BOOST_TEST(whole.extend(own, tokens).back().possible().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_head_may_keep_one_token_or_all) {

@@ -156,6 +156,13 @@ BOOST_AUTO_TEST_CASE(a_pruned_head_has_logits_for_its_tokens_only) {
     const exit_head whole(base, {.layer = 2, .vocabulary_size = classes, .norm_weight = norm_weight}, {.rank = 2});
     BOOST_TEST(pruned.classes() == 3U);
     BOOST_TEST(pruned.vocabulary_size() == classes);
+    BOOST_TEST(whole.possible().empty());
+    BOOST_TEST(pruned.possible().empty());  // they do not ascend
+    const std::vector<token> ascending{1, 4, 7};
+    head_place sorted = place;
+    sorted.tokens = ascending;
+    const exit_head listed(base.selected(ascending), sorted, {.rank = 2});
+    BOOST_TEST(listed.possible() == ascending, boost::test_tools::per_element());
     const std::vector<float> hidden{1, -2, 0.5F, 3, 0};
     std::vector<float> row(classes, 7), all(classes);
     pruned.row(hidden, row);

@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(its_rows_are_the_heads_of_the_models_states) {
     const auto rows = target.extend(sequence, text), unlearned = model.extend(own, text);
     const auto states = target.hidden(sequence);
     std::vector<float> expected(size);
+    BOOST_TEST(rows.possible().empty());
     for (std::size_t i = 0; i < text.size(); ++i) {
         BOOST_TEST(states[i] == model.hidden(own)[i], boost::test_tools::per_element());
         head.row(states[i], expected);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "listed_rows.hpp"
 #include "transform/rows.hpp"
 
 using augur::distribution;
@@ -362,6 +363,68 @@ BOOST_AUTO_TEST_CASE(settings_that_mean_nothing_are_refused_at_construction) {
     BOOST_TEST(made.vocabulary_size() == 5u);
     BOOST_TEST(made.chosen().top_k.k == 3u);
     BOOST_TEST(!pipeline({}, 5).greedy());
+}
+
+/// Settings of all kinds, edits included. The last two of those make something else of -infinity: a mask that does not
+/// only remove, and a penalty that overflows.
+std::vector<settings> many_settings() {
+    std::vector<settings> all;
+    for (const float temperature : {0.0f, 1.0f, 0.7f, 30.0f}) {
+        for (const int cut : {0, 1, 2, 3, 4, 5}) {
+            for (const int edit : {0, 1, 2, 3, 4}) {
+                settings chosen = at_temperature(temperature);
+                if (cut == 1 || cut == 4) chosen.top_k.k = cut == 1 ? 3 : 700;
+                if (cut == 2 || cut == 4) chosen.top_p.p = 0.9f;
+                if (cut == 3 || cut == 5) chosen.min_p.p = 0.05f;
+                if (cut == 5) chosen.top_k.k = 20;
+                if (edit == 1) chosen.bias.added = {{0, 3.0f}};
+                if (edit == 2) chosen.penalties = {.repetition = 1.3f, .presence = 0.2f, .frequency = -0.5f};
+                if (edit == 3) chosen.mask = [](std::span<float> row, const prefix&) { row.back() = 1; };
+                if (edit == 4) chosen.penalties = {.frequency = -3e38f};
+                all.push_back(chosen);
+            }
+        }
+    }
+    return all;
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_names_its_possible_tokens_gives_the_same_bit_for_bit) {
+    prefix before(std::vector<token>{0});
+    for (const token each : {0, 0, 0}) before.push(each);
+    const auto all = many_settings();
+    std::size_t next = 0;
+    distribution made;  // one for all, so that nothing of a row before may be left
+    augur::testing::for_listed_rows([&](const augur::testing::listed_row& row) {
+        for (int some = 0; some < 12; ++some) {
+            const pipeline transform(all[next++ % all.size()], row.logits.size());
+            const distribution expected = transform(row.plain(), before);
+            transform.apply(row.named(), before, made);
+            BOOST_TEST(made.size() == expected.size());
+            BOOST_TEST(made.empty() == expected.empty());
+            BOOST_TEST(made.is_point() == expected.is_point());
+            BOOST_TEST(made.total() == expected.total());
+            if (made.is_point()) {
+                BOOST_TEST(made.mode() == expected.mode());
+            } else {
+                BOOST_TEST(std::ranges::equal(made.weights(), expected.weights()));
+                BOOST_TEST(std::ranges::equal(made.sums(), expected.sums()));
+            }
+            for (const std::size_t count : {1u, 4u, 40u}) {
+                std::vector<token> ranked, expected_ranks;
+                std::vector<float> work, expected_work;
+                const auto logits = transform.rank(row.named(), before, count, ranked, work);
+                const auto expected_logits = transform.rank(row.plain(), before, count, expected_ranks, expected_work);
+                BOOST_TEST(ranked == expected_ranks, boost::test_tools::per_element());
+                const auto same = [](float a, float b) { return a == b || (a != a && b != b); };
+                BOOST_TEST(std::ranges::equal(logits, expected_logits, same));
+                std::vector<bool> named(logits.size(), logits.possible().empty());
+                for (const token id : logits.possible()) named[static_cast<std::size_t>(id)] = true;
+                for (std::size_t i = 0; i < named.size(); ++i) {
+                    if (!named[i] && logits[i] != -rows::infinity) BOOST_ERROR("token " << i << " is possible");
+                }
+            }
+        }
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

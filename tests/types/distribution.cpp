@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "listed_rows.hpp"
+
 using augur::distribution;
 
 BOOST_AUTO_TEST_SUITE(types_distribution)
@@ -154,6 +156,56 @@ BOOST_AUTO_TEST_CASE(a_refill_that_throws_leaves_nothing_to_draw) {
         BOOST_TEST(made.empty());
         BOOST_TEST(!made.is_point());
         BOOST_TEST(made.size() == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_list_fills_is_what_the_whole_row_would_bit_for_bit) {
+    std::mt19937 random(9);
+    distribution made;  // one for all, so that nothing of a row before may be left
+    std::vector<augur::token> ids;
+    for (int round = 0; round < 600; ++round) {
+        const std::size_t size = round % 7 == 0 ? 300 : 1100;
+        if (round % 3 == 0 || ids.back() >= static_cast<augur::token>(size)) {  // else the list is that of before
+            ids = augur::testing::random_listed_row(size, 1 + random() % 200, 0, random).possible;
+        }
+        std::vector<float> weights(size);
+        for (const augur::token id : ids) {
+            weights[static_cast<std::size_t>(id)] = random() % 5 == 0 ? 0 : static_cast<float>(random()) * 0x1p-32f;
+        }
+        made.refill_listed(size, ids, [&](float* to, std::span<const augur::token> some) {
+            for (const augur::token id : some) *to++ = weights[static_cast<std::size_t>(id)];
+        });
+        const auto expected = distribution::weighted(weights);
+        BOOST_TEST(made.size() == size);
+        BOOST_TEST(!made.is_point());
+        BOOST_TEST(made.total() == expected.total());
+        BOOST_TEST(std::ranges::equal(made.weights(), expected.weights()));
+        BOOST_TEST(std::ranges::equal(made.sums(), expected.sums()));
+        switch (random() % 8) {  // and whatever else becomes of it in between
+            case 0:
+                made.become_point(3, 200);
+                break;
+            case 1:
+                made.become_empty(random() % 2 == 0 ? 900 : 1100);
+                break;
+            case 2:
+                made.refill(1100, [](std::span<float> all) { std::fill(all.begin(), all.end(), 0.5f); });
+                break;
+            case 3:
+                made.refill_few(1100, [](auto& some) { some.kept.assign({{0.5f, 1}, {0.25f, 299}, {1, 1099}}); });
+                break;
+            case 4:
+                made.exclude(ids.front());
+                break;
+            case 5:
+                made.lend(1100)[1000] = 1;
+                break;
+            case 6:
+                made = distribution::weighted(std::vector<float>(1100, 1.0f));
+                break;
+            default:
+                break;
+        }
     }
 }
 

@@ -40,4 +40,18 @@ AUGUR_HOST_DEVICE inline void exp_nonpositive(float* x, std::size_t count) {
     for (; i < count; ++i) x[i] = exp_nonpositive(x[i]);
 }
 
+/// Of so many numbers x that are none above `largest`: weights e^(x - largest), and moments (x - largest) times these.
+AUGUR_HOST_DEVICE inline void weigh_below(const float* x, std::size_t count, float largest, float* weights,
+                                          float* moments) {
+    std::size_t i = 0;
+#if AUGUR_VECTORS
+    if (vectors::there()) i = vectors::weigh_below(x, count, largest, weights, moments);
+#endif
+    for (; i < count; ++i) {
+        const float below = x[i] - largest;
+        weights[i] = exp_nonpositive(below);
+        moments[i] = weights[i] * (below < -88.0f ? -88.0f : below);  // -infinity times 0 is no number
+    }
+}
+
 }  // namespace augur::detail

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/listed.hpp"
 #include "augur/detail/mass.hpp"
 #include "augur/detail/row_scan.hpp"
 
@@ -42,8 +43,14 @@ inline std::size_t rank_until(std::span<weighted_token> tokens, std::uint64_t ma
 /// Tokens that are kept of one row, with the storage for finding them. Its memory is reused from row to row.
 class selection {
  public:
-    /// Looks at a row, which must outlive what follows.
-    row_extent scan(std::span<const float> logits) {
+    /// Looks at a row, which must outlive what follows. Where some of it is listed (listed.hpp) at that only: until
+    /// put_back() an index is one of the list.
+    row_extent scan(std::span<const float> logits, listed_places listed = {}) {
+        if (!listed.empty()) {
+            together_.resize(listed.size());
+            gather(logits, listed, together_.data());
+            logits = together_;
+        }
         logits_ = logits;
         heads_.clear();
         kept.clear();
@@ -72,9 +79,10 @@ class selection {
         }
     }
 
-    /// Keeps the k largest and ties with the k-th; 1 <= k < size. The k-th largest of the chunks' largest is exceeded
+    /// Keeps the k largest and ties with the k-th; 1 <= k. The k-th largest of the chunks' largest is exceeded
     /// by no more than belongs to k chunks, so that few logits are looked at twice.
     void keep_largest(std::size_t k, const sharpening& by) {
+        if (k >= logits_.size()) return keep_from(std::numeric_limits<float>::lowest(), by);
         ordered_ = heads_;
         if (k > ordered_.size()) ordered_.assign(logits_.begin(), logits_.end());
         keep_from(by.sharpened(largest_but(k)), by);
@@ -112,6 +120,11 @@ class selection {
     /// Drops what is below the floor once it is sharpened.
     void drop_below(float floor) {
         std::erase_if(kept, [&](const weighted_token& t) { return by_.sharpened(logits_[t.index]) < floor; });
+    }
+
+    /// Makes indices of this list those of the row.
+    void put_back(listed_places listed) {
+        for (weighted_token& t : kept) t.index = static_cast<std::size_t>(listed[t.index]);
     }
 
     std::vector<weighted_token> kept;
@@ -153,6 +166,7 @@ class selection {
     sharpening by_;
     std::vector<float> heads_;  // the largest logit of each chunk
     std::vector<float> ordered_;
+    std::vector<float> together_;  // what is listed of a row
 };
 
 }  // namespace augur::detail

@@ -28,26 +28,47 @@ inline bool there() {
     return __builtin_cpu_supports("avx2") != 0;
 }
 
-/// exponential.hpp's exp_nonpositive, in their places, of as many whole vectors as there are; returns how many numbers
-/// that is.
+/// exponential.hpp's exp_nonpositive of one vector, in its place.
+AUGUR_IN_VECTORS __attribute__((always_inline)) inline void exp_nonpositive(floats& x) {
+    const floats shifted = x * 1.44269504f + 12582912.0f;
+    const floats n = shifted - 12582912.0f;
+    const floats r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    floats y = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * r * r + r + 1.0f;
+    const words exponent = (reinterpret_cast<words>(shifted) - 0x4B400000u + 127u) << 23;
+    y = y * reinterpret_cast<floats>(exponent);
+    x = reinterpret_cast<floats>(reinterpret_cast<words>(y) & reinterpret_cast<words>(x >= -87.0f));
+}
+
+/// The same of as many whole vectors as there are; returns how many numbers that is.
 AUGUR_IN_VECTORS inline std::size_t exp_nonpositive(float* of, std::size_t count) {
     std::size_t i = 0;
     for (; count - i >= width; i += width) {
         floats x;
         __builtin_memcpy(&x, of + i, sizeof x);
-        const floats shifted = x * 1.44269504f + 12582912.0f;
-        const floats n = shifted - 12582912.0f;
-        const floats r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-        floats y = r * 1.9875691500e-4f + 1.3981999507e-3f;
-        y = y * r + 8.3334519073e-3f;
-        y = y * r + 4.1665795894e-2f;
-        y = y * r + 1.6666665459e-1f;
-        y = y * r + 5.0000001201e-1f;
-        y = y * r * r + r + 1.0f;
-        const words exponent = (reinterpret_cast<words>(shifted) - 0x4B400000u + 127u) << 23;
-        y = y * reinterpret_cast<floats>(exponent);
-        const words kept = reinterpret_cast<words>(y) & reinterpret_cast<words>(x >= -87.0f);
-        __builtin_memcpy(of + i, &kept, sizeof kept);
+        exp_nonpositive(x);
+        __builtin_memcpy(of + i, &x, sizeof x);
+    }
+    return i;
+}
+
+/// exponential.hpp's weigh_below of as many whole vectors as there are; returns how many numbers that is.
+AUGUR_IN_VECTORS inline std::size_t weigh_below(const float* from, std::size_t count, float largest, float* weights,
+                                                float* moments) {
+    std::size_t i = 0;
+    for (; count - i >= width; i += width) {
+        floats below;
+        __builtin_memcpy(&below, from + i, sizeof below);
+        below = below - largest;
+        floats weight = below;
+        exp_nonpositive(weight);
+        const floats moment = weight * (below < -88.0f ? floats{} - 88.0f : below);
+        __builtin_memcpy(weights + i, &weight, sizeof weight);
+        __builtin_memcpy(moments + i, &moment, sizeof moment);
     }
     return i;
 }
@@ -68,11 +89,13 @@ AUGUR_IN_VECTORS inline std::size_t find_extent(const float* from, std::size_t c
             invalid[way] |= ~reinterpret_cast<words>(x < infinity);
         }
     }
-    for (std::size_t way = 0; way < ways; ++way) {
-        for (std::size_t lane = 0; lane < width; ++lane) {
-            if (most[way][lane] > largest) largest = most[way][lane];
-            if (invalid[way][lane] != 0) valid = false;
-        }
+    for (std::size_t way = 1; way < ways; ++way) {
+        most[0] = most[way] > most[0] ? most[way] : most[0];
+        invalid[0] |= invalid[way];
+    }
+    for (std::size_t lane = 0; lane < width; ++lane) {
+        if (most[0][lane] > largest) largest = most[0][lane];
+        if (invalid[0][lane] != 0) valid = false;
     }
     return i;
 }

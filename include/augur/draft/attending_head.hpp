@@ -21,7 +21,7 @@ namespace augur::draft {
 /// Define: sequence_type, copyable; layer(), vocabulary_size(), hidden_size(); make_sequence(); length(sequence);
 ///         append(sequence, states), of whole positions in order; truncate(sequence, length), exact; row(sequence,
 ///         out), vocabulary_size() logits of what follows the last position; states(sequence), all that was appended.
-///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint); possible(), as of an ExitHead.
 /// Laws:   equal states, equal rows, however they were appended and truncated, until its weights change, which they may
 ///         between rounds only; rows are then those of a sequence that is made anew. Several sequences may ask one
 ///         head, one after the other.

@@ -10,6 +10,7 @@
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::draft {
 
@@ -17,7 +18,8 @@ namespace augur::draft {
 /// leave it: what the model's last norm does, the head does itself. `head.row(hidden, out)` fills `out`,
 /// vocabulary_size() logits, from `hidden`, hidden_size() numbers; a token that the head leaves out has -infinity.
 /// Define: layer(), vocabulary_size(), hidden_size(), row(hidden, out) const.
-///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint); possible(), the tokens that it does not leave
+///         out, as in logit_row.
 /// Laws:   equal states, equal rows, bit for bit, until its weights change, which they may between rounds only;
 ///         several sequences may ask one head, one after the other.
 /// Smallest: tests/draft/exit_mock.hpp.
@@ -28,6 +30,17 @@ concept ExitHead = HasVocabularySize<H> &&
     { head.hidden_size() } -> std::convertible_to<std::size_t>;
     { head.row(hidden, out) } -> std::same_as<void>;
 };
+
+/// The only tokens that a head gives logits above -infinity, as far as it says (logit_row::possible).
+std::span<const token> possible_of(const auto& head) {
+    if constexpr (requires {
+                      { head.possible() } -> std::convertible_to<std::span<const token>>;
+                  }) {
+        return head.possible();
+    } else {
+        return {};
+    }
+}
 
 /// A head that reads what the last of its layers was made of, its target's tap (TappedModel), in place of the state
 /// after it: `static constexpr bool reads_tap = true`. hidden_size() is then the tap's.
@@ -57,6 +70,7 @@ class frozen_head {
         return head_->vocabulary_fingerprint();
     }
     std::size_t hidden_size() const { return head_->hidden_size(); }
+    std::span<const token> possible() const { return possible_of(*head_); }
     void row(std::span<const float> hidden, std::span<float> out) const { head_->row(hidden, out); }
 
  private:

@@ -52,7 +52,7 @@ class head_tree {
         typename heads_type::workspace_type workspace;
         std::vector<float> last{};  ///< the target's state at position known - 1
         std::size_t known = 0;
-        std::vector<std::vector<float>> rows{};  ///< of this round, by depth, of heads that see no tokens
+        std::vector<kept_row> rows{};  ///< of this round, by depth, of heads that see no tokens
         tree_work work{};
     };
 
@@ -75,7 +75,7 @@ class head_tree {
     flow::task propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         if (state.known == 0 || state.known + 1 != context.prefix().size() || !context.wants_more(0)) co_return;
         state.rows.resize(source().head_count());
-        for (auto& row : state.rows) row.clear();
+        for (kept_row& row : state.rows) row.logits.clear();
         co_await fill_ranked(*this, state, context, proposed, state.work);
     }
 
@@ -96,12 +96,9 @@ class head_tree {
     /// Of the head of this depth after these tokens. Kept for all nodes of the depth where heads see no tokens.
     logit_row row_of(state_type& state, std::span<const token> after, std::size_t depth) const {
         if (sees_tokens()) return source().row(state.workspace, state.last, after, depth);
-        std::vector<float>& kept = state.rows[depth];
-        if (kept.empty()) {
-            const logit_row made = source().row(state.workspace, state.last, after, depth);
-            kept.assign(made.begin(), made.end());
-        }
-        return kept;
+        kept_row& kept = state.rows[depth];
+        if (kept.logits.empty()) kept.assign(source().row(state.workspace, state.last, after, depth));
+        return kept.row();
     }
 
     bool sees_tokens() const {

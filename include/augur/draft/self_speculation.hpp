@@ -85,8 +85,9 @@ class self_speculation {
             state.exit_states.push(last);
             if (!wants_more) break;
             guess(state, last);
-            if (!context.wants_more(proposed.size(), state.logits)) break;
-            const token picked = draw_next(drawing_, state.logits, context, proposed, state.row);
+            const logit_row row(state.logits.data(), state.logits.size(), possible_of(head()));
+            if (!context.wants_more(proposed.size(), row)) break;
+            const token picked = draw_next(drawing_, row, context, proposed, state.row);
             if (picked == no_token) break;
             speculative.push(picked);
         }

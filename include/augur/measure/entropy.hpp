@@ -10,6 +10,7 @@
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/exponential.hpp"
 #include "augur/detail/host_device.hpp"
+#include "augur/detail/listed.hpp"
 #include "augur/detail/row_scan.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
@@ -67,20 +68,54 @@ AUGUR_HOST_DEVICE inline softmax_moments moments_of_chunk(std::span<const float>
     if (!made.valid || made.maximum == -std::numeric_limits<float>::infinity()) return made;
     float weights[augur::detail::chunk_size];
     float moments[augur::detail::chunk_size];
-    for (std::size_t i = 0; i < chunk.size(); ++i) weights[i] = chunk[i] - made.maximum;
-    augur::detail::exp_nonpositive(weights, chunk.size());
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-        const float below = chunk[i] - made.maximum;
-        moments[i] = weights[i] * (below < -88.0f ? -88.0f : below);  // -infinity times 0 is no number
-    }
+    augur::detail::weigh_below(chunk.data(), chunk.size(), made.maximum, weights, moments);
     made.sum = augur::detail::sum_of_chunk(weights, 0, chunk.size());
     made.moment = augur::detail::sum_of_chunk(moments, 0, chunk.size());
     return made;
 }
 
-/// One pass over the row. O(vocabulary).
+namespace detail {
+/// Adds those of the chunks of a row of which these entries are listed (detail/listed.hpp): bit for bit what
+/// moments_of_chunk makes, for whatever is not listed has no weight.
+inline void merge_listed(softmax_moments& total, logit_row row, std::span<const token> places,
+                         std::span<const augur::detail::listed_part> parts) {
+    using augur::detail::chunk_size;
+    const augur::detail::listed_chunk logits(row, places);
+    const bool valid = logits.extent().valid;
+    augur::detail::row_extent seen[chunk_size];
+    float below[chunk_size], weights[chunk_size], moments[chunk_size];
+    const std::size_t size = logits.up_to(8);
+    std::copy(logits.values, logits.values + size, below);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        seen[part] = logits.extent(parts[part], valid);
+        const bool possible = seen[part].possible();
+        for (std::size_t i = parts[part].first; i < parts[part].last; ++i) {
+            below[i] = possible ? below[i] - seen[part].largest : -std::numeric_limits<float>::infinity();
+        }
+    }
+    augur::detail::weigh_below(below, size, 0, weights, moments);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        softmax_moments made{.maximum = seen[part].largest, .valid = seen[part].valid};
+        if (seen[part].possible()) {
+            const auto sums = augur::detail::sums_of_part<2>({weights, moments}, places, parts[part]);
+            made.sum = sums[0];
+            made.moment = sums[1];
+        }
+        total = merge(total, made);
+    }
+}
+}  // namespace detail
+
+/// One pass over the row. O(vocabulary), or of the tokens that it names as possible.
 inline softmax_moments moments(logit_row row) {
     softmax_moments total;
+    if (const auto listed = augur::detail::if_short(row.possible(), row.size()); !listed.empty()) {
+        const auto add = [&](const auto& places, const auto& parts) {
+            detail::merge_listed(total, row, places, parts);
+        };
+        augur::detail::for_listed_groups(listed, row.size(), add);
+        return total;
+    }
     for (std::size_t begin = 0; begin < row.size(); begin += augur::detail::chunk_size) {
         const std::size_t end = augur::detail::end_of_chunk(begin, row.size());
         total = merge(total, moments_of_chunk(row.subspan(begin, end - begin)));
@@ -130,13 +165,17 @@ inline double entropy_nats_offset(logit_row row, double offset = 1e-9) {
     const softmax_moments m = moments(row);
     if (!m.defined()) return std::numeric_limits<double>::infinity();
     const double maximum = static_cast<double>(m.maximum);
+    const auto for_each = [&](const auto& add) {  // but what has no probability, and adds none
+        if (row.possible().empty()) return static_cast<void>(std::for_each(row.begin(), row.end(), add));
+        for (const token id : row.possible()) add(row[static_cast<std::size_t>(id)]);
+    };
     double sum = 0;
-    for (float x : row) sum += std::exp(static_cast<double>(x) - maximum);
+    for_each([&](float x) { sum += std::exp(static_cast<double>(x) - maximum); });
     double entropy = 0;
-    for (float x : row) {
+    for_each([&](float x) {
         const double probability = std::exp(static_cast<double>(x) - maximum) / sum;
         entropy -= probability * std::log(probability + offset);
-    }
+    });
     return entropy;
 }
 

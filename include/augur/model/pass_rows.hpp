@@ -47,7 +47,7 @@ class pass_rows {
     std::size_t size() const { return count_; }
     logit_row operator[](std::size_t i) const {
         if (made_) return (*made_)[first_ + i];
-        return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_};
+        return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_, possible_};
     }
 
     static held_type held(made_rows_t<M> made) {
@@ -67,6 +67,7 @@ class pass_rows {
             made_.reset();
             lent_ = row.data();
             width_ = row.size();
+            possible_ = row.possible();
         } else {
             made_ = made;
             lent_ = nullptr;
@@ -83,6 +84,7 @@ class pass_rows {
         copies_.resize(count * width);
         made_.reset();
         lent_ = nullptr;
+        possible_ = {};
         count_ = count;
         width_ = width;
         return copies_;
@@ -94,7 +96,10 @@ class pass_rows {
     bool lie_together(const made_rows_t<M>& made) const {
         const logit_row row = made[first_];
         for (std::size_t i = 1; i < count_; ++i) {
-            if (logit_row(made[first_ + i]).data() != row.data() + i * row.size()) return false;
+            const logit_row other = made[first_ + i];
+            if (other.data() != row.data() + i * row.size()) return false;
+            if (other.possible().data() != row.possible().data()) return false;
+            if (other.possible().size() != row.possible().size()) return false;
         }
         return true;
     }
@@ -102,6 +107,7 @@ class pass_rows {
     held_type made_{};
     const float* lent_ = nullptr;
     std::size_t first_ = 0, count_ = 0, width_ = 0;
+    std::span<const token> possible_;
     std::vector<float> copies_;
 };
 

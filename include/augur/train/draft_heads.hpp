@@ -101,7 +101,7 @@ class draft_heads : public head_on_base<Base> {
         std::copy_n(after.begin(), std::min(after.size(), context_size()), asked.after.begin());
         workspace.logits.resize(vocabulary_);
         this->write_row(forward(base_class::column_of(state), asked).logits, workspace.logits);
-        return {workspace.logits.data(), vocabulary_};
+        return {workspace.logits.data(), vocabulary_, this->possible()};
     }
 
     /// Of states, a column each, by the heads asked: logits of the classes, a column each.

@@ -124,6 +124,8 @@ class head_on_base {
     std::size_t classes() const { return base_.classes(); }
     /// The token of each class; empty where the classes are the vocabulary.
     std::span<const token> tokens() const { return tokens_; }
+    /// The same as logit_row::possible: they ascend, or nothing is said.
+    std::span<const token> possible() const { return ascend_ ? tokens() : std::span<const token>(); }
     const Base& base() const { return base_; }
     const numbers& values() const { return values_; }
 
@@ -133,7 +135,8 @@ class head_on_base {
         : base_(std::move(base)),
           vocabulary_(place.vocabulary_size),
           fingerprint_(place.vocabulary_fingerprint),
-          tokens_(place.tokens.begin(), place.tokens.end()) {
+          tokens_(place.tokens.begin(), place.tokens.end()),
+          ascend_(std::is_sorted(tokens_.begin(), tokens_.end())) {
         check_classes(who, tokens_, vocabulary_, base_.classes());
     }
 
@@ -154,6 +157,7 @@ class head_on_base {
     std::size_t vocabulary_;
     std::string fingerprint_;
     std::vector<token> tokens_;
+    bool ascend_;
     numbers values_;
 };
 

@@ -57,7 +57,7 @@ class head_in_place {
         for (std::size_t i = 0; i < last; ++i) {
             head_->row(states[states.size() - last + i], std::span(sequence.rows).subspan(i * size, size));
         }
-        return {sequence.rows.data(), last, size};
+        return {sequence.rows.data(), last, size, draft::possible_of(*head_)};
     }
 
     const M* model_;

@@ -36,6 +36,7 @@ class with_exit {
     std::size_t context_size() const { return 0; }
     std::size_t classes() const { return exit_.classes(); }
     std::span<const token> tokens() const { return exit_.tokens(); }
+    std::span<const token> possible() const { return exit_.possible(); }
     const Options& options() const { return options_; }
     const numbers& values() const { return values_; }
     /// Of the exit: its matrix, and where its numbers lie, which is where they lie among all.

@@ -36,6 +36,9 @@ struct penalties {
         }
     }
 
+    /// Whether -infinity stays what it is: whatever is subtracted, of up to 2^32 occurrences, is finite.
+    bool keep_impossible() const { return std::abs(presence) < 1e38f && std::abs(frequency) < 1e28f; }
+
     /// To one token that occurs, so often in the output.
     AUGUR_HOST_DEVICE void apply(float& logit, float generated) const {
         if (repetition != 1) logit = logit > 0 ? logit / repetition : logit * repetition;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/detail/largest.hpp"
+#include "augur/detail/listed.hpp"
 #include "augur/detail/row_scan.hpp"
 #include "augur/detail/selection.hpp"
 #include "augur/transform/bias.hpp"
@@ -43,7 +44,8 @@ struct settings {
 /// bias, penalties, mask, temperature, top-k, top-p, min-p, softmax: transformers' order (docs/transform/pipeline.md).
 /// Checked against the vocabulary at construction; applying it to rows of that size throws nothing of its own. The
 /// transforms' outcome, bit for bit, in fewer passes: one scan for the largest logit; without a cut one more to weigh
-/// all; with top-k or min-p a look at the few chunks that hold what stays; with top-p alone a pass for the mass.
+/// all; with top-k or min-p a look at the few chunks that hold what stays; with top-p alone a pass for the mass. Of a
+/// row that names the tokens that are possible these passes are over those.
 class pipeline {
  public:
     using distribution_type = distribution;
@@ -66,19 +68,26 @@ class pipeline {
     /// The distribution of the token that follows `before`. A row holding NaN or +infinity, or nothing finite after the
     /// transforms, gives an empty distribution: nothing can be drawn from it.
     void apply(logit_row row, const prefix& before, distribution& out) const {
+        row = with_short_list(row);
         if (edits_logits()) {
-            if (!augur::detail::scan_row(row).valid) return out.become_empty(row.size());
+            if (!scan(row).valid) return out.become_empty(row.size());
             const std::span<float> work = out.lend(row.size());
             std::copy(row.begin(), row.end(), work.begin());
             edit(work, before);
-            row = work;
+            row = {work.data(), work.size(), possible_when_edited(row)};
         }
         if (!greedy() && cuts(row.size())) return cut(row, out);
-        const augur::detail::row_scan seen = augur::detail::scan_row(row);
+        const augur::detail::row_scan seen = scan(row);
         if (!seen.possible()) return out.become_empty(row.size());
         if (greedy()) return out.become_point(static_cast<token>(seen.first), row.size());
         const augur::detail::sharpening by = sharpening_below(seen.largest);
-        out.refill(row.size(), [&](std::span<float> work) { by.weigh(row, work.data()); });
+        if (row.possible().empty() || edits_logits()) {  // edited, the row lies where its weights are to be
+            return out.refill(row.size(), [&](std::span<float> work) { by.weigh(row, work.data()); });
+        }
+        out.refill_listed(row.size(), row.possible(), [&](float* weights, std::span<const token> some) {
+            const augur::detail::listed_chunk logits(row, some);
+            by.weigh({logits.values, logits.up_to(8)}, weights);
+        });
     }
 
     /// The tokens of the `count` largest logits after bias, penalties and mask, the largest first, of equals the lowest
@@ -89,13 +98,14 @@ class pipeline {
                    std::vector<float>& work) const {
         out.clear();
         if (count == 0) return row;
+        row = with_short_list(row);
         if (edits_logits()) {
-            if (!augur::detail::scan_row(row).valid) return row;
+            if (!scan(row).valid) return row;
             work.assign(row.begin(), row.end());
             edit(work, before);
-            row = work;
+            row = {work.data(), work.size(), possible_when_edited(row)};
         }
-        if (!augur::detail::largest_of(row, count, out)) out.clear();
+        if (!augur::detail::largest_of(row, count, out, row.possible())) out.clear();
         return row;
     }
 
@@ -106,12 +116,24 @@ class pipeline {
     }
 
  private:
+    static logit_row with_short_list(logit_row row) {
+        return {row.data(), row.size(), augur::detail::if_short(row.possible(), row.size())};
+    }
+    static augur::detail::row_scan scan(logit_row row) {
+        return row.possible().empty() ? augur::detail::scan_row(row) : augur::detail::scan_listed(row, row.possible());
+    }
+
     bool edits_logits() const { return settings_.bias.active() || settings_.penalties.active() || settings_.mask; }
 
     void edit(std::span<float> work, const prefix& before) const {
         if (settings_.bias.active()) settings_.bias(work, before);
         if (settings_.penalties.active()) settings_.penalties(work, before);
         if (settings_.mask) settings_.mask(work, before);
+    }
+
+    /// Neither a bias nor penalties make more of -infinity; of a mask nobody knows what it does.
+    std::span<const token> possible_when_edited(logit_row row) const {
+        return settings_.mask || !settings_.penalties.keep_impossible() ? std::span<const token>() : row.possible();
     }
 
     augur::detail::sharpening sharpening_below(float largest) const {
@@ -126,8 +148,9 @@ class pipeline {
     /// Temperature, top-k, top-p, min-p and softmax: what these transforms do one after the other, done to few tokens.
     void cut(logit_row row, distribution& out) const {
         out.refill_few(row.size(), [&](augur::detail::selection& some) {
-            const augur::detail::row_extent seen = some.scan(row);
+            const augur::detail::row_extent seen = some.scan(row, row.possible());
             if (seen.possible()) select(some, sharpening_below(seen.largest), row.size());
+            if (!row.possible().empty()) some.put_back(row.possible());
         });
     }
 

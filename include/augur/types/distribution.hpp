@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "augur/detail/chunks.hpp"
+#include "augur/detail/listed.hpp"
 #include "augur/detail/selection.hpp"
 #include "augur/types/token.hpp"
 
@@ -96,6 +97,29 @@ class distribution {
             total_ += sums_[chunk];
         }
     }
+    /// The same for tokens that a list names, ascending, each once: `weigh(weights, some)` fills the weights of some of
+    /// them, and throws nothing. All others have none. Cost: O(size / chunk size + tokens), where the list is that of
+    /// the last time.
+    template <class Weigh>
+    void refill_listed(std::size_t size, std::span<const token> tokens, const Weigh& weigh) {
+        if (size != weights_.size() || listed_.empty() || !std::ranges::equal(tokens, listed_)) {
+            reset(size);
+            clear_weights();
+            listed_.assign(tokens.begin(), tokens.end());
+        }
+        reset(size);
+        std::fill(sums_.begin(), sums_.end(), 0);
+        detail::for_listed_groups(tokens, size, [&](std::span<const token> some, const auto& parts) {
+            float weights[detail::chunk_size];
+            weigh(weights, some);
+            for (std::size_t i = 0; i < some.size(); ++i) weights_[static_cast<std::size_t>(some[i])] = weights[i];
+            for (const detail::listed_part& part : parts) {
+                const double sum = detail::sums_of_part<1>({weights}, some, part)[0];
+                sums_[part.begin / detail::chunk_size] = sum;
+                total_ += sum;
+            }
+        });
+    }
     /// Takes a token's weight away; empty where no other has one.
     void exclude(token t) {
         if (is_point()) {
@@ -111,6 +135,7 @@ class distribution {
     /// Storage for so many numbers, until the distribution becomes something; it is empty so far.
     std::span<float> lend(std::size_t size) {
         reset(size);
+        listed_.clear();
         weights_.resize(size);
         sums_.assign(detail::chunks_in(size), std::numeric_limits<double>::infinity());
         return weights_;
@@ -125,6 +150,7 @@ class distribution {
 
     /// Where the sum of a chunk is 0, so are its weights.
     void clear_weights() {
+        listed_.clear();
         weights_.resize(size_);
         sums_.resize(detail::chunks_in(size_));
         for (std::size_t begin = 0; begin < size_; begin += detail::chunk_size) {
@@ -149,6 +175,7 @@ class distribution {
     std::size_t size_ = 0;
     double total_ = 0;
     token point_ = no_token;
+    std::vector<token> listed_;    // unless empty: of refill_listed, which filled all weights that may not be 0
     detail::selection selection_;  // storage only
 };
 
