@@ -99,9 +99,8 @@ struct two_kinds {
     llama::host_passes plain, looking;
 
     two_kinds(const llama::host_model& of, llama::cache_format cache)
-        : plain(of.configuration(), of.parameters(), real, of.threads(), {of.context_length(), 0, cache}, {}),
-          looking(of.configuration(), of.parameters(), timed_kernels, of.threads(), {of.context_length(), 0, cache},
-                  {}) {}
+        : plain(of.configuration(), of.parameters(), real, of.pool(), {of.context_length(), 0, cache}, {}),
+          looking(of.configuration(), of.parameters(), timed_kernels, of.pool(), {of.context_length(), 0, cache}, {}) {}
 };
 
 /// Passes of both kinds over the same rows, of a sequence each.

@@ -32,6 +32,13 @@ void check_rows(std::span<const token> tokens, const llama::weights& own) {
     detail::fail("the heads have rows for ", tokens.size(), " tokens, and the model's own output for ",
                  own.head_tokens.size(), "; one of both must have all");
 }
+/// What a head starts from, on the model's threads: it drafts by turns with the model. One that a thread beside it
+/// teaches has its own, or passes would wait for updates.
+template <class Model>
+train::packed_base base_of(const llama::weights& own, const Model& model, bool background) {
+    if (background) return train::packed_base(own.output(), model.threads());
+    return {own.output(), model.pool()};
+}
 /// The `layer`-th on a path of its own, from the states before it.
 learned_attending::head_type new_attending(const llama::host_model& target, std::size_t layer, std::size_t rank,
                                            const train::head_options& of, const train::packed_base& output,
@@ -65,7 +72,7 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     if (is_pruned) check_rows(chosen.tokens, own);
     const std::span<const token> tokens = is_pruned ? chosen.tokens : own.head_tokens;
     const train::head_place place{layer, target.vocabulary_size(), own.final_norm, tokens};
-    const train::packed_base whole(own.output(), target.threads());
+    const train::packed_base whole = base_of(own, target, chosen.trainer.background);
     const train::packed_base output = is_pruned ? whole.selected(tokens) : whole;
     const auto make = [&]() -> Head {
         if constexpr (draft::AttendingHead<Head>) {
@@ -142,14 +149,15 @@ llama::eagle_model load_eagle(const llama::host_model& target, const learning_op
     return llama::eagle_model::load(chosen.heads, target, options);
 }
 /// The layer has normed its states, and its matrix takes no bias.
-learned_eagle::head_type new_output(const llama::eagle_model& layer, train::head_options chosen) {
+learned_eagle::head_type new_output(const llama::eagle_model& layer, train::head_options chosen,
+                                    bool background = false) {
     if (chosen.norm == train::norm_kind::layer || chosen.bias) {
         detail::fail("scheme 'eagle' learns ", chosen.bias ? "no bias" : "after the layer's own norm",
                      ", but the options ask for ", chosen.bias ? "--bias" : "--norm layer");
     }
     chosen.norm = train::norm_kind::none;
     const llama::weights& own = layer.parameters();
-    return {train::packed_base(own.output(), layer.threads()),
+    return {base_of(own, layer, background),
             {layer.configuration().layers, layer.vocabulary_size(), {}, own.head_tokens},
             chosen};
 }
@@ -182,9 +190,9 @@ void read_into(train::vector<float>& values, const train::heads_layout& layout, 
 
 /// Over these tokens, or where none are named the target's own.
 learned_heads::head_type new_heads(const llama::host_model& target, const train::heads_options& chosen,
-                                   std::span<const token> tokens) {
+                                   std::span<const token> tokens, bool background) {
     const llama::weights& own = target.parameters();
-    const train::packed_base whole(own.output(), target.threads());
+    const train::packed_base whole = base_of(own, target, background);
     const auto embed = [from = own.embedding](token id, std::span<float> out) {
         from->unpack_row(static_cast<std::size_t>(id), out);
     };
@@ -198,10 +206,10 @@ learned_heads::head_type new_heads(const llama::host_model& target, const train:
 
 learned_heads::head_type heads_of(const llama::host_model& target, const learning_options& chosen,
                                   const llama::load_options& options) {
-    const bool see_tokens = chosen.scheme == "hydra";
-    if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, {});
+    const bool see_tokens = chosen.scheme == "hydra", background = chosen.trainer.background;
+    if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, {}, background);
     const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
-    auto made = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens());
+    auto made = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens(), background);
     train::vector<float> values = made.values();
     read_into(values, made.layout(), chosen.heads, read.weights());
     made.assign(values);
@@ -224,7 +232,8 @@ learned_heads::learned_heads(const llama::host_model& target, const learning_opt
 learned_eagle::learned_eagle(const llama::host_model& target, const learning_options& chosen,
                              const llama::load_options& options)
     : loaded_eagle{load_eagle(target, chosen, options)},
-      learned(identity_of(layer, chosen.heads), new_output(layer, chosen.head), chosen.trainer) {}
+      learned(identity_of(layer, chosen.heads), new_output(layer, chosen.head, chosen.trainer.background),
+              chosen.trainer) {}
 
 llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::string& path,
                                     const llama::eagle_model& layer, const llama::load_options& options) {
@@ -248,7 +257,9 @@ llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::strin
     for (std::size_t row = 0; row < head.classes(); ++row) {
         learned.head.set_row(row, std::as_bytes(std::span(whole.data() + row * width, width)));
     }
-    return {layer.configuration(), std::move(learned), options};
+    llama::load_options shared = options;
+    shared.pool = layer.pool();
+    return {layer.configuration(), std::move(learned), shared};
 }
 
 llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,

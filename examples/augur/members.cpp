@@ -87,7 +87,7 @@ llama::host_model load_draft(const std::string& path, const llama::host_model& t
     if (wanted && !member.empty()) {
         detail::fail("--draft-shape ", wanted->text(), " for ", path, ", a ", member, ", which has its target's shape");
     }
-    if (member.empty()) return llama::host_model::load(path, options);
+    if (member.empty()) return llama::host_model::load(path, llama::with_pool_of(target, std::move(options)));
     if (member == "exit") return llama::load_exit(path, target, 0, options);
     if (member == "qualifier") return llama::load_qualifier(path, target, options);
     return llama::load_draft(path, target, as_stored(std::move(options)));

@@ -56,8 +56,9 @@ synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(aske
                      " and what drafts for them take ", needed, " bytes, more than the ", there, " that are available");
     }
     llama::synthetic_weights make(c, asked.weights);
-    const llama::load_options options{.threads = asked.threads};
+    llama::load_options options{.threads = asked.threads};
     target_.emplace(c, make.model(different_), options);
+    options.pool = target_->pool();
     llama::synthetic_weights members(c, format_of_members(c, asked.weights), 2);
     make_drafters(c, members, options);
     for (std::size_t i = 0; i < asked.context + room; ++i) {

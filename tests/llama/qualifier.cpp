@@ -93,6 +93,7 @@ BOOST_AUTO_TEST_CASE(matrices_are_the_targets_and_their_change) {
     const auto target = small_llama().load();
     const auto path = small_qualifier(target, {1, 0}).write(folder / "qualifier.gguf");
     const auto qualifier = llama::load_qualifier(path, target);
+    BOOST_TEST(qualifier.pool() == target.pool());
     const io::gguf_file file(path);
     BOOST_TEST(qualifier.layer_count() == 2u);
     for (const std::size_t place : {0u, 1u}) {

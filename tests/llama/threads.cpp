@@ -1,16 +1,19 @@
-// Two threads, each with sequences of its own, on one model: what one reads, the other does not write. Also built with
-// ThreadSanitizer.
+// Two threads, each with sequences of its own, on one model, or on two models that share a pool: what one reads, the
+// other does not write. Also built with ThreadSanitizer.
 
+#include <augur/llama/eagle_model.hpp>
+#include <augur/llama/exit_head.hpp>
 #include <augur/model/run.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
-#include "llama/small_llama.hpp"
+#include "llama/family.hpp"
 
 using namespace augur;
 
@@ -58,12 +61,45 @@ void two_at_once(const M& model, std::size_t layers) {
     BOOST_TEST(two == expected);
 }
 
+/// The sum of every number of an eagle layer's rows and of an exit head's.
+double draft(const llama::eagle_model& layer, const llama::exit_head& exit) {
+    auto sequence = layer.make_sequence();
+    const std::vector<token> text{1, 2, 3};
+    std::vector<float> states(3 * layer.hidden_size(), 0.25f), row(exit.vocabulary_size());
+    double sum = 0;
+    for (int round = 0; round < 30; ++round) {
+        const auto rows = layer.extend(sequence, text, states, 3);
+        for (std::size_t i = 0; i < rows.size(); ++i) sum += static_cast<double>(rows[i][7]);
+        exit.row(std::span<const float>(states).first(exit.hidden_size()), row);
+        sum += static_cast<double>(row[7]);
+    }
+    return sum;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(sequences_of_two_threads_do_not_meet) {
     two_at_once(testing::full_mock(testing::hashed_model(7, 3)), 4);
     two_at_once(testing::small_llama(io::tensor_type::q8_0).load({.threads = 2}), 2);
     two_at_once(testing::small_llama(io::tensor_type::f32).load({.threads = 1}), 2);
+}
+
+BOOST_AUTO_TEST_CASE(models_on_one_pool_take_turns) {
+    const testing::temporary_directory folder;
+    const auto target = testing::small_llama(io::tensor_type::q8_0).load({.threads = 2});
+    const auto other = testing::small_llama(io::tensor_type::f32).load({.pool = target.pool()});
+    const auto layer =
+        llama::eagle_model::load(testing::small_eagle(target).write(folder / "eagle.gguf"), target, {.threads = 2});
+    const auto exit = llama::exit_head::untrained(target, 1);
+    const double of_target = work(target, 2), of_other = work(other, 2), of_members = draft(layer, exit);
+    double first = 0, second = 0;
+    std::thread one([&] { first = work(other, 2); });
+    std::thread two([&] { second = draft(layer, exit); });
+    BOOST_TEST(work(target, 2) == of_target);
+    one.join();
+    two.join();
+    BOOST_TEST(first == of_other);
+    BOOST_TEST(second == of_members);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -98,6 +100,18 @@ BOOST_AUTO_TEST_CASE(several_threads_have_the_same_products) {
     }
     for (auto& each : threads) each.join();
     BOOST_TEST(std::accumulate(equal.begin(), equal.end(), 0) == 200);
+}
+
+BOOST_AUTO_TEST_CASE(products_do_not_wait_for_others_on_the_pool) {
+    const packed_matrix stored = packed(storage::q8_0);
+    const auto pool = std::make_shared<backend::host::thread_pool>(2);
+    const packed_base base(stored, pool);
+    const columns<float> expected = packed_base(stored).product(states);
+    BOOST_TEST((base.product(states) == expected));
+    const std::lock_guard lock(*pool);
+    bool equal = false;
+    std::thread([&] { equal = base.product(states) == expected; }).join();
+    BOOST_TEST(equal);
 }
 
 BOOST_AUTO_TEST_CASE(a_head_on_it_learns) {

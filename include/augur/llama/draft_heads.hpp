@@ -38,7 +38,7 @@ class draft_heads {
     /// or hydra_lm_head.safetensors (read_published_heads).
     /// Throws augur::error, naming the file and the values, where it was made for another target (of which published
     /// heads tell no more than the sizes), its shapes contradict each other, or its layout is another. Of the options,
-    /// weights, threads and instruction_set count.
+    /// weights, threads, pool and instruction_set count.
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
         if (io::holds_safetensors(path)) return load_published(path, kind, target, options);
@@ -82,6 +82,7 @@ class draft_heads {
         for (const auto& head : parts_->heads) total += head.memory_bytes();
         return total;
     }
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return parts_->pool(); }
     workspace_type make_workspace() const { return {}; }
 
     /// The logits of what follows `tokens`, by the head of this number. Throws unless there is such a head, the state
@@ -90,9 +91,10 @@ class draft_heads {
                   std::size_t head) const {
         check(state, tokens, head);
         float* logits = workspace.logits.require(vocabulary_size());
-        const std::lock_guard lock(parts_->busy);
+        const std::lock_guard lock(*parts_->pool());
         parts_->run(workspace, state, tokens, parts_->heads[head], logits);
-        return {logits, vocabulary_size()};
+        const bool listed = parts_->heads[head].output.rows() == 0;
+        return {logits, vocabulary_size(), listed ? head_tokens() : std::span<const token>()};
     }
 
  private:
@@ -107,8 +109,7 @@ class draft_heads {
     struct parts : workers {
         parts(std::vector<head_weights> all, const host_model& target, std::vector<token> ids, matrix rows,
               const load_options& options)
-            : workers(backend::host::kernels_of(options.instruction_set),
-                      options.threads != 0 ? options.threads : target.threads()),
+            : workers(backend::host::kernels_of(options.instruction_set), pool_of(with_pool_of(target, options))),
               heads(std::move(all)),
               embedding(target.parameters().embedding),
               head_tokens(std::move(ids)),
@@ -165,7 +166,6 @@ class draft_heads {
         std::vector<token> head_tokens;
         matrix output;
         backend::host::aligned_buffer copy;
-        std::mutex busy;
     };
 
     void check(std::span<const float> state, std::span<const token> tokens, std::size_t head) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,7 +41,7 @@ class eagle_model {
         };
         w.fusion.embedding_norm = norm("augur.fusion.embedding_norm.weight");
         w.fusion.hidden_norm = norm("augur.fusion.hidden_norm.weight");
-        return eagle_model(c, std::move(w), options);
+        return eagle_model(c, std::move(w), with_pool_of(target, options));
     }
 
     /// From parts, for tests. The weights have a fusion.
@@ -51,6 +52,7 @@ class eagle_model {
     const config& configuration() const { return model_.configuration(); }
     const weights& parameters() const { return model_.parameters(); }
     std::size_t threads() const { return model_.threads(); }
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return model_.pool(); }
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
     const std::string& vocabulary_fingerprint() const { return model_.vocabulary_fingerprint(); }
     std::size_t context_length() const { return model_.context_length(); }

@@ -85,7 +85,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     w.final_norm = reader.vector("augur.exit." + std::to_string(depth) + ".norm.weight", c.width);
     w.head = exit_matrix(file, target, depth, options.weights);
     w.head_tokens = file.head_tokens();
-    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.metadata()));
+    return host_model(std::move(c), std::move(w), with_pool_of(target, options), io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

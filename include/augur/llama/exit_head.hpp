@@ -35,7 +35,7 @@ class exit_head {
  public:
     /// An exit of the member `exit` of a family: the one after `layer` layers, 0 for the one nearest to default_split.
     /// Throws augur::error, naming the file and the values, where it was made for another target or has no such exit.
-    /// Of the options, weights, threads and instruction_set count.
+    /// Of the options, weights, threads, pool and instruction_set count.
     static exit_head load(const std::filesystem::path& path, const host_model& target, std::size_t layer = 0,
                           const load_options& options = {}) {
         const member_file file(path, "exit", target, options.weights);
@@ -64,6 +64,8 @@ class exit_head {
     std::size_t vocabulary_size() const { return parts_->vocabulary; }
     const std::string& vocabulary_fingerprint() const { return parts_->fingerprint; }
     std::size_t hidden_size() const { return parts_->norm.size(); }
+    std::span<const token> possible() const { return parts_->head_tokens; }
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return parts_->pool(); }
     /// But for what the target lends.
     std::size_t memory_bytes() const { return parts_->own.memory_bytes() + parts_->norm.size() * sizeof(float); }
 
@@ -73,7 +75,7 @@ class exit_head {
             augur::detail::fail("an exit head makes ", vocabulary_size(), " logits of a state of ", hidden_size(),
                                 " numbers, not ", out.size(), " of ", hidden.size());
         }
-        const std::lock_guard lock(parts_->busy);
+        const std::lock_guard lock(*parts_->pool());
         parts_->run(hidden.data(), out);
     }
 
@@ -89,8 +91,7 @@ class exit_head {
     struct parts : workers {
         parts(std::size_t after, std::vector<float> weight, matrix rows, std::vector<token> ids,
               const host_model& target, const load_options& options)
-            : workers(backend::host::kernels_of(options.instruction_set),
-                      options.threads != 0 ? options.threads : target.threads()),
+            : workers(backend::host::kernels_of(options.instruction_set), pool_of(with_pool_of(target, options))),
               layer(after),
               norm(std::move(weight)),
               own(std::move(rows)),
@@ -130,7 +131,6 @@ class exit_head {
         float epsilon;
         std::string fingerprint;
         backend::host::aligned_buffer normed, copy;
-        std::mutex busy;
     };
 
     std::unique_ptr<parts> parts_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,9 +32,9 @@ struct layer_range {
 /// pass runs at a time.
 class forward_pass : row_attention {
  public:
-    forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads,
-                 cache_format format)
-        : row_attention(c, kernels, threads,
+    forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels,
+                 std::shared_ptr<backend::host::thread_pool> pool, cache_format format)
+        : row_attention(c, kernels, std::move(pool),
                         std::max({c.width, c.heads * c.head_size, c.feed_forward, w.fusion.weight.depth()}), format),
           weights_(w) {
         for (auto [buffer, size] : {std::pair{&state_, c.width},
@@ -48,6 +49,7 @@ class forward_pass : row_attention {
     }
 
     using row_attention::most_rows;
+    using row_attention::pool;
     using row_attention::threads;
 
     void run(std::span<const forward_row> rows, const layer_range& layers) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "augur/backend/host/instruction_set.hpp"
+#include "augur/backend/host/thread_pool.hpp"
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/safetensors.hpp"
@@ -47,9 +48,21 @@ struct load_options {
     std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
     std::optional<llama::shape> shape = {};  ///< to widen it to: the same text, up to rounding, at that shape's cost
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
-    /// changed nothing. For those who want to stop a long prefill.
+    /// changed nothing. For those who want to stop a long prefill. Others on the same pool
+    /// wait meanwhile; it must not run this model.
     std::function<void()> between_layers = {};
+    /// To run on the threads of other models, taking turns with them: where `threads` is 0 or the pool's size. Empty
+    /// means a target's, for what is loaded for a target, else a new one.
+    std::shared_ptr<backend::host::thread_pool> pool = {};
 };
+
+/// The pool that a model with these options runs on: theirs, unless they ask for another number of threads.
+inline std::shared_ptr<backend::host::thread_pool> pool_of(const load_options& options) {
+    if (options.pool && (options.threads == 0 || options.threads == options.pool->size())) return options.pool;
+    const std::size_t cores =
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, backend::host::thread_pool::most_threads);
+    return std::make_shared<backend::host::thread_pool>(options.threads != 0 ? options.threads : cores);
+}
 
 /// A Llama that models every refinement of augur::Model with bitwise rows: a row of logits depends on the tokens up to
 /// it, not on how many rows, threads or vector lanes computed it, or in which trees, parts or batches. Const and safe
@@ -96,6 +109,8 @@ class host_model {
     std::size_t hidden_size() const { return parts_->settings.width; }
     std::size_t layer_count() const { return parts_->settings.layers; }
     std::size_t threads() const { return parts_->passes.threads(); }
+    /// For load_options of other models that run in turns with this one.
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return parts_->passes.pool(); }
     weight_format format() const { return format_; }
 
     /// Of the weights, but for what another model lends; sequences count their own.
@@ -108,6 +123,17 @@ class host_model {
     std::size_t cache_bytes(std::size_t tokens) const { return parts_->passes.layout().bytes(tokens); }
 
     sequence make_sequence() const { return sequence(parts_->passes.layout()); }
+    /// One as long as after so many tokens of which nothing was computed: all keys and values are 0. For timing passes
+    /// behind a text. Throws where the context is shorter.
+    sequence make_blank_sequence(std::size_t tokens) const {
+        if (tokens > context_length()) {
+            augur::detail::fail("a sequence of ", tokens, " tokens exceeds the context of ", context_length());
+        }
+        sequence made = make_sequence();
+        made.cache_.reserve(tokens);
+        made.length_ = tokens;
+        return made;
+    }
     std::size_t length(const sequence& s) const { return s.length_; }
 
     /// Appends the tokens; returns a row of logits for each of the last `last`. Rows and hidden states stay valid until
@@ -152,8 +178,7 @@ class host_model {
         parts(config c, weights w, const load_options& options)
             : settings(std::move(c)),
               weight(std::move(w)),
-              passes(settings, weight, backend::host::kernels_of(options.instruction_set),
-                     options.threads != 0 ? options.threads : default_threads(),
+              passes(settings, weight, backend::host::kernels_of(options.instruction_set), pool_of(options),
                      {checked_context(options.context_length, settings.context), options.cache_bytes, options.cache},
                      options.between_layers) {}
 
@@ -186,12 +211,7 @@ class host_model {
     /// `fused`: hidden states for the inputs, one per token, in a model that fuses them.
     scores append(const pass<sequence>& one, const float* fused) const {
         parts_->passes.run(std::span(&one, 1), fused);
-        return {one.sequence->logits_.data(), one.sequence->rows_, vocabulary_size()};
-    }
-
-    static std::size_t default_threads() {
-        const std::size_t cores = std::thread::hardware_concurrency();
-        return std::clamp<std::size_t>(cores, 1, backend::host::thread_pool::most_threads);
+        return {one.sequence->logits_.data(), one.sequence->rows_, vocabulary_size(), parameters().head_tokens};
     }
 
     std::optional<llama::shape> widened_from_;
@@ -199,5 +219,11 @@ class host_model {
     weight_format format_;
     std::string fingerprint_;
 };
+
+/// Options for a model that runs in turns with the target: on its threads, unless the options say otherwise.
+inline load_options with_pool_of(const host_model& target, load_options options) {
+    if (!options.pool) options.pool = target.pool();
+    return options;
+}
 
 }  // namespace augur::llama

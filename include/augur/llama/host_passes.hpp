@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -30,22 +31,25 @@ struct sequence_limits {
     cache_format format = cache_format::f32;
 };
 
-/// Runs passes of sequences of one shape, one run at a time: sequences of several threads take turns.
+/// Runs passes of sequences of one shape, one run at a time: sequences of several threads take turns,
+/// also with whoever else has its pool.
 class host_passes {
     using pass_type = pass<sequence>;
 
  public:
-    host_passes(const config& c, const weights& w, const backend::host::kernels& kernels, std::size_t threads,
-                sequence_limits limits, std::function<void()> between_layers)
+    host_passes(const config& c, const weights& w, const backend::host::kernels& kernels,
+                std::shared_ptr<backend::host::thread_pool> pool, sequence_limits limits,
+                std::function<void()> between_layers)
         : config_(c),
           weights_(w),
           limits_(limits),
           between_layers_(std::move(between_layers)),
-          forward_(c, w, kernels, threads, limits.format) {
+          forward_(c, w, kernels, std::move(pool), limits.format) {
         check_cache_format(limits.format, c.head_size);
     }
 
     std::size_t threads() const { return forward_.threads(); }
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return forward_.pool(); }
     std::size_t context_length() const { return limits_.tokens; }
     std::size_t tap_size() const { return config_.heads * config_.head_size + config_.width; }
     cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size, limits_.format}; }
@@ -63,7 +67,7 @@ class host_passes {
         std::vector<const float*>& places = asked[0].sequence->places_;
         places.reserve(rows);
         {
-            const std::lock_guard lock(busy_);
+            const std::lock_guard lock(*forward_.pool());
             for (std::size_t i = 0; i < asked.size(); ++i) {
                 const auto same = [&](const pass_type& other) { return layers_of(other) == layers_of(asked[i]); };
                 if (std::none_of(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(i), same)) {
@@ -78,7 +82,7 @@ class host_passes {
                 places.push_back(each.sequence->logits_.data() + row * config_.vocabulary);
             }
         }
-        return {places.data(), places.size(), config_.vocabulary};
+        return {places.data(), places.size(), config_.vocabulary, weights_.head_tokens};
     }
 
     void keep(sequence& s, std::span<const std::size_t> path) const {
@@ -228,7 +232,6 @@ class host_passes {
     const weights& weights_;
     sequence_limits limits_;
     std::function<void()> between_layers_;
-    std::mutex busy_;
     forward_pass forward_;
     std::vector<forward_row> rows_;
     std::vector<node> nodes_;

@@ -179,7 +179,8 @@ inline host_model load_draft(const std::filesystem::path& path, const host_model
                              const load_options& options = {}) {
     const member_file file(path, "draft", target, options.weights);
     check_cache_format(options.cache, file.configuration().head_size, path.string());
-    return host_model(file.configuration(), file.read(options.weights), options, io::fingerprint(file.metadata()));
+    return host_model(file.configuration(), file.read(options.weights), with_pool_of(target, options),
+                      io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

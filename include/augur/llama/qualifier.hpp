@@ -76,7 +76,7 @@ inline host_model load_qualifier(const std::filesystem::path& path, const host_m
     w.head = file.target_head();
     w.head_tokens = file.head_tokens();
     c.layers = kept.size();
-    return host_model(std::move(c), std::move(w), options, io::fingerprint(file.metadata()));
+    return host_model(std::move(c), std::move(w), with_pool_of(target, options), io::fingerprint(file.metadata()));
 }
 
 }  // namespace augur::llama

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,9 +23,9 @@ namespace augur::llama {
 /// on its queries, its position and what is cached before it: not on the other rows, or on who computes it.
 class row_attention : public row_products {
  protected:
-    row_attention(const config& c, const backend::host::kernels& kernels, std::size_t threads, std::size_t longest,
-                  cache_format format)
-        : row_products(kernels, threads, longest),
+    row_attention(const config& c, const backend::host::kernels& kernels,
+                  std::shared_ptr<backend::host::thread_pool> pool, std::size_t longest, cache_format format)
+        : row_products(kernels, std::move(pool), longest),
           config_(c),
           frequencies_(rotary_frequencies(c)),
           queries_(c.heads * c.head_size),
@@ -38,7 +39,7 @@ class row_attention : public row_products {
                                     {&turns_, c.rotary_size}}) {
             buffer->require(most_rows * size);
         }
-        for (std::size_t i = 0; i < this->threads(); ++i) {
+        for (std::size_t i = 0; i < threads(); ++i) {
             paths_.emplace_back(cache_layout{.layers = 1, .heads = 1, .head_size = c.head_size, .format = format});
         }
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <utility>
 
 #include "augur/backend/host/aligned_buffer.hpp"
@@ -19,6 +20,7 @@ class row_products : protected workers {
  public:
     static constexpr std::size_t most_rows = 128;
 
+    using workers::pool;
     using workers::threads;
 
  protected:
@@ -26,8 +28,9 @@ class row_products : protected workers {
     using input_copies = std::array<backend::host::aligned_buffer, 3>;  ///< rows, by input format; f32 needs none
 
     /// For inputs of at most `longest` numbers.
-    row_products(const backend::host::kernels& kernels, std::size_t threads, std::size_t longest)
-        : workers(kernels, threads) {
+    row_products(const backend::host::kernels& kernels, std::shared_ptr<backend::host::thread_pool> pool,
+                 std::size_t longest)
+        : workers(kernels, std::move(pool)) {
         for (auto* of : {&copies_, &gate_copies_}) {
             for (auto& copy : *of) copy = backend::host::aligned_buffer(most_rows * longest_input(longest));
         }

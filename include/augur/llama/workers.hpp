@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "augur/backend/host/kernel_tasks.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
@@ -10,12 +12,15 @@
 
 namespace augur::llama {
 
-/// What a pass is made with. Its pass derives from it.
+/// What a pass is made with. Its pass derives from it. Others may have the same pool: whoever runs a pass locks it,
+/// which guards the pass's scratch memory, too. There is no other lock, and so no order of locks.
 class workers {
  public:
-    workers(const backend::host::kernels& kernels, std::size_t threads) : kernels_(kernels), pool_(threads) {}
+    workers(const backend::host::kernels& kernels, std::shared_ptr<backend::host::thread_pool> pool)
+        : kernels_(kernels), pool_(std::move(pool)) {}
 
-    std::size_t threads() const { return pool_.size(); }
+    std::size_t threads() const { return pool_->size(); }
+    const std::shared_ptr<backend::host::thread_pool>& pool() const { return pool_; }
 
  protected:
     using matrix = backend::host::packed_matrix;
@@ -23,8 +28,8 @@ class workers {
     /// body(row) for every row; a few rows are not worth sharing.
     template <class Body>
     void for_rows(std::size_t rows, const Body& body) {
-        const std::size_t chunks = rows <= 4 ? 1 : std::min(rows, 4 * pool_.size());
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+        const std::size_t chunks = rows <= 4 ? 1 : std::min(rows, 4 * threads());
+        pool_->for_each(chunks, [&](std::size_t chunk, std::size_t) {
             const auto mine = backend::host::part_of(rows, chunk, chunks);
             for (std::size_t row = mine.first; row < mine.last; ++row) body(row);
         });
@@ -33,8 +38,8 @@ class workers {
     /// body(part, head, worker) for every part, each of `heads` heads.
     template <class Body>
     void for_parts(std::size_t parts, std::size_t heads, const Body& body) {
-        const std::size_t items = parts * heads, chunks = std::min(items, 8 * pool_.size());
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
+        const std::size_t items = parts * heads, chunks = std::min(items, 8 * threads());
+        pool_->for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
             for (std::size_t item = chunk; item < items; item += chunks) body(item / heads, item % heads, worker);
         });
     }
@@ -45,7 +50,7 @@ class workers {
     void for_panels(std::size_t panels, const Body& body) {
         const std::size_t units = (panels + unit - 1) / unit, each = std::min<std::size_t>(units / threads(), 4);
         const std::size_t chunks = each == 0 ? units : each * threads();
-        pool_.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+        pool_->for_each(chunks, [&](std::size_t chunk, std::size_t) {
             const std::size_t place = each == 0 ? chunk : chunk % threads() * each + chunk / threads();
             const auto mine = backend::host::part_of(units, place, chunks);
             body(mine.first * unit, std::min(panels, mine.last * unit));
@@ -69,7 +74,7 @@ class workers {
     /// Panels: a block of the next product's inputs.
     static constexpr std::size_t unit = backend::host::scaled_together / backend::host::panel_rows;
 
-    backend::host::thread_pool pool_;
+    std::shared_ptr<backend::host::thread_pool> pool_;
 };
 
 }  // namespace augur::llama

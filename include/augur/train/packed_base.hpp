@@ -25,7 +25,8 @@ namespace augur::train {
 /// Products are those of the host's kernels, weights staying as they are stored: quantised ones round the states first,
 /// as they do when the model runs. Products with the transposed, which slopes by the state need, are those of a copy in
 /// binary16, which is made when the first is asked for, and round nothing else. Models HeadBase.
-/// Threads share one product at a time: whoever comes while it is busy computes alone, with the same result.
+/// Threads share one product at a time: whoever comes while the pool is busy, also with somebody else's loops, computes
+/// alone, with the same result.
 /// Memory: the copy's two bytes for each weight; nothing where nobody learns.
 class packed_base {
  public:
@@ -35,7 +36,11 @@ class packed_base {
     /// Refers to the weights, which must outlive it and its copies.
     explicit packed_base(const packed_matrix& weights, std::size_t threads = 1,
                          backend::host::instruction_set set = backend::host::instruction_set::automatic)
-        : weights_(&weights, [](const packed_matrix*) {}), shared_(std::make_shared<shared>(threads, set)) {
+        : packed_base(weights, std::make_shared<backend::host::thread_pool>(threads), set) {}
+    /// On threads that others have, too.
+    packed_base(const packed_matrix& weights, std::shared_ptr<backend::host::thread_pool> pool,
+                backend::host::instruction_set set = backend::host::instruction_set::automatic)
+        : weights_(&weights, [](const packed_matrix*) {}), shared_(std::make_shared<shared>(std::move(pool), set)) {
         if (weights.rows() == 0) detail::fail("packed_base: this matrix has no rows");
     }
 
@@ -91,8 +96,8 @@ class packed_base {
 
  private:
     struct shared {
-        shared(std::size_t threads, backend::host::instruction_set set)
-            : kernels(backend::host::kernels_of(set)), pool(threads) {}
+        shared(std::shared_ptr<backend::host::thread_pool> threads, backend::host::instruction_set set)
+            : kernels(backend::host::kernels_of(set)), pool(std::move(threads)) {}
 
         columns<float> multiply(const packed_matrix& by, const columns<float>& in) {
             columns<float> out(detail::index(by.rows()), in.cols());
@@ -107,12 +112,12 @@ class packed_base {
                 part.last_panel = last;
                 kernels.product(part);
             };
-            const std::unique_lock own(busy, std::try_to_lock);
-            const std::size_t tiles = (by.panels() + 3) / 4, chunks = std::min(tiles, 4 * pool.size());
-            if (!own.owns_lock() || pool.size() == 1) {
+            const std::unique_lock own(*pool, std::try_to_lock);
+            const std::size_t tiles = (by.panels() + 3) / 4, chunks = std::min(tiles, 4 * pool->size());
+            if (!own.owns_lock() || pool->size() == 1) {
                 run(0, by.panels());
             } else {
-                pool.for_each(chunks, [&](std::size_t chunk, std::size_t) {
+                pool->for_each(chunks, [&](std::size_t chunk, std::size_t) {
                     const auto mine = backend::host::part_of(tiles, chunk, chunks);
                     run(4 * mine.first, std::min(by.panels(), 4 * mine.last));
                 });
@@ -133,8 +138,7 @@ class packed_base {
         }
 
         const backend::host::kernels& kernels;
-        std::mutex busy;
-        backend::host::thread_pool pool;
+        std::shared_ptr<backend::host::thread_pool> pool;
     };
     struct copy {
         std::once_flag made;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,28 @@ BOOST_AUTO_TEST_CASE(helpers_that_fell_asleep_wake_up) {
         pool.for_each(30, [&](std::size_t, std::size_t) { ++count; });
     }
     BOOST_TEST(count == 90);
+}
+
+BOOST_AUTO_TEST_CASE(who_share_a_pool_take_turns) {
+    thread_pool pool(3);
+    std::vector<long> sums(24, 0);  // which every run of loops reads and writes
+    const auto run = [&] {
+        for (int round = 0; round < 200; ++round) {
+            const std::lock_guard lock(pool);
+            for (int loop = 0; loop < 3; ++loop) {
+                const std::lock_guard again(pool);
+                pool.for_each(24, [&](std::size_t chunk, std::size_t) { ++sums[(chunk * 5) % 24]; });
+            }
+        }
+    };
+    std::thread other(run);
+    run();
+    other.join();
+    BOOST_TEST(sums == std::vector<long>(24, 1200));
+    const std::lock_guard lock(pool);
+    bool taken = true;
+    std::thread([&] { taken = pool.try_lock(); }).join();
+    BOOST_TEST(!taken);
 }
 
 BOOST_AUTO_TEST_CASE(parts_make_up_the_whole) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -30,6 +31,8 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
 /// system has descheduled delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that
 /// wait spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an
 /// idle pool costs nothing. No memory is allocated after construction.
+/// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
+/// loop's body. A thread may lock it again between two loops, so that whoever it calls there may run loops of his own.
 class thread_pool {
  public:
     static constexpr std::size_t most_threads = 64, most_chunks = 32768;
@@ -52,6 +55,10 @@ class thread_pool {
     ~thread_pool() { stop(); }
 
     std::size_t size() const { return count_; }
+
+    void lock() { turn_.lock(); }
+    bool try_lock() { return turn_.try_lock(); }
+    void unlock() { turn_.unlock(); }
 
     /// Calls body(chunk, worker) for every chunk in [0, chunks), each once, in any order, and returns when all have
     /// returned; what they wrote is then visible. Worker is 0..size()-1, and no two calls run at once for one worker.
@@ -129,6 +136,7 @@ class thread_pool {
     std::atomic<bool> stopping_{false};
     alignas(64) std::atomic<std::uint64_t> ticket_{0};
     alignas(64) std::atomic<std::uint32_t> done_{0};
+    std::recursive_mutex turn_;
     std::vector<std::thread> helpers_;
 };
 
