@@ -128,6 +128,27 @@ BOOST_AUTO_TEST_CASE(unusual_shapes_work) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_blank_sequence_has_its_length_and_no_text) {
+    const small_llama file;
+    for (const auto cache : {llama::cache_format::f32, llama::cache_format::q8_0}) {
+        const auto model = file.load({.context_length = 400, .cache = cache});
+        auto blank = model.make_blank_sequence(300);
+        BOOST_TEST(model.length(blank) == 300u);
+        const auto tokens = some_tokens(3, 77);
+        const auto rows = model.extend(blank, tokens, 3);
+        BOOST_TEST(model.length(blank) == 303u);
+        for (const float logit : rows[2]) BOOST_TEST(std::isfinite(logit));
+        auto again = model.make_blank_sequence(300);
+        BOOST_TEST(same_bits(std::vector<float>(rows[2].begin(), rows[2].end()), [&] {
+            const auto same = model.extend(again, tokens, 1);
+            return std::vector<float>(same[0].begin(), same[0].end());
+        }()));
+        BOOST_CHECK_EXCEPTION(model.make_blank_sequence(401), error, [](const error& e) {
+            return std::string(e.what()).find("401 tokens exceeds the context of 400") != std::string::npos;
+        });
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_context_of_sixteen_thousand_tokens_works) {
     small_llama file(io::tensor_type::f32, 8, 1, 1, 8);
     const std::size_t length = testing::unless_sanitized<std::size_t>(16384, 2048), most = length - 5;

@@ -55,6 +55,17 @@ BOOST_AUTO_TEST_CASE(row_counts_take_turns_behind_the_context) {
     BOOST_CHECK(model.passes == expected);
 }
 
+struct blank_model : noting_model {
+    sequence_type make_blank_sequence(std::size_t tokens) const { return tokens; }
+};
+
+BOOST_AUTO_TEST_CASE(a_model_with_blank_sequences_is_not_prefilled) {
+    const blank_model model;
+    const std::vector<std::size_t> rows{1, 4};
+    BOOST_TEST(tune::pass_seconds(model, rows, 5, {.repetitions = 1}).size() == 2u);
+    BOOST_CHECK(model.passes == (pairs{{5, 1}, {5, 4}, {5, 1}, {5, 4}}));
+}
+
 BOOST_AUTO_TEST_CASE(without_patience_one_round_is_all) {
     const noting_model model;
     const std::vector<std::size_t> rows{1, 2};

@@ -19,10 +19,26 @@ struct patience {
     double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins
 };
 
+/// A sequence of this text: of a model that has `make_blank_sequence(tokens)`, without a prefill.
+template <Model M>
+sequence_t<M> sequence_behind(const M& model, std::span<const token> text) {
+    if constexpr (requires { model.make_blank_sequence(text.size()); }) {
+        return model.make_blank_sequence(text.size());
+    } else {
+        auto made = model.make_sequence();
+        if constexpr (ScoresLastRows<M>) {
+            model.extend(made, text, 0);
+        } else if (!text.empty()) {
+            model.extend(made, text);
+        }
+        return made;
+    }
+}
+
 /// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context`
 /// tokens. They take turns, so that a disturbance meets all of them. Where patience ends with the first round, that one
 /// counts. Throws if there is a 0 among the rows, or more than the model's context holds. Cost: (repetitions + 1)
-/// passes of each, a prefill, one sequence.
+/// passes of each, a prefill (see sequence_behind), one sequence.
 template <Model M>
 std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> rows, std::size_t context,
                                  patience until = {}) {
@@ -37,13 +53,7 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
     for (std::size_t i = 0; i < text.size(); ++i) {  // without meaning: what a pass costs does not depend on them
         text[i] = static_cast<token>((i * 7919 + 13) % model.vocabulary_size());
     }
-    auto sequence = model.make_sequence();
-    const auto before = std::span<const token>(text).first(context);
-    if constexpr (ScoresLastRows<M>) {
-        model.extend(sequence, before, 0);
-    } else if (context > 0) {
-        model.extend(sequence, before);
-    }
+    auto sequence = sequence_behind(model, std::span<const token>(text).first(context));
     std::vector<std::vector<double>> times(rows.size());
     const augur::detail::stopwatch since;
     for (std::size_t round = 0; round <= until.repetitions; ++round) {
@@ -92,7 +102,7 @@ inline void calm(std::span<double> seconds) {
 
 /// Seconds of a pass over 1, 2, ..., `most` rows behind `context` tokens, as policy::cost_aware takes them: measured
 /// where the number is a power of two or the last, between them on the line, and never falling (calm). Fewer where the
-/// model's context is shorter. Behind a text rows cost more than in an empty sequence; that takes a prefill.
+/// model's context is shorter. Behind a text rows cost more than in an empty sequence (sequence_behind).
 template <Model M>
 std::vector<double> verify_curve(const M& model, std::size_t most, patience until = {.repetitions = 2, .seconds = 0.2},
                                  std::size_t context = 0) {
