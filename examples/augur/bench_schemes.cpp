@@ -237,10 +237,11 @@ class bench_of_schemes {
             each.load(*target_, chosen_.model);
             rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
         }
-        curve_ = tune::verify_curve(*engine_, std::max<std::size_t>(rows, 17), {.repetitions = 4, .seconds = 4});
-        behind_ = tune::verify_curve(*engine_, curve_.size(), {.repetitions = 4, .seconds = 4}, typical_length());
+        constexpr tune::patience until{.repetitions = 4, .seconds = 4};
+        curve_ = curve_of(*target_, *engine_, "cpu", std::max<std::size_t>(rows, 17), until);
+        behind_ = tune::verify_curve(*target_, curve_.size(), until, typical_length());
         for (loaded_scheme& each : schemes_) {
-            each.prepare(*target_, *engine_, curve_);
+            each.prepare(*target_, *engine_, "cpu", curve_);
             alone_.push_back(first_seconds(each.drafters()));
         }
         if (chosen_.splits) measure_exits();

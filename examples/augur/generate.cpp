@@ -289,7 +289,7 @@ class generator {
         if (chosen.calibration && asked_.scheme != "auto") calibrate();
         if (chosen.state)
             read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.model, chosen.device));
-        loaded_.prepare(*target_, *engine_);
+        loaded_.prepare(*target_, *engine_, chosen.device);
         load_seconds_ = watch.seconds();
     }
 

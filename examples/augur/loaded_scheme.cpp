@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <augur/io/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/hybrid_cost_aware.hpp>
+#include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
+#include <augur/policy/value_cost_aware.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <utility>
 
@@ -94,12 +95,19 @@ void loaded_scheme::settle(const scheme_options& asked) {
     scheme_ = resolve(asked, sampling_, drafts_, named_);
 }
 
+std::vector<double> curve_of(const llama::host_model& target, const engine& runs, const std::string& device,
+                             std::size_t rows, tune::patience until) {
+    if (device != "cpu") return tune::verify_curve(runs, rows, until);
+    return tune::verify_curve(target, rows, until, std::min<std::size_t>(256, target.context_length() / 2));
+}
+
 std::size_t loaded_scheme::rows_to_measure() const {
     if (drafts_what_pays(scheme_)) return policy::cost_aware_options{}.max_length + 1;
     return drafts_trees_that_pay(scheme_) ? policy::tree_cost_aware_options{}.max_nodes + 1 : 0;
 }
 
-void loaded_scheme::prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds) {
+void loaded_scheme::prepare(const llama::host_model& target, const engine& runs, const std::string& device,
+                            std::vector<double> verify_seconds) {
     if (!scheme_.bank_path.empty()) load_bank(scheme_, bank_identity_of(target, drafters_, files_));
     const bool is_hybrid = scheme_.scheme == "hybrid", is_whole = drafters_.ngrams && drafters_.eagle;
     if (is_hybrid && scheme_.automatic_tree && !is_whole) {
@@ -114,7 +122,8 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     if (rows == 0) return;
     const bool is_known = learned_.verify_seconds.size() >= std::min(rows, runs.context_length());
     if (verify_seconds.empty() && is_known) verify_seconds = learned_.verify_seconds;
-    if (verify_seconds.empty()) verify_seconds = tune::verify_curve(runs, rows);
+    if (verify_seconds.empty())
+        verify_seconds = curve_of(target, runs, device, rows, {.repetitions = 4, .seconds = 0.3});
     verify_seconds.resize(std::min(rows, verify_seconds.size()));
     verify_seconds_ = std::move(verify_seconds);
     if (by_auto_ && drafts_what_pays(scheme_) && (is_whole || !is_hybrid)) {
@@ -125,7 +134,8 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
 /// Of what learns for this scheme, in a state.
 std::string loaded_scheme::policy_name() const {
     if (!drafts_trees_that_pay(scheme_)) return "chains";
-    return scheme_.scheme == "hybrid" ? "chains and trees" : "trees";
+    if (scheme_.scheme == "hybrid") return "chains and trees";
+    return weighs_nodes(scheme_) ? "trees by value" : "trees";
 }
 
 void loaded_scheme::recall(io::policy_state before) {
@@ -135,9 +145,12 @@ void loaded_scheme::recall(io::policy_state before) {
         } else if (name == "trees") {
             static_cast<void>(policy::tree_cost_aware({}, known));
         } else if (name == "chains and trees") {
-            static_cast<void>(policy::hybrid_cost_aware({}, known));
+            static_cast<void>(policy::hybrid_value_cost_aware({}, known));
+        } else if (name == "trees by value") {
+            static_cast<void>(policy::value_cost_aware({}, known));
         } else {
-            detail::fail("no scheme has a policy ", io::quote(name), "; there are chains, trees, chains and trees");
+            detail::fail("no scheme has a policy ", io::quote(name),
+                         "; there are chains, trees, trees by value, chains and trees");
         }
     }
     learned_ = std::move(before);

@@ -2,6 +2,7 @@
 // A scheme and whoever drafts for it: from what was asked for to what can run.
 
 #include <augur/io/policy_state.hpp>
+#include <augur/tune/verify_curve.hpp>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "scheme.hpp"
 
 namespace augur::program {
+
+/// Seconds of the target's passes over 1, 2, ... rows: on the processor behind as many tokens as a short text has,
+/// which need not be computed; on a GPU in an empty sequence.
+std::vector<double> curve_of(const llama::host_model& target, const engine& runs, const std::string& device,
+                             std::size_t rows, tune::patience until);
 
 class loaded_scheme {
  public:
@@ -29,8 +35,9 @@ class loaded_scheme {
     std::size_t rows_to_measure() const;
 
     /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means what earlier
-    /// texts taught, or a measurement, where the scheme needs them.
-    void prepare(const llama::host_model& target, const engine& runs, std::vector<double> verify_seconds = {});
+    /// texts taught, or a measurement (curve_of), where the scheme needs them.
+    void prepare(const llama::host_model& target, const engine& runs, const std::string& device,
+                 std::vector<double> verify_seconds = {});
 
     /// Begins with what earlier texts taught; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);

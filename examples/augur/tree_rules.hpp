@@ -8,9 +8,13 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
+#include <augur/draft/grow_tree.hpp>
+#include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/policy/value_cost_aware.hpp>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -53,6 +57,43 @@ class planned_tree : public planned<policy::tree_static, policy::tree_cost_aware
     }
     void watch(const auto& view) {
         if (policy::tree_cost_aware* const learns = paying()) learns->watch(view);
+    }
+};
+
+/// Of trees that the draft's rows suggest: as much as pays, or the whole tree within its limits.
+class suggested_tree : public planned<policy::fixed_length, policy::value_cost_aware> {
+ public:
+    /// Of a tree that pays, which has no more nodes than passes were timed for.
+    static draft::dynamic_tree limits_of(const scheme_options& resolved, const run_request& request) {
+        if (resolved.dynamic) return *resolved.dynamic;
+        const policy::value_cost_aware_options usual;
+        return {.depth = usual.max_depth, .top_k = 4, .nodes = measured_trees(request.verify_seconds).max_nodes};
+    }
+
+    suggested_tree(const scheme_options& resolved, const run_request& request)
+        : planned(resolved.dynamic
+                      ? planned(policy::fixed_length{resolved.dynamic->depth})
+                      : planned(policy::value_cost_aware({.max_nodes = measured_trees(request.verify_seconds).max_nodes,
+                                                          .verify_seconds = request.verify_seconds},
+                                                         request.known))) {}
+
+    std::size_t length(const observation& seen) const {
+        return std::visit([&](const auto& policy) { return policy.length(seen); }, chosen());
+    }
+    float expected(float probability) const {
+        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
+        return pays != nullptr ? pays->expected(probability) : probability;
+    }
+    std::size_t expands(const observation& seen, std::span<const float> values) const {
+        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
+        return pays != nullptr ? pays->expands(seen, values) : values.size();
+    }
+    std::size_t keeps(const observation& seen, std::span<const float> values) const {
+        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
+        return pays != nullptr ? pays->keeps(seen, values) : values.size();
+    }
+    void watch(const auto& view) {
+        if (policy::value_cost_aware* const learns = paying()) learns->watch(view);
     }
 };
 

@@ -4,9 +4,10 @@
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/hybrid_cost_aware.hpp>
+#include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
+#include <augur/policy/value_cost_aware.hpp>
 #include <string_view>
 
 #include "run_scheme.hpp"
@@ -96,11 +97,11 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
 /// What is looked up is drafted as a chain; where nothing is, the layer drafts a tree.
 run_result run_hybrid(const scheme_options& resolved, const engine& target, const members& drafters,
                       const auto& criterion, const run_request& request) {
-    const std::size_t nodes = measured_trees(request.verify_seconds).max_nodes;
-    const policy::hybrid_cost_aware as_measured(
-        {.chains = 2, .max_nodes = nodes, .verify_seconds = request.verify_seconds}, request.known);
+    const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
+    const policy::hybrid_value_cost_aware as_measured(
+        {.chains = 2, .max_nodes = limits.nodes, .verify_seconds = request.verify_seconds}, request.known);
     const auto [lookup, store] = lookups_of(resolved, drafters);
-    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle));
+    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle, limits));
     return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
 }
 
@@ -118,9 +119,10 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             return run_by_bank(resolved, target, drafter, criterion, request);
         };
         const auto suggested = [&](auto&& drafter) {
-            return run_scheme(speculate(drafter, target, policy::fixed_length{resolved.dynamic->depth}, criterion),
-                              request);
+            return run_scheme(speculate(drafter, target, suggested_tree(resolved, request), criterion), request);
         };
+        const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
+        const bool is_suggested = resolved.dynamic.has_value() || weighs_nodes(resolved);
         if constexpr (judges_draws<decltype(criterion)>) {
             if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
         } else {
@@ -131,10 +133,10 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
             if (drafters.heads) return scheduled(draft::head_tree(*drafters.heads));
             if (drafters.eagle) {
-                if (resolved.dynamic) return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
+                if (is_suggested) return suggested(draft::eagle_tree(*drafters.eagle, limits));
                 return scheduled(draft::eagle_tree(*drafters.eagle));
             }
-            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
+            if (is_suggested) return suggested(draft::model_tree(*drafters.draft, limits));
             return scheduled(draft::model_tree(*drafters.draft));
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);

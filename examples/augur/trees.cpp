@@ -127,7 +127,7 @@ any_tree_criterion tree_criterion_of(const scheme_options& chosen) {
 bool auto_drafts_trees(const scheme_options& resolved, const transform::settings& sampling,
                        const std::vector<double>& verify_seconds) {
     constexpr std::size_t rows = 8;
-    constexpr double most = 1.5;
+    constexpr double most = 2;
     const bool by_layer = resolved.scheme == "eagle" || resolved.scheme == "hybrid";
     // A tree's nodes are point masses, of which this rule accepts less than of a chain's drawn tokens.
     const bool is_drawn = resolved.accept == "rejection_sampling" && sampling.temperature.value > 0;

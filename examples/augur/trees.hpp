@@ -21,12 +21,19 @@ inline bool drafts_trees_that_pay(const scheme_options& chosen) {
     return chosen.automatic_tree && chosen.bank_path.empty();
 }
 
+/// Whether what pays is found among the nodes that the draft's own rows suggest: of a layer, which guesses the
+/// likeliest tokens whatever judges them, and of a draft model where it does.
+inline bool weighs_nodes(const scheme_options& chosen) {
+    if (!drafts_trees_that_pay(chosen)) return false;
+    return chosen.scheme == "eagle" || chosen.scheme == "hybrid" || (chosen.scheme == "sd" && chosen.accept == "exact");
+}
+
 /// What a hybrid looks for first, in the text and in the table that was counted before. Where a layer comes after them
 /// the table is asked for its longest contexts alone.
 std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved, const members& drafters);
 
 /// Whether `auto` drafts trees by this scheme, which drafts what pays: by a layer, where a pass over 8 rows takes less
-/// than 1.5 times as long as one over 1; above temperature 0 not under rejection_sampling. `verify_seconds`: of passes
+/// than twice as long as one over 1; above temperature 0 not under rejection_sampling. `verify_seconds`: of passes
 /// over 1, 2, ... rows.
 bool auto_drafts_trees(const scheme_options& resolved, const transform::settings& sampling,
                        const std::vector<double>& verify_seconds);

@@ -1,11 +1,13 @@
 #include "augur/draft/grow_tree.hpp"
 
+#include <algorithm>
 #include <augur/draft/draw_next.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/compare_proposals.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -313,6 +315,48 @@ BOOST_FIXTURE_TEST_CASE(a_length_is_a_chain_of_the_best, fixture) {
         const auto made = filled(source, policy::fixed_length{length});
         BOOST_TEST((made.is_chain() && made.size() == length));
     }
+}
+
+/// Believes in squares, goes on after so many nodes of a depth, and keeps so many of all.
+struct weighing {
+    std::size_t after = 1, kept = 3;
+    std::vector<std::pair<std::size_t, std::vector<float>>>* asked = nullptr;  ///< depths, and values
+
+    std::size_t length(const observation&) const { return 4; }
+    float expected(float probability) const { return probability * probability; }
+    std::size_t expands(const observation& seen, std::span<const float> values) const {
+        if (asked != nullptr) asked->push_back({seen.drafted, {values.begin(), values.end()}});
+        return after;
+    }
+    std::size_t keeps(const observation& seen, std::span<const float> values) const {
+        if (asked != nullptr) asked->push_back({seen.drafted, {values.begin(), values.end()}});
+        return kept;
+    }
+};
+static_assert(WeighsNodes<weighing>);
+
+BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
+    const testing::function_model model = testing::hashed_model(6, 3);
+    std::vector<std::vector<std::int32_t>> rows;
+    const row_source source{.model = model, .asked = &rows};
+    fixture f;
+    std::vector<std::pair<std::size_t, std::vector<float>>> asked;
+    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{1, 3, &asked});
+    BOOST_TEST(made.size() == 3u);
+    BOOST_TEST(rows.size() == 3u);  // of depths, each after one node
+    for (const auto& level : rows) BOOST_TEST(level.size() == 1u);
+    BOOST_REQUIRE(asked.size() == 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        BOOST_TEST(asked[i].first == i + 1);
+        BOOST_TEST(std::is_sorted(asked[i].second.rbegin(), asked[i].second.rend()));
+        BOOST_TEST(asked[i].second.size() == (i < 2 ? 2u : 5u));
+    }
+    const auto first = children(model, {2, 0, 1}, {});
+    BOOST_REQUIRE(made.confidences().size() == 3u);
+    BOOST_TEST(std::abs(double{made.confidences()[0]} - first[0].first) < 1e-6);
+    BOOST_TEST(std::abs(double{asked[0].second[0]} - first[0].first * first[0].first) < 1e-6);
+    BOOST_TEST(f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{0, 9}).size() == 2u);
+    BOOST_TEST(f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{2, 0}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(limits_of_nothing_are_refused_and_printed) {

@@ -368,7 +368,8 @@ class Members(ProgramTest):
         for scheme, members in schemes.items():
             made = self.generated(*greedy, "--scheme", scheme, *members, "--tree", "auto", "--trace", trace, family=self.family)
             self.assertEqual(self.generated(*greedy, "--scheme", "plain")["ids"], made["ids"], scheme)
-            self.assertIn("tree_cost_aware", json.dumps(made["settings"]), scheme)
+            weighed = scheme in ("eagle", "sd")
+            self.assertIn("value_cost_aware" if weighed else "tree_cost_aware", json.dumps(made["settings"]), scheme)
         promises = {"rejection_sampling": "same distribution", "traversal": "same distribution", "typical": "min(0.09, 0.3"}
         for accept, promise in [*promises.items(), ("multipath_block", "same distribution")]:
             for scheme in ["sd"] if accept == "multipath_block" else schemes:

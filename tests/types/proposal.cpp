@@ -174,4 +174,18 @@ BOOST_AUTO_TEST_CASE(a_tree_is_shortened_to_its_first_nodes) {
     BOOST_TEST(tree.empty());
 }
 
+BOOST_AUTO_TEST_CASE(confidences_stay_with_their_nodes) {
+    augur::proposal<augur::point_mass> tree;
+    BOOST_TEST(tree.confidences().empty());
+    for (const float probability : {0.5f, 0.25f, 0.125f}) {
+        tree.push(1, augur::after_prefix);
+        tree.add_confidence(probability);
+    }
+    tree.shorten(2);
+    BOOST_TEST(tree.confidences().size() == 2u);
+    BOOST_TEST(tree.confidences()[1] == 0.25f);
+    tree.clear();
+    BOOST_TEST(tree.confidences().empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,6 +60,15 @@ struct name_topology {
 struct name_looks_ahead {
     int looks_ahead;
 };
+struct name_expected {
+    int expected;
+};
+struct name_expands {
+    int expands;
+};
+struct name_keeps {
+    int keeps;
+};
 struct name_certain {
     int certain;
 };
@@ -175,6 +184,27 @@ concept NamesLooksAhead = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::looks_ahead;
+};
+template <class T>
+concept NamesExpected = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_expected>::expected;
+}
+&&!requires {
+    typename just<T>::expected;
+};
+template <class T>
+concept NamesExpands = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_expands>::expands;
+}
+&&!requires {
+    typename just<T>::expands;
+};
+template <class T>
+concept NamesKeeps = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_keeps>::keeps;
+}
+&&!requires {
+    typename just<T>::keeps;
 };
 template <class T>
 concept NamesTopology = CanBeDerivedFrom<T> && !requires {

@@ -96,6 +96,23 @@ class context {
         return wants_more(drafted);
     }
 
+    /// Of a tree that the draft's own rows suggest (draft::dynamic_tree): what the probability that the drafter gives a
+    /// token after its parent is worth.
+    float expected(float probability) const {
+        if constexpr (WeighsNodes<Policy>) return policy_.expected(probability);
+        return probability;
+    }
+    /// After how many of its deepest nodes, at this depth, it is to grow, by their values, the largest first.
+    std::size_t wants_after(std::size_t depth, std::span<const float> values) {
+        if constexpr (WeighsNodes<Policy>) return policy_.expands(query_.see_depth(depth), values);
+        return values.size();
+    }
+    /// Once it has grown to this depth: how many of its nodes are to be drafted, the best ones.
+    std::size_t wants_of(std::size_t depth, std::span<const float> values) {
+        if constexpr (WeighsNodes<Policy>) return policy_.keeps(query_.see_depth(depth), values);
+        return values.size();
+    }
+
     /// For drafters that match n-grams: see policy::length_query::see_match.
     void matched(std::size_t length) { query_.see_match(policy_, length); }
 

@@ -26,7 +26,7 @@ namespace augur::draft {
 /// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k`
 /// children each; the value of a node is the product of the probabilities that the drafter gives the tokens on its
 /// path. Of all nodes made so, the `nodes` with the largest values are drafted; of equals the shallower, then the
-/// earlier.
+/// earlier. A policy that weighs nodes (WeighsNodes) has these as limits, and probabilities that it believes.
 struct dynamic_tree {
     std::size_t depth = 5;
     std::size_t top_k = 4;
@@ -85,11 +85,12 @@ struct tree_work {
     std::vector<float> edited{};
     proposal<point_mass> grown{};  ///< all nodes of a dynamic tree, by depth
     std::vector<float> values{};   ///< theirs
+    std::vector<float> shown{};    ///< of those that a policy is asked about
     std::vector<std::int32_t> best{}, numbers{};
-    proposal<point_mass> chain{};            ///< the greedy one, as far as the policy looks ahead
-    std::vector<std::vector<float>> rows{};  ///< after the prefix and after each token of the chain
-    std::size_t known = 0;                   ///< of these rows, in this round
-    inner_nodes inner{};                     ///< whose rows were asked for in this round, where a drafter keeps them
+    proposal<point_mass> chain{};  ///< the greedy one, as far as the policy looks ahead
+    std::vector<kept_row> rows{};  ///< after the prefix and after each token of the chain
+    std::size_t known = 0;         ///< of these rows, in this round
+    inner_nodes inner{};           ///< whose rows were asked for in this round, where a drafter keeps them
 
     /// For a new tree.
     void begin() {
@@ -102,7 +103,7 @@ struct tree_work {
     /// Keeps the row after the chain.
     void keep(logit_row row) {
         if (rows.size() == known) rows.emplace_back();
-        rows[known++].assign(row.begin(), row.end());
+        rows[known++].assign(row);
     }
 
     /// The token of the r-th largest logit of a row, r = `sibling`, of so many that are wanted: of rows one after the
@@ -119,8 +120,10 @@ struct tree_work {
         const double value = node == after_prefix ? 1 : double{values[static_cast<std::size_t>(node)]};
         for (const token t : ranked) {
             const double below = double{weighed[static_cast<std::size_t>(t)]} - double{seen.maximum};
+            const auto probability = static_cast<float>(std::exp(below) / seen.sum);
             grown.push(t, node);
-            values.push_back(static_cast<float>(value * std::exp(below) / seen.sum));
+            grown.add_confidence(probability);
+            values.push_back(static_cast<float>(value * double{context.expected(probability)}));
         }
     }
 
@@ -139,10 +142,18 @@ struct tree_work {
         inner.keep(kept == 0 ? 0 : kept - 1);
     }
 
-    /// The best `count` of a dynamic tree. A node is worth no more than its parent, which comes before it: that is
-    /// chosen, too.
-    void choose_best(std::size_t count, proposal<point_mass>& made) {
+    /// The values of these nodes, of which the first has the number `first`.
+    std::span<const float> values_of(std::span<const std::int32_t> nodes, std::size_t first) {
+        shown.clear();
+        for (const std::int32_t node : nodes) shown.push_back(values[first + static_cast<std::size_t>(node)]);
+        return shown;
+    }
+
+    /// The best of a dynamic tree of this depth: as many as are wanted, `count` at most. A node is worth no more than
+    /// its parent, which comes before it: that is chosen, too.
+    void choose_best(std::size_t count, std::size_t depth, auto& context, proposal<point_mass>& made) {
         augur::detail::largest_of(values, count, best);
+        best.resize(std::min(best.size(), context.wants_of(depth, values_of(best, 0))));
         std::sort(best.begin(), best.end());
         numbers.assign(grown.size(), after_prefix);
         for (const std::int32_t each : best) {
@@ -151,6 +162,7 @@ struct tree_work {
             numbers[node] = static_cast<std::int32_t>(made.size());
             made.push(grown.tokens()[node],
                       parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
+            made.add_confidence(grown.confidences()[node]);
         }
     }
 };
@@ -235,7 +247,7 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         if (depth < work.known) {
             const at_node path(context, made, asked.front());
             if (depth > 0 && depth <= work.inner.size()) work.inner.nodes[depth - 1] = asked.front();
-            see(asked.front(), work.rows[depth]);
+            see(asked.front(), work.rows[depth].row());
             asked = asked.subspan(1);
         }
         if (!asked.empty()) co_await source.rows_after(state, context, std::as_const(made), asked, see);
@@ -284,9 +296,11 @@ flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State
         work.level.clear();
         if (depth == limits.depth || !context.wants_more(depth)) break;
         augur::detail::largest_of(std::span(work.values).subspan(first), limits.top_k, work.level);
+        const std::size_t after = context.wants_after(depth, work.values_of(work.level, first));
+        work.level.resize(std::min(work.level.size(), after));
         for (std::int32_t& node : work.level) node += static_cast<std::int32_t>(first);
     }
-    work.choose_best(limits.nodes, made);
+    if (depth > 0) work.choose_best(limits.nodes, depth, context, made);
 }
 
 }  // namespace augur::draft

@@ -82,7 +82,7 @@ inline policy::knowledge knowledge_of(const ordered& value, const std::string& o
 }  // namespace detail
 
 inline std::string policy_state::text() const {
-    nlohmann::ordered_json content = {{"augur.state", 2},
+    nlohmann::ordered_json content = {{"augur.state", 3},
                                       {"about", about},
                                       {"texts", texts},
                                       {"verify_seconds", verify_seconds},
@@ -95,7 +95,7 @@ inline std::string policy_state::text() const {
 /// than `here`, or holds seconds that cannot be. What a policy cannot have learned is refused by its constructor.
 inline policy_state parse_policy_state(std::string_view text, const nlohmann::ordered_json& here,
                                        const std::string& origin, const json_limits& limits = {}) {
-    const auto content = unsealed(parse_json<nlohmann::ordered_json>(text, origin, limits), "augur.state", 2, origin);
+    const auto content = unsealed(parse_json<nlohmann::ordered_json>(text, origin, limits), "augur.state", 3, origin);
     const json_reader from(content, origin);
     const auto about = from.object("about");
     const auto policies = from.object("policies");

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 
 #include "augur/detail/named_member.hpp"
 #include "augur/measure/entropy.hpp"
@@ -32,6 +33,20 @@ concept LooksAhead = DecidesTopology<P> && requires(const P& policy) {
     { policy.looks_ahead() } -> std::convertible_to<std::size_t>;
 };
 
+/// Of a tree that the draft's own rows suggest (draft::dynamic_tree):
+/// `policy.expected(float) const`: the probability that a token is accepted after its parent, by the one that the
+/// drafter gives it. The product along a node's path is its value.
+/// `policy.expands(observation, values) const`: after how many of the deepest nodes the tree should grow;
+/// `policy.keeps(observation, values) const`: how many of all its nodes should be drafted. Of these nodes' values the
+/// largest come first, and observation::drafted is the depth that was reached.
+template <class P>
+concept WeighsNodes = DecidesLength<P> &&
+    requires(const P& policy, const observation& seen, float probability, std::span<const float> values) {
+    { policy.expected(probability) } -> std::convertible_to<float>;
+    { policy.expands(seen, values) } -> std::convertible_to<std::size_t>;
+    { policy.keeps(seen, values) } -> std::convertible_to<std::size_t>;
+};
+
 /// What a round should draft: a length, or a tree.
 template <class P>
 concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
@@ -54,6 +69,7 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
 ///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its
 ///         best token, ...
+///         A policy on lengths may weigh the nodes of dynamic trees, too (WeighsNodes); its length is their depth then.
 /// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
 ///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
@@ -119,6 +135,12 @@ struct optional_members_of_policy {
     static_assert(!NamesLooksAhead<P> || LooksAhead<P>,
                   "augur: this policy has a member looks_ahead, but none that can be called as std::size_t "
                   "looks_ahead() const beside topology(observation), so that nobody would call it");
+    static_assert(
+        !(NamesExpected<P> || NamesExpands<P> || NamesKeeps<P>) || WeighsNodes<P>,
+        "augur: this policy has a member expected, expands or keeps, but not all three that can be called as "
+        "float expected(float) const, std::size_t expands(const observation&, std::span<const float>) const "
+        "and std::size_t keeps(const observation&, std::span<const float>) const, beside length(observation), "
+        "so that nobody would call it");
     static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
                   "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
                   "nobody would call it");

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <ostream>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "augur/policy/concept.hpp"
@@ -26,30 +29,12 @@ struct hybrid_cost_aware_options {
     std::vector<double> verify_seconds{};
 };
 
-/// For a fallback (draft/fallback.hpp): its first `chains` drafters, which match n-grams, draft as long a chain as
-/// cost_aware finds worth its time, those after them the tree that tree_cost_aware does. Both learn what passes cost
-/// from every round; acceptance, each from its own. A round that measures plain decoding is plain for both. The time
-/// that they lose against plain decoding is bounded as theirs: in sum by five passes and a hundredth of the time.
-/// Effect on the distribution: none. Plans depend on the clock, so the rounds of two runs may differ; under exact and
-/// coupled the text does not. Cost: both parts'; nothing is allocated but a tree that differs from the last.
-class hybrid_cost_aware {
+/// What hybrid policies are made of: cost_aware for the first `chains` drafters of a fallback, `Trees` for those after
+/// them. Both learn what passes cost from every round; acceptance, each from its own. A base of theirs.
+template <class Trees>
+class hybrid_parts {
  public:
     static constexpr signals uses = signals::match_length;
-
-    /// `before`: what one of the same sizes learned in earlier texts.
-    explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
-        : chains_(options.chains),
-          chain_(of_chains(options), of_chains(before)),
-          tree_(of_trees(options), of_trees(before)) {
-        if (chains_ == 0) augur::detail::fail("hybrid_cost_aware: chains is 0; then tree_cost_aware is what is meant");
-        if (!(options.budget >= 0 && options.budget < 1)) {
-            augur::detail::fail("hybrid_cost_aware: budget is ", options.budget,
-                                "; it must be at least 0 and less than 1");
-        }
-        for (std::size_t length = 0; length <= options.max_length; ++length) {
-            plans_.push_back(augur::topology::chain(length));
-        }
-    }
 
     /// What the next text's policy can begin with: of the chains, then of the trees.
     knowledge learned() const {
@@ -59,11 +44,6 @@ class hybrid_cost_aware {
         all.drafting.insert(all.drafting.end(), trees.drafting.begin(), trees.drafting.end());
         all.accepted.insert(all.accepted.end(), trees.accepted.begin(), trees.accepted.end());
         return all;
-    }
-
-    const augur::topology& topology(const observation& seen) const {
-        if (chain_.measures_plain()) return plans_.front();
-        return seen.source < chains_ ? plans_[chain_.length(seen)] : tree_.topology(seen);
     }
 
     void watch(const auto& view) {
@@ -78,14 +58,28 @@ class hybrid_cost_aware {
     }
 
     const cost_aware& chain_part() const { return chain_; }
-    const tree_cost_aware& tree_part() const { return tree_; }
+    const Trees& tree_part() const { return tree_; }
 
-    friend std::ostream& operator<<(std::ostream& out, const hybrid_cost_aware& p) {
-        return out << "hybrid_cost_aware{.chains=" << p.chains_ << ", .chain=" << p.chain_ << ", .tree=" << p.tree_
-                   << '}';
+ protected:
+    hybrid_parts(std::string_view name, std::string_view alone, const hybrid_cost_aware_options& options,
+                 const knowledge& before)
+        : chains_(options.chains),
+          chain_(of_chains(options), of_chains(before)),
+          tree_(of_trees(options), of_trees(before)) {
+        if (chains_ == 0) augur::detail::fail(name, ": chains is 0; then ", alone, " is what is meant");
+        if (!(options.budget >= 0 && options.budget < 1)) {
+            augur::detail::fail(name, ": budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+    }
+
+    bool drafts_chains(const observation& seen) const { return seen.source < chains_; }
+    std::ostream& print(std::ostream& out, std::string_view name) const {
+        return out << name << "{.chains=" << chains_ << ", .chain=" << chain_ << ", .tree=" << tree_ << '}';
     }
 
  private:
+    using tree_options = std::remove_cvref_t<decltype(std::declval<const Trees&>().options())>;
+
     static cost_aware_options of_chains(const hybrid_cost_aware_options& options) {
         cost_aware_options made;
         made.max_length = options.max_length;
@@ -94,8 +88,8 @@ class hybrid_cost_aware {
         made.verify_seconds = options.verify_seconds;
         return made;
     }
-    static tree_cost_aware_options of_trees(const hybrid_cost_aware_options& options) {
-        tree_cost_aware_options made;
+    static tree_options of_trees(const hybrid_cost_aware_options& options) {
+        tree_options made;
         made.max_nodes = options.max_nodes;
         made.max_depth = options.max_depth;
         made.budget = options.budget / 2;
@@ -104,23 +98,53 @@ class hybrid_cost_aware {
         return made;
     }
 
-    /// Chains alone have groups of rows: as many as they have groups of drafts, which come first.
+    /// Chains alone have groups of rows: as many as they have groups of drafts, which come first. What drafting trees
+    /// takes is last.
     static knowledge of_chains(knowledge before) {
         before.accepted.resize(std::min(before.accepted.size(), before.looks.size()));
-        if (!before.drafting.empty()) before.drafting.pop_back();
+        before.drafting.resize(before.drafting.size() - std::min(before.drafting.size(), Trees::drafting_figures));
         return before;
     }
     static knowledge of_trees(knowledge before) {
         const std::size_t chains = std::min(before.accepted.size(), before.looks.size());
         before.accepted.erase(before.accepted.begin(), before.accepted.begin() + static_cast<std::ptrdiff_t>(chains));
-        if (!before.drafting.empty()) before.drafting.erase(before.drafting.begin(), before.drafting.end() - 1);
+        const std::size_t kept = std::min(before.drafting.size(), Trees::drafting_figures);
+        before.drafting.erase(before.drafting.begin(), before.drafting.end() - static_cast<std::ptrdiff_t>(kept));
         before.looks.clear();
         return before;
     }
 
     std::size_t chains_;
     cost_aware chain_;
-    tree_cost_aware tree_;
+    Trees tree_;
+};
+
+/// For a fallback (draft/fallback.hpp): its first `chains` drafters, which match n-grams, draft as long a chain as
+/// cost_aware finds worth its time, those after them the tree that tree_cost_aware does. Both learn what passes cost
+/// from every round; acceptance, each from its own. A round that measures plain decoding is plain for both. The time
+/// that they lose against plain decoding is bounded as theirs: in sum by five passes and a hundredth of the time.
+/// Effect on the distribution: none. Plans depend on the clock, so the rounds of two runs may differ; under exact and
+/// coupled the text does not. Cost: both parts'; nothing is allocated but a tree that differs from the last.
+class hybrid_cost_aware : public hybrid_parts<tree_cost_aware> {
+ public:
+    /// `before`: what one of the same sizes learned in earlier texts.
+    explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
+        : hybrid_parts("hybrid_cost_aware", "tree_cost_aware", options, before) {
+        for (std::size_t length = 0; length <= options.max_length; ++length) {
+            plans_.push_back(augur::topology::chain(length));
+        }
+    }
+
+    const augur::topology& topology(const observation& seen) const {
+        if (chain_part().measures_plain()) return plans_.front();
+        return drafts_chains(seen) ? plans_[chain_part().length(seen)] : tree_part().topology(seen);
+    }
+
+    friend std::ostream& operator<<(std::ostream& out, const hybrid_cost_aware& p) {
+        return p.print(out, "hybrid_cost_aware");
+    }
+
+ private:
     std::vector<augur::topology> plans_;  ///< chains, by their length
 };
 

@@ -84,6 +84,11 @@ class length_query {
         }
         return plan_;
     }
+    /// What a policy that weighs nodes sees, of a tree that has grown to this depth.
+    const observation& see_depth(std::size_t depth) {
+        seen_.drafted = depth;
+        return seen_;
+    }
     /// What the policy saw last.
     AUGUR_HOST_DEVICE const observation& seen() const { return seen_; }
 

@@ -46,6 +46,8 @@ class basic_tree_cost_aware {
     static constexpr std::size_t ranks = Ranks;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
+    /// In knowledge.
+    static constexpr std::size_t drafting_figures = 1;
 
     /// `before`: what one with the same max_depth learned in earlier texts; its passes go before verify_seconds.
     explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
@@ -66,6 +68,7 @@ class basic_tree_cost_aware {
         return all;
     }
 
+    const tree_cost_aware_options& options() const { return options_; }
     const augur::topology& topology(const observation&) const { return plan_; }
 
     void watch(const auto& view) {

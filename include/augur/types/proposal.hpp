@@ -69,15 +69,21 @@ class drafted_nodes {
     std::int32_t parent(std::size_t node) const { return parents::of(parents_, node); }
     /// parents::aside: what draws for the children of `parent` are named by, beside the position.
     std::size_t aside(std::int32_t parent) const { return parents::aside(parents_, parent); }
+    /// The probability that the drafter gives each token after its parent, where it says so; else empty.
+    std::span<const float> confidences() const { return confidences_; }
+    /// Of the first node that has none yet.
+    void add_confidence(float probability) { confidences_.push_back(probability); }
     /// Keeps the first `nodes`: a tree, too, for parents come first.
     void shorten(std::size_t nodes) {
         tokens_.resize(std::min(nodes, size()));
         parents_.resize(std::min(nodes, parents_.size()));
+        confidences_.resize(std::min(nodes, confidences_.size()));
     }
     /// Storage is kept.
     void clear() {
         tokens_.clear();
         parents_.clear();
+        confidences_.clear();
     }
 
  protected:
@@ -100,6 +106,7 @@ class drafted_nodes {
 
     std::vector<token> tokens_;
     std::vector<std::int32_t> parents_;
+    std::vector<float> confidences_;
 };
 
 }  // namespace detail

@@ -1,0 +1,294 @@
+#pragma once
+// Of the trees that a draft's own rows suggest, as much as pays: by measured cost, and by how often what the drafter
+// believes comes true.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "augur/detail/pass_seconds.hpp"
+#include "augur/policy/concept.hpp"
+#include "augur/policy/knowledge.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/topology.hpp"
+
+namespace augur::policy {
+
+struct value_cost_aware_options {
+    std::size_t max_nodes = 32;  ///< 1 to 256
+    std::size_t max_depth = 8;   ///< at least 1
+    double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
+    double budget = 0.01;        ///< share of the time that may be lost on finding out, in [0, 1)
+    double credit = 3;           ///< passes of plain decoding that may be lost before anything is gained, in [0, 16]
+    /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
+    std::vector<double> verify_seconds{};
+};
+
+/// For drafters of dynamic trees (draft::dynamic_tree). Learns how often tokens are accepted to which the drafter gives
+/// such a probability, how long passes take with what is judged of their rows, and how long drafting a depth does. The tree grows after a node only while what is expected beneath it brings
+/// more tokens than drafting and verifying them costs, a second being worth the tokens it yields at the present pace;
+/// then as many of its nodes are drafted as gain most; none where none gains. It spends accumulated savings: a tree is
+/// only as large as it could pay for if none of it were accepted, from an allowance that grows with every gain and by a
+/// small share of the time. So the time that it loses against plain decoding is bounded, whatever the text does. Where
+/// looking at rows does not pay it is left for longer and longer, at most 64 rounds. With drafters of chains it is a
+/// fixed length, max_depth. Effect on the distribution: none. Trees depend on the clock, so the rounds of two runs may
+/// differ; under exact and coupled the text does not. Cost: O(max_nodes) per round beside the drafter's, no randomness,
+/// nothing allocated. Source: EAGLE-2 (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv 2604.09731): a
+/// node is added only while it brings more than its row costs.
+class value_cost_aware {
+ public:
+    /// Rounds after which plain decoding is measured again.
+    static constexpr std::size_t plain_after = 64;
+    /// In knowledge.
+    static constexpr std::size_t drafting_figures = 2;
+    /// Upper edges of the probabilities that are told apart.
+    static constexpr std::array<float, 10> edges = {0.01f, 0.02f, 0.04f, 0.08f, 0.15f, 0.3f, 0.5f, 0.7f, 0.85f, 0.95f};
+
+    /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
+    explicit value_cost_aware(value_cost_aware_options options = {}, const knowledge& before = {})
+        : options_(checked(std::move(options))),
+          passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
+          allowance_(options_.credit) {
+        recall(before);
+    }
+
+    /// What the next text's policy can begin with.
+    knowledge learned() const {
+        knowledge all;
+        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        all.drafting = {figures::kept(first_depth_), figures::kept(further_depth_)};
+        all.accepted = {{accepted_.begin(), accepted_.end()}, {below_}};
+        return all;
+    }
+
+    const value_cost_aware_options& options() const { return options_; }
+
+    /// The most depths of a tree: 0 where the round is to be plain.
+    std::size_t length(const observation&) const {
+        if (measures_plain() || !affordable(drafting_seconds(1))) return 0;
+        const bool pays = looks_.weight < first_looks || looks_.gained > 0;
+        return pays || rounds_ - looked_at_ >= look_after_ ? options_.max_depth : 0;
+    }
+
+    float expected(float probability) const {
+        const float sane = probability > 0 ? std::min(probability, 1.0f) : 0;  // no number counts as 0
+        return static_cast<float>(accepted_[kind_of(sane)].rate(double{sane}, doubt));
+    }
+
+    std::size_t expands(const observation& seen, std::span<const float> values) const {
+        const double drafting = drafting_seconds(seen.drafted + 1);
+        if (!affordable(drafting + passes_(2) - passes_(1))) return 0;
+        const double row = pace() * row_seconds(), depth = pace() * (drafting - drafting_seconds(seen.drafted));
+        std::size_t count = 0;
+        double gain = 0;
+        for (; count < values.size(); ++count) {
+            const double more = double{values[count]} * below_.rate(usual_below, doubt) - row;
+            if (!(more > 0)) break;
+            gain += more;
+        }
+        return gain > depth ? count : 0;
+    }
+
+    std::size_t keeps(const observation& seen, std::span<const float> values) const {
+        const std::size_t most = std::min({values.size(), options_.max_nodes, 2 * passes_.most_measured() - 1});
+        const double drafting = drafting_seconds(seen.drafted);
+        double tokens = 0, best = 0;
+        std::size_t kept = 0;
+        for (std::size_t nodes = 1; nodes <= most; ++nodes) {
+            tokens += double{values[nodes - 1]};
+            const double extra = passes_(nodes + 1) - passes_(1);
+            if (!affordable(drafting + extra)) break;
+            const double gain = tokens - pace() * extra;
+            if (gain <= best) continue;
+            best = gain;
+            kept = nodes;
+        }
+        return kept;
+    }
+
+    void watch(const auto& view) {
+        const outcome happened = view.result();
+        const std::size_t depths = happened.decided_on.drafted, nodes = view.proposed.size();
+        const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
+        double seconds = passes_.learn(rows, happened.row_seconds());
+        if (depths > 0) {
+            seconds += learn_drafting(depths, happened.draft_seconds);
+            if (view.proposed.confidences().size() == nodes) learn_nodes(view.proposed, view.decided);
+            learn_look(static_cast<double>(happened.accepted) - pace() * (seconds - passes_(1)));
+            kept_ = options_.memory * kept_ + (1 - options_.memory) * static_cast<double>(nodes);
+        }
+        settle(happened.accepted + 1, seconds, depths > 0);
+        end_round(happened);
+    }
+
+    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
+    /// time yields.
+    void learn_pass(const outcome& happened) {
+        const bool measured = happened.drafted <= options_.max_nodes;
+        const double verifying = happened.row_seconds();
+        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
+        settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
+        end_round(happened);
+    }
+
+    /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
+    bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after; }
+    /// Estimated seconds of drafting so many depths; 0 until any were.
+    double drafting_seconds(std::size_t depths) const {
+        const double further = further_depth_.weight > 0 ? further_depth_.mean : first_depth_.mean;
+        return depths == 0 ? 0 : first_depth_.mean + static_cast<double>(depths - 1) * further;
+    }
+    /// Passes of plain decoding that it may still lose.
+    double allowance() const { return allowance_; }
+    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
+    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+
+    friend std::ostream& operator<<(std::ostream& out, const value_cost_aware& p) {
+        return out << "value_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
+                   << ", .memory=" << p.options_.memory << ", .budget=" << p.options_.budget << '}';
+    }
+
+ private:
+    static constexpr double most_allowance = 16;  ///< passes of plain decoding
+    static constexpr double most_recalled = 16;   ///< nodes
+    static constexpr double doubt = 3;            ///< nodes that an expectation counts as
+    static constexpr double usual_below = 0.6;    ///< that a child is accepted where its parent is, until told
+    static constexpr double first_looks = 7;      ///< rounds, fading, before what they gained decides
+    static constexpr std::size_t first_try = 4, most_try = 64;  ///< rounds
+
+    /// What rounds with a look at the draft's rows gained over plain ones, in tokens; fades.
+    struct looks {
+        double gained = 0, weight = 0;
+    };
+
+    static value_cost_aware_options checked(value_cost_aware_options options) {
+        using augur::detail::fail;
+        if (options.max_nodes == 0 || options.max_nodes > augur::topology::most_nodes) {
+            fail("value_cost_aware: max_nodes is ", options.max_nodes, "; it must be from 1 to ",
+                 augur::topology::most_nodes);
+        }
+        if (options.max_depth == 0) fail("value_cost_aware: max_depth is 0; then it could never draft");
+        if (!(options.memory > 0 && options.memory < 1)) {
+            fail("value_cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
+        }
+        if (!(options.budget >= 0 && options.budget < 1)) {
+            fail("value_cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
+        }
+        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
+            fail("value_cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
+        }
+        for (const double seconds : options.verify_seconds) {
+            if (seconds > 0 && std::isfinite(seconds)) continue;
+            fail("value_cost_aware: verify_seconds holds ", seconds, "; it must be positive and finite");
+        }
+        return options;
+    }
+
+    /// Costs count as four measurements, acceptance as sixteen nodes, at most.
+    void recall(const knowledge& before) {
+        check(before, {2, 2, edges.size() + 1, 0}, "value_cost_aware");
+        if (before.empty()) return;
+        if (!before.passes.empty()) passes_.recall(before.passes);
+        first_depth_ = before.drafting[0].at_most(passes_.believed);
+        further_depth_ = before.drafting[1].at_most(passes_.believed);
+        is_earlier_ = true;
+        for (std::size_t i = 0; i < before.accepted[0].size(); ++i) {
+            accepted_[i] = before.accepted[0][i].at_most(most_recalled);
+        }
+        if (!before.accepted[1].empty()) below_ = before.accepted[1].front().at_most(most_recalled);
+    }
+
+    static std::size_t kind_of(float probability) {
+        return static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), probability) - edges.begin());
+    }
+
+    bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
+    /// Tokens that a second yields.
+    double pace() const { return std::max(1.0, tokens_ / passes_spent_) / passes_(1); }
+    /// Of one further row, near as many as are drafted as a rule.
+    double row_seconds() const {
+        const auto nodes = static_cast<std::size_t>(std::clamp(kept_, 4.0, static_cast<double>(options_.max_nodes)));
+        return (passes_(nodes + 1) - passes_(1)) / static_cast<double>(nodes);
+    }
+
+    /// Returns what it counts as.
+    double learn_drafting(std::size_t depths, double seconds) {
+        const bool is_first = depths == 1 || !(first_depth_.weight > 0);
+        timed& of = is_first ? first_depth_ : further_depth_;
+        const auto parts = static_cast<double>(is_first ? depths : depths - 1);
+        const double rest = is_first ? 0 : std::min(first_depth_.mean, seconds / static_cast<double>(depths));
+        of.weight *= options_.memory;
+        const double counted = rest + parts * of.add((seconds - rest) / parts, of.mean, is_earlier_);
+        is_earlier_ = false;
+        return counted;
+    }
+
+    /// Of each node whose parent was accepted, whether it was; and whether any of them was.
+    void learn_nodes(const auto& proposed, const verdict& decided) {
+        for (counted& of : accepted_) of = {of.accepted * options_.memory, of.judged * options_.memory};
+        below_ = {below_.accepted * options_.memory, below_.judged * options_.memory};
+        std::int32_t parent = after_prefix;
+        for (std::size_t depth = 0; depth <= decided.accepted; ++depth) {
+            const std::size_t taken = depth < decided.accepted ? decided.node(depth) : proposed.size();
+            bool any = false;
+            for (std::size_t node = 0; node < proposed.size(); ++node) {
+                if (proposed.parent(node) != parent) continue;
+                any = true;
+                counted& of = accepted_[kind_of(proposed.confidences()[node])];
+                of.judged += 1;
+                of.accepted += node == taken ? 1 : 0;
+            }
+            below_.judged += any ? 1 : 0;
+            below_.accepted += taken < proposed.size() ? 1 : 0;
+            parent = static_cast<std::int32_t>(taken);
+        }
+    }
+
+    void learn_look(double gained) {
+        if (!passes_.known()) return;
+        looks_ = {options_.memory * looks_.gained + gained, options_.memory * looks_.weight + 1};
+        if (looks_.gained > 0) {
+            look_after_ = first_try;
+        } else if (looks_.weight >= first_looks) {
+            look_after_ = std::min(2 * look_after_, most_try);
+        }
+        looked_at_ = rounds_;
+    }
+
+    /// Books what a round gained or lost against plain decoding.
+    void settle(std::size_t tokens, double seconds, bool looked) {
+        if (!(passes_(1) > 0)) return;
+        const double passes = seconds / passes_(1);
+        tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
+        passes_spent_ = options_.memory * passes_spent_ + passes;
+        allowance_ += options_.budget * passes + (looked ? static_cast<double>(tokens) - passes : 0);
+        if (looked) passes_.spend(tokens, seconds);
+        allowance_ += passes_.take_refund() - passes_.take_due();
+        allowance_ = std::min(allowance_, most_allowance);
+    }
+
+    void end_round(const outcome& happened) {
+        if (happened.drafted == 0) plain_at_ = rounds_;
+        ++rounds_;
+    }
+
+    value_cost_aware_options options_;
+    augur::detail::pass_seconds passes_;
+    timed first_depth_, further_depth_;  ///< of drafting
+    bool is_earlier_ = false;            ///< these figures, than this text
+    std::array<counted, edges.size() + 1> accepted_{};
+    counted below_;
+    looks looks_;
+    double allowance_;
+    double kept_ = 0;          ///< nodes of a round, averaged
+    double tokens_ = 0;        ///< of late, fading
+    double passes_spent_ = 0;  ///< on them, in passes of plain decoding
+    std::size_t rounds_ = 0, plain_at_ = 0, looked_at_ = 0, look_after_ = first_try;
+};
+
+}  // namespace augur::policy

@@ -1,0 +1,447 @@
+#include "augur/policy/value_cost_aware.hpp"
+
+#include <algorithm>
+#include <array>
+#include <augur/cascade/speculator.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/testing/models.hpp>
+#include <augur/testing/policy_laws.hpp>
+#include <augur/testing/promise.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace augur;
+using policy::value_cost_aware;
+
+static_assert(SpeculationPolicy<value_cost_aware> && DecidesLength<value_cost_aware>);
+static_assert(WeighsNodes<value_cost_aware>);
+static_assert(needs_of<value_cost_aware> == signals::none);
+
+BOOST_AUTO_TEST_SUITE(policy_value_cost_aware)
+
+/// What watchers need of a round that was made up.
+struct made_up_round {
+    proposal<point_mass> proposed{};
+    verdict decided{};
+    observation decided_on{};
+    double draft_seconds = 0, verify_seconds = 0, accept_seconds = 0;
+
+    outcome result() const {
+        return {decided_on, decided.drafted, decided.accepted, draft_seconds, verify_seconds, accept_seconds};
+    }
+};
+
+constexpr std::size_t width = 4;
+
+/// Of the passes of worlds whose rows cost little.
+std::vector<double> flat() {
+    std::vector<double> seconds;
+    for (std::size_t rows = 1; rows <= 33; ++rows) seconds.push_back(1 + 0.02 * static_cast<double>(rows - 1));
+    return seconds;
+}
+
+/// A drafter of dynamic trees and a text: what it believes of the children of any node, the best first; which of them
+/// the text goes on with, width where with none; and what passes and depths take.
+struct world {
+    std::array<double, width> believed{0.6, 0.2, 0.1, 0.05};
+    std::function<std::size_t()> taken;
+    std::function<double(std::size_t rows)> seconds = [](std::size_t rows) {
+        return 1 + 0.02 * static_cast<double>(rows - 1);
+    };
+    double first_depth = 0.02, further_depth = 0.02;
+    double accept_seconds = 0;  ///< of a node
+
+    struct node {
+        std::int32_t parent;
+        std::size_t rank;
+        float believed, value;
+    };
+
+    /// As draft::grow_by_value does.
+    std::vector<node> grown(const value_cost_aware& policy, observation& seen) const {
+        std::vector<node> all;
+        std::vector<std::int32_t> level{after_prefix};
+        const std::size_t depths = policy.length(seen);
+        while (seen.drafted < depths && !level.empty()) {
+            const std::size_t first = all.size();
+            for (const std::int32_t parent : level) {
+                const double above = parent == after_prefix ? 1 : double{all[static_cast<std::size_t>(parent)].value};
+                for (std::size_t rank = 0; rank < width; ++rank) {
+                    const auto probability = static_cast<float>(believed[rank]);
+                    const double value = above * double{policy.expected(probability)};
+                    all.push_back({parent, rank, probability, static_cast<float>(value)});
+                }
+            }
+            ++seen.drafted;
+            level.clear();
+            for (std::size_t i = first; i < all.size(); ++i) level.push_back(static_cast<std::int32_t>(i));
+            sort(level, all);
+            level.resize(std::min(level.size(), width));
+            if (seen.drafted == depths) break;
+            level.resize(std::min(level.size(), policy.expands(seen, values(level, all))));
+        }
+        return all;
+    }
+    static void sort(std::vector<std::int32_t>& nodes, const std::vector<node>& all) {
+        std::stable_sort(nodes.begin(), nodes.end(), [&](std::int32_t a, std::int32_t b) {
+            return all[static_cast<std::size_t>(a)].value > all[static_cast<std::size_t>(b)].value;
+        });
+    }
+    static std::vector<float> values(const std::vector<std::int32_t>& nodes, const std::vector<node>& all) {
+        std::vector<float> made;
+        for (const std::int32_t each : nodes) made.push_back(all[static_cast<std::size_t>(each)].value);
+        return made;
+    }
+
+    made_up_round round(const value_cost_aware& policy) const {
+        made_up_round made;
+        const std::vector<node> all = grown(policy, made.decided_on);
+        std::vector<std::int32_t> best(all.size()), numbers(all.size(), after_prefix);
+        for (std::size_t i = 0; i < all.size(); ++i) best[i] = static_cast<std::int32_t>(i);
+        sort(best, all);
+        if (made.decided_on.drafted > 0) {
+            best.resize(std::min(best.size(), policy.keeps(made.decided_on, values(best, all))));
+        }
+        std::sort(best.begin(), best.end());
+        std::vector<std::size_t> ranks;
+        for (const std::int32_t each : best) {
+            const node& of = all[static_cast<std::size_t>(each)];
+            numbers[static_cast<std::size_t>(each)] = static_cast<std::int32_t>(ranks.size());
+            made.proposed.push(0, of.parent == after_prefix ? of.parent : numbers[static_cast<std::size_t>(of.parent)]);
+            made.proposed.add_confidence(of.believed);
+            ranks.push_back(of.rank);
+        }
+        const std::size_t nodes = ranks.size();
+        std::int32_t at = after_prefix;
+        for (std::size_t rank = taken(); rank < width; rank = taken()) {
+            std::size_t child = 0;
+            while (child < nodes && (made.proposed.parent(child) != at || ranks[child] != rank)) ++child;
+            if (child == nodes) break;
+            made.decided.path.push_back(child);
+            at = static_cast<std::int32_t>(child);
+        }
+        made.decided.drafted = nodes;
+        made.decided.accepted = made.decided.path.size();
+        made.verify_seconds = seconds(nodes + 1);
+        made.accept_seconds = accept_seconds * static_cast<double>(nodes);
+        const std::size_t depths = made.decided_on.drafted;
+        made.draft_seconds = depths == 0 ? 0 : first_depth + further_depth * static_cast<double>(depths - 1);
+        return made;
+    }
+};
+
+struct total {
+    double tokens = 0, seconds = 0, nodes = 0, depths = 0;
+    std::size_t looked = 0, drafted = 0, branched = 0;
+};
+
+total live(value_cost_aware& policy, const world& in, std::size_t rounds) {
+    total sum;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        const made_up_round made = in.round(policy);
+        sum.tokens += static_cast<double>(made.decided.accepted + 1);
+        sum.seconds += made.draft_seconds + made.verify_seconds + made.accept_seconds;
+        sum.nodes += static_cast<double>(made.proposed.size());
+        sum.depths += static_cast<double>(made.decided_on.drafted);
+        sum.looked += made.decided_on.drafted > 0 ? 1 : 0;
+        sum.drafted += made.decided.drafted > 0 ? 1 : 0;
+        sum.branched += made.proposed.is_chain() ? 0 : 1;
+        policy.watch(made);
+    }
+    return sum;
+}
+
+std::function<std::size_t()> always(std::size_t rank) {
+    return [rank] { return rank; };
+}
+/// Each rank as often as is said, else none.
+std::function<std::size_t()> as_often(std::array<double, width> shares, unsigned seed = 1) {
+    return [shares, random = std::mt19937(seed)]() mutable {
+        double at = std::uniform_real_distribution<>()(random);
+        for (std::size_t rank = 0; rank < width; ++rank) {
+            if ((at -= shares[rank]) < 0) return rank;
+        }
+        return width;
+    };
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_that_is_always_right_becomes_a_deep_chain) {
+    value_cost_aware policy;
+    const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
+    live(policy, in, 150);
+    const total after = live(policy, in, 50);
+    BOOST_TEST(after.tokens > 50 * 8.5);  // of 9; some rounds are plain
+    BOOST_TEST(after.nodes < 50 * 9.0);
+    BOOST_TEST(policy.expected(0.97f) > 0.95f);
+    BOOST_TEST(policy.expected(0.01f) < 0.05f);
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_that_is_right_among_several_becomes_a_wide_tree) {
+    value_cost_aware policy({.verify_seconds = flat()});
+    const std::array<double, width> shares{0.3, 0.25, 0.2, 0.15};
+    const world in{.believed = shares, .taken = as_often(shares)};
+    live(policy, in, 150);
+    const total after = live(policy, in, 100);
+    BOOST_TEST(after.branched > 90u);
+    BOOST_TEST(after.nodes > 100 * 4.0);
+}
+
+/// Where believed shares are true: no worse than the best of trees that have the same nodes in every round.
+BOOST_AUTO_TEST_CASE(pays_more_than_a_fixed_number_of_nodes) {
+    const auto run = [](std::size_t nodes, std::size_t depth, unsigned seed) {
+        std::mt19937 random(seed);
+        world in;
+        in.seconds = [](std::size_t rows) { return 1 + 0.06 * static_cast<double>(rows - 1); };
+        value_cost_aware policy({.max_nodes = nodes, .max_depth = depth});
+        total sum;
+        for (std::size_t i = 0; i < 600; ++i) {  // easy and hard rounds, which the values tell apart
+            const std::array<double, width> shares =
+                random() % 2 == 0 ? std::array{0.9, 0.05, 0.02, 0.01} : std::array{0.15, 0.1, 0.08, 0.05};
+            in.believed = shares;
+            in.taken = as_often(shares, static_cast<unsigned>(random()));
+            const total one = live(policy, in, 1);
+            sum.tokens += one.tokens;
+            sum.seconds += one.seconds;
+        }
+        return sum.tokens / sum.seconds;
+    };
+    const double whole = run(32, 8, 1);
+    BOOST_TEST(whole > 1.3);
+    for (const std::size_t nodes : {1u, 2u, 3u}) BOOST_TEST(whole > run(nodes, nodes, 1), nodes);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_drafter_believes_is_compared_with_what_comes_true) {
+    value_cost_aware policy;
+    const world in{.believed = {0.9, 0.05, 0.02, 0.01}, .taken = as_often({0.2, 0.05, 0.02, 0.01})};
+    live(policy, in, 300);
+    BOOST_TEST(std::abs(policy.expected(0.9f) - 0.2f) < 0.12f);
+    BOOST_TEST(live(policy, in, 100).nodes < 100 * 3.0);
+}
+
+/// The same texts and passes: judging a node costs a third of a pass, and trees are small; nothing, and they are not.
+BOOST_AUTO_TEST_CASE(what_judging_takes_is_a_cost_of_a_row) {
+    const auto nodes_at = [](double accept_seconds) {
+        value_cost_aware policy({.verify_seconds = flat()});
+        const std::array<double, width> shares{0.3, 0.25, 0.2, 0.15};
+        world in{.believed = shares, .taken = as_often(shares)};
+        in.accept_seconds = accept_seconds;
+        live(policy, in, 200);
+        return live(policy, in, 100).nodes / 100;
+    };
+    BOOST_TEST(nodes_at(0) >= 4);
+    BOOST_TEST(nodes_at(0.33) <= 1);
+}
+
+/// Rows that cost nothing up to eight, and a whole pass beyond.
+BOOST_AUTO_TEST_CASE(a_step_of_the_cost_ends_the_tree) {
+    value_cost_aware policy;
+    const std::array<double, width> shares{0.6, 0.15, 0.1, 0.05};
+    world in{.believed = shares, .taken = as_often(shares)};
+    in.seconds = [](std::size_t rows) { return rows <= 8 ? 1.0 : 2.0; };
+    in.first_depth = in.further_depth = 1e-4;
+    live(policy, in, 300);
+    const total after = live(policy, in, 64);
+    BOOST_TEST(after.nodes <= 64 * 7.5);
+    BOOST_TEST(after.nodes >= 64 * 4.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_depth_that_takes_long_is_not_drafted) {
+    const auto depths_at = [](double further) {
+        value_cost_aware policy;
+        world in{.taken = as_often({0.6, 0.2, 0.1, 0.05})};
+        in.further_depth = further;
+        live(policy, in, 200);
+        const total after = live(policy, in, 100);
+        return after.depths / static_cast<double>(after.looked);
+    };
+    BOOST_TEST(depths_at(0.005) > 3);
+    BOOST_TEST(depths_at(0.8) < 1.2);
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
+    for (const double a_row : {0.02, 0.2, 1.0}) {
+        for (const double a_depth : {0.01, 0.1, 0.5}) {
+            value_cost_aware policy;
+            world in{.taken = always(width)};
+            in.seconds = [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); };
+            in.first_depth = in.further_depth = a_depth;
+            const total spent = live(policy, in, 512);
+            BOOST_TEST(spent.seconds <= 1.02 * 512, a_row << " a row, " << a_depth << " a depth: " << spent.seconds);
+            BOOST_TEST(spent.looked > 3u);
+        }
+    }
+}
+
+/// Rows that the given curve has for nothing: one pass finds that out, and no more is lost than by the curve that is.
+BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
+    for (const double a_row : {0.3, 1.0, 3.0}) {
+        value_cost_aware policy({.verify_seconds = std::vector<double>(33, 1.0)});
+        world in{.taken = always(width)};
+        in.seconds = [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); };
+        const total spent = live(policy, in, 512);
+        BOOST_TEST(0.99 * spent.seconds <= 512 + 3 + 32 * a_row + 1, "at " << a_row << ": " << spent.seconds);
+        BOOST_TEST(spent.drafted > 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_becomes_predictable_is_drafted_for_again) {
+    std::size_t rank = width;
+    value_cost_aware policy({.verify_seconds = flat()});
+    const world in{.taken = [&] { return rank; }};
+    live(policy, in, 400);
+    const total before = live(policy, in, 50);
+    rank = 0;
+    live(policy, in, 300);
+    const total after = live(policy, in, 50);
+    BOOST_TEST(before.tokens == 50);
+    BOOST_TEST(after.tokens > 4 * 50);
+}
+
+BOOST_AUTO_TEST_CASE(looks_that_never_pay_become_seldom) {
+    value_cost_aware policy({.budget = 0.5});
+    world in{.taken = always(width)};
+    in.first_depth = 0.2;
+    live(policy, in, 300);
+    BOOST_TEST(live(policy, in, 640).looked <= 30u);
+}
+
+BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {
+    BOOST_TEST(value_cost_aware().length({}) == 0u);
+    BOOST_TEST(value_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).length({}) == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(plain_decoding_is_measured_again_while_drafts_pay) {
+    value_cost_aware policy;
+    const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
+    live(policy, in, 100);
+    BOOST_TEST(live(policy, in, 650).drafted == 640u);
+    BOOST_TEST(policy.allowance() <= 16);  // however much was gained
+}
+
+BOOST_AUTO_TEST_CASE(what_is_learned_goes_into_the_next_text) {
+    value_cost_aware first;
+    const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0), .further_depth = 0.03};
+    live(first, in, 200);
+    const policy::knowledge known = first.learned();
+    BOOST_TEST(std::abs(first.drafting_seconds(8) - (0.02 + 7 * 0.03)) < 1e-3);
+    BOOST_TEST(known.drafting.size() == 2u);
+    value_cost_aware second({}, known);
+    BOOST_TEST(second.drafting_seconds(8) == first.drafting_seconds(8));
+    BOOST_TEST(second.expected(0.97f) > 0.95f);
+    BOOST_TEST(live(second, in, 10).tokens > 60);
+    BOOST_CHECK_THROW(value_cost_aware({}, {.accepted = {{}}}), error);
+}
+
+BOOST_AUTO_TEST_CASE(any_value_has_an_answer) {
+    const value_cost_aware policy({.verify_seconds = {1, 1.01, 1.02, 1.03}});
+    for (const float odd : {-1.0f, 0.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
+        BOOST_TEST(policy.expected(odd) >= 0.0f);
+        BOOST_TEST(policy.expected(odd) <= 1.0f);
+    }
+    constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (const std::vector<float>& values :
+         {std::vector<float>{}, {nan, nan}, {infinity, 1, 0}, {2, -1, -infinity}, {0, 0, 0}}) {
+        BOOST_TEST(policy.keeps({.drafted = 1}, values) <= values.size());
+        BOOST_TEST(policy.expands({.drafted = 1}, values) <= values.size());
+    }
+}
+
+struct branches_seen {
+    std::size_t branched = 0, valued = 0;
+    void watch(const auto& view) {
+        branched += view.proposed.is_chain() ? 0 : 1;
+        valued += !view.proposed.empty() && view.proposed.confidences().size() == view.proposed.size() ? 1 : 0;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
+    const auto target = testing::hashed_model(12, 1);
+    const auto draft = testing::noisy_model(target, 0.4);
+    const value_cost_aware policy({.max_nodes = 6, .max_depth = 3, .verify_seconds = {1, 1, 1, 1, 1, 1, 1}});
+    const auto scheme = speculate(draft::model_tree(draft, draft::dynamic_tree{.depth = 3, .top_k = 3, .nodes = 6}),
+                                  target, policy, accept::coupled{});
+    decode::options options;
+    options.stop.max_tokens = 80;
+    branches_seen seen;
+    const std::vector<token> prompt{1, 2};
+    const auto made = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+               boost::test_tools::per_element());
+    BOOST_TEST(seen.branched > 0u);
+    BOOST_TEST(seen.valued > 0u);
+}
+
+/// Trees that depend on the draft's rows and on how many of their nodes are worth it, and on no clock.
+struct unlearning {
+    value_cost_aware by{{.verify_seconds = {1, 1.1, 1.2, 1.3, 1.5, 1.7, 2}}};
+    std::size_t length(const observation& seen) const { return by.length(seen); }
+    float expected(float probability) const { return by.expected(probability); }
+    std::size_t expands(const observation& seen, std::span<const float> values) const {
+        return by.expands(seen, values);
+    }
+    std::size_t keeps(const observation& seen, std::span<const float> values) const { return by.keeps(seen, values); }
+};
+
+BOOST_AUTO_TEST_CASE(distributions_are_kept) {
+    const auto target = testing::hashed_model(3, 1), draft = testing::hashed_model(3, 2);
+    const draft::model_tree trees(draft, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
+    decode::options options;
+    options.stop.max_tokens = 3;
+    const auto broken = [&](auto criterion) {
+        return testing::broken_promise(speculate(trees, target, unlearning{}, criterion), std::vector<token>{2, 0},
+                                       options);
+    };
+    BOOST_TEST(broken(accept::rejection_sampling{}) == "");
+    BOOST_TEST(broken(accept::coupled{}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
+    const auto r = testing::policy_laws(value_cost_aware({.verify_seconds = {1, 1.1, 1.2}}));
+    BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
+    const auto names = [](const char* value) {
+        return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
+    };
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.max_nodes = 0}), error, names("max_nodes is 0"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.max_nodes = 257}), error, names("257"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.max_depth = 0}), error, names("max_depth is 0"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.memory = 1}), error, names("memory is 1"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.budget = 1}), error, names("budget is 1"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.credit = 17}), error, names("credit is 17"));
+    BOOST_CHECK_EXCEPTION(value_cost_aware({.verify_seconds = {1, 0}}), error, names("holds 0"));
+    std::ostringstream out;
+    out << value_cost_aware();
+    BOOST_TEST(out.str() == "value_cost_aware{.max_nodes=32, .max_depth=8, .memory=0.98, .budget=0.01}");
+}
+
+/// Everything takes up to twice as long for a while, and the first drafts are rejected.
+BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
+    for (const double start : {1.5, 1.8, 2.0}) {
+        for (const std::size_t rejected : {2u, 4u, 6u}) {
+            value_cost_aware policy(
+                {.credit = 2, .verify_seconds = {1, 1.07, 1.15, 1.23, 1.35, 1.47, 1.59, 1.71, 1.87}});
+            std::size_t round = 0, drafted = 0;
+            world in{.taken = [&] { return round < rejected ? width : 0; }};
+            in.seconds = [&](std::size_t rows) {
+                const double slow = std::max(1.0, start - 0.06 * static_cast<double>(round));
+                return slow * (1 + 0.09 * static_cast<double>(rows - 1));
+            };
+            for (; round < 80; ++round) {
+                const total spent = live(policy, in, 1);
+                if (round >= rejected) drafted += spent.drafted;
+            }
+            BOOST_TEST(drafted > 50u, "from " << start << ", after " << rejected << ": " << drafted);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
