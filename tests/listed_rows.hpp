@@ -43,8 +43,8 @@ inline listed_row random_listed_row(std::size_t size, std::size_t count, int kin
     return made;
 }
 
-/// look(row) for rows of many sizes, that are and are not multiples of 8 and of chunks, and for lists of one token, of a
-/// few, and of enough to fill groups of chunks.
+/// look(row) for rows of many sizes, that are and are not multiples of 8 and of chunks, and for lists of one token,
+/// of a few, and of enough to fill groups of chunks.
 template <class Look>
 void for_listed_rows(const Look& look) {
     std::mt19937 random(17);

@@ -32,7 +32,7 @@ struct listed_part {
     std::size_t begin, end, first, last;
 };
 
-/// At most a chunk's number of listed entries, together, and -infinity after them up to whole vectors: it has no weight.
+/// At most a chunk's number of listed entries, together, and -infinity after them up to whole vectors, which weighs 0.
 struct listed_chunk {
     float values[chunk_size];
 

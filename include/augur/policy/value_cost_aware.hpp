@@ -30,23 +30,24 @@ struct value_cost_aware_options {
 };
 
 /// For drafters of dynamic trees (draft::dynamic_tree). Learns how often tokens are accepted to which the drafter gives
-/// such a probability, how long passes take with what is judged of their rows, and how long drafting a depth does. The tree grows after a node only while what is expected beneath it brings
-/// more tokens than drafting and verifying them costs, a second being worth the tokens it yields at the present pace;
-/// then as many of its nodes are drafted as gain most; none where none gains. It spends accumulated savings: a tree is
-/// only as large as it could pay for if none of it were accepted, from an allowance that grows with every gain and by a
-/// small share of the time. So the time that it loses against plain decoding is bounded, whatever the text does. Where
-/// looking at rows does not pay it is left for longer and longer, at most 64 rounds. With drafters of chains it is a
-/// fixed length, max_depth. Effect on the distribution: none. Trees depend on the clock, so the rounds of two runs may
-/// differ; under exact and coupled the text does not. Cost: O(max_nodes) per round beside the drafter's, no randomness,
-/// nothing allocated. Source: EAGLE-2 (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv 2604.09731): a
-/// node is added only while it brings more than its row costs.
+/// such a probability, how long passes take with what is judged of their rows, and how long drafting a depth does. The
+/// tree grows after a node only while what is expected beneath it brings more tokens than drafting and verifying them
+/// costs, a second being worth the tokens it yields at the present pace; then as many of its nodes are drafted as gain
+/// most; none where none gains. It spends accumulated savings: a tree is only as large as it could pay for if none of
+/// it were accepted, from an allowance that grows with every gain and by a small share of the time. So the time that it
+/// loses against plain decoding is bounded, whatever the text does. Where looking at rows does not pay it is left for
+/// longer and longer, at most 64 rounds. With drafters of chains it is a fixed length, max_depth. Effect on the
+/// distribution: none. Trees depend on the clock, so the rounds of two runs may differ; under exact and coupled the
+/// text does not. Cost: O(max_nodes) per round beside the drafter's, no randomness, nothing allocated. Source: EAGLE-2
+/// (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv 2604.09731): a node is added only while it brings
+/// more than its row costs.
 class value_cost_aware {
  public:
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
     /// In knowledge.
     static constexpr std::size_t drafting_figures = 2;
-    /// Upper edges of the probabilities that are told apart.
+    /// Upper edges of the groups of probabilities.
     static constexpr std::array<float, 10> edges = {0.01f, 0.02f, 0.04f, 0.08f, 0.15f, 0.3f, 0.5f, 0.7f, 0.85f, 0.95f};
 
     /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
