@@ -279,6 +279,34 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
     }
 }
 
+/// What drafting takes is not known before the first look, which is one depth.
+BOOST_AUTO_TEST_CASE(a_first_look_at_a_dear_drafter_is_one_depth) {
+    for (const double a_depth : {0.5, 1.0, 2.0}) {
+        value_cost_aware policy({.verify_seconds = flat()});
+        world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(width)};
+        in.first_depth = in.further_depth = a_depth;
+        BOOST_TEST(live(policy, in, 1).depths == 1);
+        const total spent = live(policy, in, 511);
+        BOOST_TEST(spent.seconds <= 1.02 * 511, a_depth << " a depth: " << spent.seconds);
+    }
+}
+
+/// Drafters of chains say nothing of depths, and what they lose is charged all the same.
+BOOST_AUTO_TEST_CASE(chains_are_charged_too) {
+    value_cost_aware policy({.verify_seconds = flat()});
+    double seconds = 0;
+    for (std::size_t i = 0; i < 512; ++i) {
+        made_up_round made;
+        for (std::size_t node = 0; node < policy.length({}); ++node) made.proposed.push(0);
+        made.decided.drafted = made.proposed.size();
+        made.draft_seconds = 0.1 * static_cast<double>(made.proposed.size());
+        made.verify_seconds = flat()[made.proposed.size()];
+        seconds += made.draft_seconds + made.verify_seconds;
+        policy.watch(made);
+    }
+    BOOST_TEST(seconds <= 1.02 * 512, seconds);
+}
+
 /// Rows that the given curve has for nothing: one pass finds that out, and no more is lost than by the curve that is.
 BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
     for (const double a_row : {0.3, 1.0, 3.0}) {
@@ -347,10 +375,11 @@ BOOST_AUTO_TEST_CASE(any_value_has_an_answer) {
     }
     constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     for (const std::vector<float>& values :
-         {std::vector<float>{}, {nan, nan}, {infinity, 1, 0}, {2, -1, -infinity}, {0, 0, 0}}) {
+         {std::vector<float>{}, {nan, nan}, {infinity, 1, 0}, {2, -1, -infinity}, {0, 0, 0}, {0.9f, nan, nan}}) {
         BOOST_TEST(policy.keeps({.drafted = 1}, values) <= values.size());
         BOOST_TEST(policy.expands({.drafted = 1}, values) <= values.size());
     }
+    BOOST_TEST(policy.keeps({.drafted = 1}, std::vector<float>{0.9f, nan, nan}) == 1u);
 }
 
 struct branches_seen {

@@ -105,7 +105,7 @@ class value_cost_aware {
             const double extra = passes_(nodes + 1) - passes_(1);
             if (!affordable(drafting + extra)) break;
             const double gain = tokens - pace() * extra;
-            if (gain <= best) continue;
+            if (!(gain > best)) continue;
             best = gain;
             kept = nodes;
         }
@@ -114,7 +114,8 @@ class value_cost_aware {
 
     void watch(const auto& view) {
         const outcome happened = view.result();
-        const std::size_t depths = happened.decided_on.drafted, nodes = view.proposed.size();
+        const std::size_t nodes = view.proposed.size();
+        const std::size_t depths = std::max<std::size_t>(happened.decided_on.drafted, nodes > 0 ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
         double seconds = passes_.learn(rows, happened.row_seconds());
         if (depths > 0) {
@@ -139,8 +140,9 @@ class value_cost_aware {
 
     /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
     bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after; }
-    /// Estimated seconds of drafting so many depths; 0 until any were.
+    /// Estimated seconds of drafting so many depths; until any were, a plain pass each.
     double drafting_seconds(std::size_t depths) const {
+        if (!(first_depth_.weight > 0)) return static_cast<double>(depths) * passes_(1);
         const double further = further_depth_.weight > 0 ? further_depth_.mean : first_depth_.mean;
         return depths == 0 ? 0 : first_depth_.mean + static_cast<double>(depths - 1) * further;
     }
