@@ -3,6 +3,7 @@
 // expected-error {{a member entropy_nats that cannot be called as static double}}
 // expected-error {{a member looks_ahead, but none that can be called}}
 // expected-error {{a member asked_once that is no static constexpr bool}}
+// expected-error {{a member expected, expands or keeps, but not all three}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
@@ -24,6 +25,10 @@ struct looks_nowhere : augur::policy::fixed_length {
     std::size_t looks_ahead() const { return 2; }
 };
 
+struct keeps_alone : augur::policy::fixed_length {
+    std::size_t keeps(const augur::observation&, std::span<const float> values) const { return values.size(); }
+};
+
 void composed(const auto& policy) {
     const auto target = augur::testing::hashed_model(8, 1);
     augur::speculate(augur::draft::no_draft{}, target, policy, augur::accept::exact{});
@@ -35,4 +40,5 @@ int main() {
     composed(measures_something_else{});
     composed(each_its_own{});
     composed(looks_nowhere{});
+    composed(keeps_alone{});
 }
