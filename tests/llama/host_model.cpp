@@ -143,6 +143,9 @@ BOOST_AUTO_TEST_CASE(a_blank_sequence_has_its_length_and_no_text) {
             const auto same = model.extend(again, tokens, 1);
             return std::vector<float>(same[0].begin(), same[0].end());
         }()));
+        const auto narrow = file.load({.context_length = 400, .cache = cache, .cache_bytes = model.cache_bytes(256)});
+        narrow.make_blank_sequence(256);
+        BOOST_CHECK_THROW(narrow.make_blank_sequence(257), error);
         BOOST_CHECK_EXCEPTION(model.make_blank_sequence(401), error, [](const error& e) {
             return std::string(e.what()).find("401 tokens exceeds the context of 400") != std::string::npos;
         });

@@ -291,6 +291,55 @@ BOOST_AUTO_TEST_CASE(a_first_look_at_a_dear_drafter_is_one_depth) {
     }
 }
 
+/// Nor what is begun with in the next text, or kept of it.
+BOOST_AUTO_TEST_CASE(one_slow_look_does_not_end_drafting) {
+    for (const double delay : {3.0, 6.0, 17.0}) {
+        value_cost_aware first({.verify_seconds = flat()});
+        world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
+        in.first_depth = delay;
+        live(first, in, 1);
+        in.first_depth = 0.02;
+        live(first, in, 40);
+        value_cost_aware second({.verify_seconds = flat()}, first.learned());
+        const total next = live(second, in, 80);
+        BOOST_TEST(next.looked > 60u, "after " << delay << " passes: " << next.looked);
+    }
+}
+
+/// A drafter that has become dear since what is known: no more is lost than the credit and one look.
+BOOST_AUTO_TEST_CASE(what_drafting_takes_now_is_charged_in_full) {
+    for (const double dearer : {5.0, 20.0, 50.0}) {
+        value_cost_aware first({.verify_seconds = flat()});
+        world in{.taken = as_often({0.6, 0.2, 0.1, 0.05})};
+        live(first, in, 200);
+        in.first_depth *= dearer;
+        in.further_depth *= dearer;
+        in.taken = always(width);
+        value_cost_aware second({.verify_seconds = flat()}, first.learned());
+        const total spent = live(second, in, 64);
+        BOOST_TEST(spent.seconds <= 64 * 1.01 + 3 + 8 * in.first_depth + 1, dearer << ": " << spent.seconds);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(looks_become_seldom_whatever_is_remembered) {
+    for (const double memory : {0.5, 0.85, 0.98}) {
+        value_cost_aware policy({.memory = memory, .verify_seconds = flat()});
+        world in{.taken = always(width)};
+        in.first_depth = in.further_depth = 0.002;
+        live(policy, in, 300);
+        BOOST_TEST(live(policy, in, 640).looked <= 30u, memory);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
+    for (const std::size_t nodes : {1u, 2u, 3u}) {
+        value_cost_aware policy({.max_nodes = nodes, .verify_seconds = {1, 1.01, 1.02, 1.03}});
+        BOOST_TEST(policy.expands({.drafted = 1}, std::vector<float>{0.5f}) <= 1u);
+        const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
+        BOOST_TEST(live(policy, in, 50).nodes > 30.0 * static_cast<double>(nodes));
+    }
+}
+
 /// Drafters of chains say nothing of depths, and what they lose is charged all the same.
 BOOST_AUTO_TEST_CASE(chains_are_charged_too) {
     value_cost_aware policy({.verify_seconds = flat()});

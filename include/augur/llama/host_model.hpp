@@ -124,11 +124,12 @@ class host_model {
 
     sequence make_sequence() const { return sequence(parts_->passes.layout()); }
     /// One as long as after so many tokens of which nothing was computed: all keys and values are 0. For timing passes
-    /// behind a text. Throws where the context is shorter.
+    /// behind a text. Throws where the context is shorter, or the memory for the cache.
     sequence make_blank_sequence(std::size_t tokens) const {
         if (tokens > context_length()) {
             augur::detail::fail("a sequence of ", tokens, " tokens exceeds the context of ", context_length());
         }
+        parts_->passes.check_room(tokens);
         sequence made = make_sequence();
         made.cache_.reserve(tokens);
         made.length_ = tokens;

@@ -102,6 +102,9 @@ class host_passes {
         s.tree_.clear();
     }
 
+    /// Throws where a new sequence of so many tokens takes more memory than there is, or than it may.
+    void check_room(std::size_t tokens) const { check_cache(tokens, layout().bytes(tokens), 0, limits_.cache_bytes); }
+
     void check(const sequence& s) const {
         if (s.cache_.layout() != layout())
             augur::detail::fail("the sequence belongs to a model of another shape, or with another cache");

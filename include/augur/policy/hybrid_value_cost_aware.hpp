@@ -25,7 +25,7 @@ class hybrid_value_cost_aware : public hybrid_parts<value_cost_aware> {
         : hybrid_parts("hybrid_value_cost_aware", "value_cost_aware", options, before) {}
 
     std::size_t length(const observation& seen) const {
-        if (chain_part().measures_plain()) return 0;
+        if (chain_part().measures_plain() || tree_part().measures_plain()) return 0;
         return drafts_chains(seen) ? chain_part().length(seen) : tree_part().length(seen);
     }
     float expected(float probability) const { return tree_part().expected(probability); }

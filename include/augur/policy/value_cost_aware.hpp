@@ -71,13 +71,15 @@ class value_cost_aware {
 
     /// The most depths of a tree: 0 where the round is to be plain.
     std::size_t length(const observation&) const {
-        if (measures_plain() || !affordable(drafting_seconds(1))) return 0;
-        const bool pays = looks_.weight < first_looks || looks_.gained > 0;
-        return pays || rounds_ - looked_at_ >= look_after_ ? options_.max_depth : 0;
+        if (measures_plain()) return 0;
+        const bool due = rounds_ - looked_at_ >= look_after_;
+        const double look = drafting_seconds(1);  // which one slow look may have made too much
+        if (!affordable(due ? std::min(look, passes_(1)) : look)) return 0;
+        return due || are_few() || looks_.gained > 0 ? options_.max_depth : 0;
     }
 
     float expected(float probability) const {
-        const float sane = probability > 0 ? std::min(probability, 1.0f) : 0;  // no number counts as 0
+        const float sane = sane_of(probability);
         return static_cast<float>(accepted_[kind_of(sane)].rate(double{sane}, doubt));
     }
 
@@ -199,36 +201,41 @@ class value_cost_aware {
         if (!before.passes.empty()) passes_.recall(before.passes);
         first_depth_ = before.drafting[0].at_most(passes_.believed);
         further_depth_ = before.drafting[1].at_most(passes_.believed);
-        is_earlier_ = true;
+        first_is_earlier_ = further_is_earlier_ = true;
         for (std::size_t i = 0; i < before.accepted[0].size(); ++i) {
             accepted_[i] = before.accepted[0][i].at_most(most_recalled);
         }
         if (!before.accepted[1].empty()) below_ = before.accepted[1].front().at_most(most_recalled);
     }
 
+    /// What is no number counts as 0.
+    static float sane_of(float probability) { return probability > 0 ? std::min(probability, 1.0f) : 0; }
     static std::size_t kind_of(float probability) {
         return static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), probability) - edges.begin());
     }
 
+    /// Looks so far, as they fade.
+    bool are_few() const { return looks_.weight < std::min(first_looks, 0.9 / (1 - options_.memory)); }
     bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
     /// Tokens that a second yields.
     double pace() const { return std::max(1.0, tokens_ / passes_spent_) / passes_(1); }
     /// Of one further row, near as many as are drafted as a rule.
     double row_seconds() const {
-        const auto nodes = static_cast<std::size_t>(std::clamp(kept_, 4.0, static_cast<double>(options_.max_nodes)));
+        const double usual = std::min(std::max(kept_, 4.0), static_cast<double>(options_.max_nodes));
+        const auto nodes = static_cast<std::size_t>(usual);
         return (passes_(nodes + 1) - passes_(1)) / static_cast<double>(nodes);
     }
 
-    /// Returns what it counts as.
+    /// Returns what it counts as: all of it where what was known is of an earlier text.
     double learn_drafting(std::size_t depths, double seconds) {
         const bool is_first = depths == 1 || !(first_depth_.weight > 0);
         timed& of = is_first ? first_depth_ : further_depth_;
+        bool& is_earlier = is_first ? first_is_earlier_ : further_is_earlier_;
         const auto parts = static_cast<double>(is_first ? depths : depths - 1);
         const double rest = is_first ? 0 : std::min(first_depth_.mean, seconds / static_cast<double>(depths));
         of.weight *= options_.memory;
-        const double counted = rest + parts * of.add((seconds - rest) / parts, of.mean, is_earlier_);
-        is_earlier_ = false;
-        return counted;
+        const double counted = rest + parts * of.add((seconds - rest) / parts, of.mean, is_earlier);
+        return std::exchange(is_earlier, false) ? seconds : counted;
     }
 
     /// Of each node whose parent was accepted, whether it was; and whether any of them was.
@@ -242,7 +249,7 @@ class value_cost_aware {
             for (std::size_t node = 0; node < proposed.size(); ++node) {
                 if (proposed.parent(node) != parent) continue;
                 any = true;
-                counted& of = accepted_[kind_of(proposed.confidences()[node])];
+                counted& of = accepted_[kind_of(sane_of(proposed.confidences()[node]))];
                 of.judged += 1;
                 of.accepted += node == taken ? 1 : 0;
             }
@@ -257,7 +264,7 @@ class value_cost_aware {
         looks_ = {options_.memory * looks_.gained + gained, options_.memory * looks_.weight + 1};
         if (looks_.gained > 0) {
             look_after_ = first_try;
-        } else if (looks_.weight >= first_looks) {
+        } else if (!are_few()) {
             look_after_ = std::min(2 * look_after_, most_try);
         }
         looked_at_ = rounds_;
@@ -282,8 +289,8 @@ class value_cost_aware {
 
     value_cost_aware_options options_;
     augur::detail::pass_seconds passes_;
-    timed first_depth_, further_depth_;  ///< of drafting
-    bool is_earlier_ = false;            ///< these figures, than this text
+    timed first_depth_, further_depth_;                           ///< of drafting
+    bool first_is_earlier_ = false, further_is_earlier_ = false;  ///< these figures, than this text
     std::array<counted, edges.size() + 1> accepted_{};
     counted below_;
     looks looks_;
