@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(damage_is_told_from_another_version) {
     BOOST_CHECK_EXCEPTION(read(some_state().text().substr(0, 200)), error, says({"state.json: "}));
     BOOST_CHECK_EXCEPTION(read("{}"), error, says({"state.json: the key augur.state is missing"}));
     BOOST_CHECK_EXCEPTION(read(changed([](json& j) { j["augur.state"] = 1; })), error,
-                          says({"state.json: its version is 1; this program knows 2"}));
+                          says({"state.json: its version is 1; this program knows 3"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_value) {
