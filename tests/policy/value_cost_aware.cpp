@@ -331,6 +331,24 @@ BOOST_AUTO_TEST_CASE(looks_become_seldom_whatever_is_remembered) {
     }
 }
 
+/// A depth that was never timed counts as a plain pass, and a row as the curve has it.
+BOOST_AUTO_TEST_CASE(no_more_is_drafted_than_could_be_lost) {
+    const std::vector<double> dear{1, 1.6, 2.2, 2.8};
+    const std::vector<float> sure{1, 1, 1, 1};
+    const value_cost_aware poor({.credit = 1, .verify_seconds = dear}), rich({.credit = 16, .verify_seconds = dear});
+    BOOST_TEST(poor.keeps({.drafted = 0}, sure) == 1u);
+    BOOST_TEST(rich.keeps({.drafted = 0}, sure) == 4u);
+    const value_cost_aware poorer({.credit = 1, .verify_seconds = flat()});
+    BOOST_TEST(poorer.expands({.drafted = 1}, sure) == 0u);
+    BOOST_TEST(value_cost_aware({.credit = 16, .verify_seconds = flat()}).expands({.drafted = 1}, sure) == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_not_worth_a_row_are_not_expanded) {
+    value_cost_aware policy({.verify_seconds = flat()});
+    live(policy, {.taken = as_often({0.6, 0.2, 0.1, 0.05})}, 20);
+    BOOST_TEST(policy.expands({.drafted = 1}, std::vector<float>{0.9f, 1e-4f}) == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
     for (const std::size_t nodes : {1u, 2u, 3u}) {
         value_cost_aware policy({.max_nodes = nodes, .verify_seconds = {1, 1.01, 1.02, 1.03}});
