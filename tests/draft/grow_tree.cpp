@@ -359,6 +359,20 @@ BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
     BOOST_TEST(f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{2, 0}).empty());
 }
 
+struct overconfident : weighing {
+    float expected(float) const { return 2; }
+};
+
+BOOST_AUTO_TEST_CASE(no_node_is_worth_more_than_its_parent) {
+    const row_source source{.model = testing::hashed_model(6, 3)};
+    fixture f;
+    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 4}, overconfident{{2, 4}});
+    BOOST_TEST(made.size() == 4u);
+    std::size_t first = 0;
+    for (std::size_t node = 0; node < made.size(); ++node) first += made.parent(node) == after_prefix ? 1 : 0;
+    BOOST_TEST(first == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(limits_of_nothing_are_refused_and_printed) {
     BOOST_CHECK_EXCEPTION((draft::dynamic_tree{5, 0, 3}.check()), error, [](const error& e) {
         return std::string(e.what()) == "dynamic_tree: depth is 5, top_k 0, nodes 3; each has to be at least 1";

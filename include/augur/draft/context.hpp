@@ -1,6 +1,7 @@
 #pragma once
 // What a drafter is given for one proposal.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -97,9 +98,9 @@ class context {
     }
 
     /// Of a tree that the draft's own rows suggest (draft::dynamic_tree): what the probability that the drafter gives a
-    /// token after its parent is worth.
+    /// token after its parent is worth; no more than 1, or a node would be worth more than its parent.
     float expected(float probability) const {
-        if constexpr (WeighsNodes<Policy>) return policy_.expected(probability);
+        if constexpr (WeighsNodes<Policy>) return std::min(1.0f, static_cast<float>(policy_.expected(probability)));
         return probability;
     }
     /// After how many of its deepest nodes, at this depth, it is to grow, by their values, the largest first.
