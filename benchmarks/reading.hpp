@@ -109,6 +109,7 @@ inline std::vector<way> all_ways() {
         add(name + ", one stream", sum_of.template operator()<1, 0>());
         add(name + ", one stream, 1 KB ahead", sum_of.template operator()<1, 1024>());
         add(name + ", one stream, 4 KB ahead", sum_of.template operator()<1, 4096>());
+        add(name + ", one stream, 8 KB ahead", sum_of.template operator()<1, 8192>());
         add(name + ", four streams", sum_of.template operator()<4, 0>());
         add(name + ", four streams, 1 KB ahead", sum_of.template operator()<4, 1024>());
     };

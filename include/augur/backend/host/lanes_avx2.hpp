@@ -27,8 +27,7 @@ struct lanes_avx2 {
     };
 
     /// See lanes_portable.
-    static constexpr int wide_panels = 2, tile_panels = 1;
-    static constexpr int wide_columns = 1, most_columns = 6, most_dot_columns = 4;
+    static constexpr int tile_panels = 1, most_columns = 6, most_dot_columns = 4;
 
     AUGUR_AVX2_INLINE static vector broadcast(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
     AUGUR_AVX2_INLINE static vector zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }

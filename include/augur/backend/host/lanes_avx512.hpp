@@ -27,8 +27,7 @@ struct lanes_avx512 {
     using words = __m512i;
 
     /// See lanes_portable.
-    static constexpr int wide_panels = 4, tile_panels = 2;
-    static constexpr int wide_columns = 4, most_columns = 12, most_dot_columns = 8;
+    static constexpr int tile_panels = 2, most_columns = 12, most_dot_columns = 8;
 
     /// Spelled out, because the unmasked forms make g++ 12 warn of an uninitialised operand (its bug 105593); the code
     /// is the same.

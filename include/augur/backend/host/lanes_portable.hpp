@@ -21,10 +21,9 @@ struct lanes_portable {
         std::uint32_t lane[16];
     };
 
-    /// Register tiles: wide_panels panels for up to wide_columns columns, else tile_panels for up to most_columns; one
-    /// panel for up to most_dot_columns columns of integers.
-    static constexpr int wide_panels = 1, tile_panels = 1;
-    static constexpr int wide_columns = 1, most_columns = 4, most_dot_columns = 4;
+    /// Register tiles: one panel for up to most_columns columns, tile_panels of so many where there are more; one panel
+    /// for up to most_dot_columns columns of integers.
+    static constexpr int tile_panels = 1, most_columns = 4, most_dot_columns = 4;
 
     static vector broadcast(float value) {
         vector result;
