@@ -48,7 +48,7 @@ class workers {
     /// with one another take neighbouring ranges, one after the other: what is prefetched past a range's end is next.
     template <class Body>
     void for_panels(std::size_t panels, const Body& body) {
-        const std::size_t units = (panels + unit - 1) / unit, each = std::min<std::size_t>(units / threads(), 4);
+        const std::size_t units = (panels + unit - 1) / unit, each = std::min<std::size_t>(units / threads(), 3);
         const std::size_t chunks = each == 0 ? units : each * threads();
         pool_->for_each(chunks, [&](std::size_t chunk, std::size_t) {
             const std::size_t place = each == 0 ? chunk : chunk % threads() * each + chunk / threads();

@@ -1,6 +1,7 @@
 #pragma once
 // A few threads that share loops of some microseconds.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,17 +28,17 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
     return {size * index / count, size * (index + 1) / count};
 }
 
-/// The calling thread and `threads - 1` helpers. Whoever is free takes the next chunk of a loop, so a helper that the
-/// system has descheduled delays nobody: on a busy machine the pool degrades towards its calling thread. Threads that
-/// wait spin for some tens of microseconds, so that loops follow each other without system calls, and then sleep: an
-/// idle pool costs nothing. No memory is allocated after construction.
+/// The calling thread and `threads - 1` helpers. Each worker has every size()-th chunk of a loop, and who has run out of
+/// his takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool degrades
+/// towards its calling thread. Threads that wait spin for some tens of microseconds, so that loops follow each other
+/// without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
 /// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
 /// loop's body. A thread may lock it again between two loops, so that whoever it calls there may run loops of his own.
 class thread_pool {
  public:
     static constexpr std::size_t most_threads = 64, most_chunks = 32768;
 
-    explicit thread_pool(std::size_t threads) : count_(threads) {
+    explicit thread_pool(std::size_t threads) : count_(threads), orders_(std::min(threads, most_threads)) {
         if (threads < 1 || threads > most_threads) {
             detail::fail("threads must be 1 to ", most_threads, ", not ", threads);
         }
@@ -69,37 +70,62 @@ class thread_pool {
             for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
             return;
         }
-        call_ = [](const void* context, std::size_t chunk, std::size_t worker) noexcept {
-            (*static_cast<const Body*>(context))(chunk, worker);
-        };
-        context_ = std::addressof(body);
+        chunks_ = static_cast<std::uint32_t>(chunks);
         done_.store(0, std::memory_order_relaxed);
-        publish(chunks);
-        while (take(0)) {
-        }
+        publish([](const void* context, std::size_t chunk,
+                   std::size_t worker) noexcept { (*static_cast<const Body*>(context))(chunk, worker); },
+                std::addressof(body), chunks);
+        work(0);
         for (std::uint32_t done; (done = done_.load(std::memory_order_acquire)) < chunks;) wait(done_, done);
     }
 
  private:
-    // A ticket is [loop : 32 | chunks : 16 | next chunk : 16]. Taking a chunk is one increment. A helper that comes
-    // late increments a finished loop's ticket, or takes a chunk of the present one: never a chunk that was taken.
+    using call = void (*)(const void*, std::size_t, std::size_t) noexcept;
+
+    // What a worker is to do, in a cache line of its own, as caches may be far apart. The ticket is [loop : 32 |
+    // chunks : 16 | next : 16]: of his chunks worker, worker + size(), ... the next one. Taking one is one increment,
+    // which others do as he does. Who comes late increments a finished loop's ticket, or takes a chunk of the present
+    // one: never a chunk that was taken.
+    struct alignas(64) orders {
+        std::atomic<std::uint64_t> ticket{0};
+        call body = nullptr;
+        const void* context = nullptr;
+    };
     static std::uint64_t chunks_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
     static std::uint64_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
 
-    void publish(std::uint64_t chunks) {
-        ticket_.store(++loop_ << 32 | chunks << 16, std::memory_order_release);
-        ticket_.notify_all();
+    void publish(call body, const void* context, std::uint64_t chunks) {
+        ++loop_;
+        for (std::size_t worker = count_; worker-- > 0;) {
+            orders& of = orders_[worker];
+            const std::uint64_t his = (chunks + count_ - 1 - worker) / count_;
+            of.body = body;
+            of.context = context;
+            of.ticket.store(loop_ << 32 | his << 16, std::memory_order_release);
+            if (worker != 0) of.ticket.notify_all();
+        }
     }
 
-    /// Runs one chunk; false if none is left.
-    bool take(std::size_t worker) {
-        const std::uint64_t seen = ticket_.load(std::memory_order_relaxed);
+    /// Runs chunks, one's own first, and says how many; false if none were left. Until then their loop does not end.
+    bool work(std::size_t worker) {
+        std::uint32_t ran = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            while (take((worker + i) % count_, worker)) ++ran;
+        }
+        if (ran == 0) return false;
+        const std::uint32_t chunks = chunks_;
+        if (done_.fetch_add(ran, std::memory_order_acq_rel) + ran == chunks) done_.notify_all();
+        return true;
+    }
+
+    /// Runs one of `owner`'s chunks.
+    bool take(std::size_t owner, std::size_t worker) {
+        orders& of = orders_[owner];
+        const std::uint64_t seen = of.ticket.load(std::memory_order_relaxed);
         if (next_of(seen) >= chunks_of(seen)) return false;
-        const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acq_rel);
-        const std::uint64_t chunk = next_of(ticket), chunks = chunks_of(ticket);
-        if (chunk >= chunks) return false;
-        call_(context_, static_cast<std::size_t>(chunk), worker);
-        if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) done_.notify_all();
+        const std::uint64_t ticket = of.ticket.fetch_add(1, std::memory_order_acq_rel);
+        if (next_of(ticket) >= chunks_of(ticket)) return false;
+        of.body(of.context, owner + static_cast<std::size_t>(next_of(ticket)) * count_, worker);
         return true;
     }
 
@@ -117,27 +143,26 @@ class thread_pool {
 
     void serve(std::size_t worker) {
         while (true) {
-            const std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+            const std::uint64_t ticket = orders_[worker].ticket.load(std::memory_order_acquire);
             if (stopping_.load(std::memory_order_acquire)) return;  // after the ticket: the last one says so
-            if (!take(worker)) wait(ticket_, ticket);
+            if (!work(worker)) wait(orders_[worker].ticket, ticket);
         }
     }
     void stop() {
         stopping_.store(true, std::memory_order_release);
-        publish(0);
+        publish(nullptr, nullptr, 0);
         for (auto& helper : helpers_) helper.join();
     }
 
     std::size_t count_;
     int spins_ = 2000;
-    std::uint64_t loop_ = 0;
-    void (*call_)(const void*, std::size_t, std::size_t) noexcept = nullptr;
-    const void* context_ = nullptr;
+    std::vector<orders> orders_;
     std::atomic<bool> stopping_{false};
-    alignas(64) std::atomic<std::uint64_t> ticket_{0};
-    alignas(64) std::atomic<std::uint32_t> done_{0};
     std::recursive_mutex turn_;
     std::vector<std::thread> helpers_;
+    alignas(64) std::atomic<std::uint32_t> done_{0};
+    std::uint32_t chunks_ = 0;
+    alignas(64) std::uint64_t loop_ = 0;
 };
 
 }  // namespace augur::backend::host
