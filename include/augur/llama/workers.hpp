@@ -35,12 +35,16 @@ class workers {
         });
     }
 
-    /// body(part, head, worker) for every part, each of `heads` heads.
+    /// body(part, head, worker) for every part, each of `heads` heads. A thread takes what is left of a head, then the
+    /// next one: all parts read the same of a head, and the other threads' caches are far.
     template <class Body>
     void for_parts(std::size_t parts, std::size_t heads, const Body& body) {
         const std::size_t items = parts * heads, chunks = std::min(items, 8 * threads());
         pool_->for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
-            for (std::size_t item = chunk; item < items; item += chunks) body(item / heads, item % heads, worker);
+            const std::size_t owner = chunk % threads();
+            const std::size_t before = owner * (chunks / threads()) + std::min(owner, chunks % threads());
+            const auto mine = backend::host::part_of(items, before + chunk / threads(), chunks);
+            for (std::size_t item = mine.first; item < mine.last; ++item) body(item % parts, item / parts, worker);
         });
     }
 
