@@ -34,6 +34,24 @@ BOOST_AUTO_TEST_CASE(every_chunk_runs_once_and_a_worker_runs_one_at_a_time) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(who_has_run_out_of_chunks_takes_others) {
+    // One chunk ends when all others have ended. Whoever has it leaves the rest of his own to the other worker; without
+    // that the loop would not end.
+    thread_pool pool(2);
+    for (std::size_t slow = 0; slow < 9; ++slow) {
+        std::atomic<int> ended{0};
+        std::vector<std::size_t> by(9);
+        pool.for_each(9, [&](std::size_t chunk, std::size_t worker) {
+            while (chunk == slow && ended < 8) std::this_thread::yield();
+            by[chunk] = worker;
+            ++ended;
+        });
+        BOOST_TEST(ended == 9);
+        const std::size_t next = slow + 2 < 9 ? slow + 2 : slow - 2;
+        BOOST_TEST((by[next] != by[slow] || next < slow));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_a_loop_wrote_the_next_one_reads) {
     thread_pool pool(4);
     std::vector<long> values(64, 1);
