@@ -114,8 +114,16 @@ class row_attention : public row_products {
         is_sliced_ = padded_positions_ > 2 * cache_layout::block_positions && !parts_.has_tree() &&
                      calls % threads() != 0 && calls < 4 * threads();
         if (is_sliced_) return;
-        batch_ = std::clamp<std::size_t>(rows_.size() * heads / (3 * threads()), 1, most);
+        batch_ = batch_for(heads, most);
         parts_.find(rows_, batch_);
+    }
+
+    /// Rows of a call: as many as leave the threads equally many calls, or enough for them to share.
+    std::size_t batch_for(std::size_t heads, std::size_t most) const {
+        const std::size_t rows = rows_.size();
+        std::size_t parts = (rows + most - 1) / most;
+        while (parts < rows && parts * heads % threads() != 0 && parts * heads < 3 * threads()) ++parts;
+        return (rows + parts - 1) / parts;
     }
 
     /// A row's queries of one key-value head. Rows of a head lie together, as attention takes them.
