@@ -28,8 +28,8 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
     return {size * index / count, size * (index + 1) / count};
 }
 
-/// The calling thread and `threads - 1` helpers. Each worker has every size()-th chunk of a loop, and who has run out of
-/// his takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool degrades
+/// The calling thread and `threads - 1` helpers. Each worker has every size()-th chunk of a loop, and one that has run
+/// out takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool degrades
 /// towards its calling thread. Threads that wait spin for some tens of microseconds, so that loops follow each other
 /// without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
 /// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
@@ -83,9 +83,9 @@ class thread_pool {
     using call = void (*)(const void*, std::size_t, std::size_t) noexcept;
 
     // What a worker is to do, in a cache line of its own, as caches may be far apart. The ticket is [loop : 32 |
-    // chunks : 16 | next : 16]: of his chunks worker, worker + size(), ... the next one. Taking one is one increment,
-    // which others do as he does. Who comes late increments a finished loop's ticket, or takes a chunk of the present
-    // one: never a chunk that was taken.
+    // chunks : 16 | next : 16]: of its chunks worker, worker + size(), ... the next one. Taking one is one increment,
+    // which others do as the worker does. Who comes late increments a finished loop's ticket, or takes a chunk of the
+    // present one: never a chunk that was taken.
     struct alignas(64) orders {
         std::atomic<std::uint64_t> ticket{0};
         call body = nullptr;
@@ -98,10 +98,10 @@ class thread_pool {
         ++loop_;
         for (std::size_t worker = count_; worker-- > 0;) {
             orders& of = orders_[worker];
-            const std::uint64_t his = (chunks + count_ - 1 - worker) / count_;
+            const std::uint64_t own = (chunks + count_ - 1 - worker) / count_;
             of.body = body;
             of.context = context;
-            of.ticket.store(loop_ << 32 | his << 16, std::memory_order_release);
+            of.ticket.store(loop_ << 32 | own << 16, std::memory_order_release);
             if (worker != 0) of.ticket.notify_all();
         }
     }
