@@ -36,9 +36,10 @@ sequence_t<M> sequence_behind(const M& model, std::span<const token> text) {
 }
 
 /// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context`
-/// tokens. They take turns, so that a disturbance meets all of them. Where patience ends with the first round, that one
-/// counts. Throws if there is a 0 among the rows, or more than the model's context holds. Cost: (repetitions + 1)
-/// passes of each, a prefill (see sequence_behind), one sequence.
+/// tokens, each after another over as many: what that leaves in the caches is as in a text. They take turns, so that a
+/// disturbance meets all of them. Where patience ends with the first round, which has no pass before, that one counts.
+/// Throws if there is a 0 among the rows, or more than the model's context holds. Cost: 2 repetitions + 1 passes of
+/// each, a prefill (see sequence_behind), one sequence.
 template <Model M>
 std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> rows, std::size_t context,
                                  patience until = {}) {
@@ -55,16 +56,20 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
     }
     auto sequence = sequence_behind(model, std::span<const token>(text).first(context));
     std::vector<std::vector<double>> times(rows.size());
+    const auto pass = [&](std::size_t count) {
+        const augur::detail::stopwatch watch;
+        model.extend(sequence, std::span<const token>(text).first(count));
+        const double taken = watch.seconds();
+        model.truncate(sequence, context);
+        return taken;
+    };
     const augur::detail::stopwatch since;
     for (std::size_t round = 0; round <= until.repetitions; ++round) {
         if (round > 0 && since.seconds() > until.seconds) break;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const augur::detail::stopwatch watch;
-            model.extend(sequence, std::span<const token>(text).first(rows[i]));
-            const double taken = watch.seconds();
-            model.truncate(sequence, context);
+            if (round > 0) pass(rows[i]);
             if (round == 1) times[i].clear();
-            times[i].push_back(taken);
+            times[i].push_back(pass(rows[i]));
         }
     }
     std::vector<double> medians;
