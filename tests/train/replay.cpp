@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(train_replay)
@@ -85,6 +86,27 @@ BOOST_AUTO_TEST_CASE(impossible_tokens_are_not_listed) {
     shown.logits[0] = 9;
     BOOST_TEST(ring.add(shown.view()));
     BOOST_TEST(ring[1].spread == 1);  // of 7 and 9 alone
+}
+
+BOOST_AUTO_TEST_CASE(the_spread_is_of_the_tokens_that_are_measured) {
+    const std::vector<token> measured{5, 0, 2};
+    replay ring(width, vocabulary, {.capacity = 4, .top = 3}, measured);
+    seen shown(1);
+    shown.logits = {1, 100, 3, -50, 7, 8};
+    BOOST_TEST(ring.add(shown.view()));
+    BOOST_TEST(ring[0].spread == std::sqrt(26.0f / 3), boost::test_tools::tolerance(1e-6f));  // of 1, 3 and 8
+    shown.logits[0] = -std::numeric_limits<float>::infinity();
+    BOOST_TEST(ring.add(shown.view()));
+    BOOST_TEST(ring[1].spread == 2.5f);  // of 3 and 8
+    shown.logits[2] = shown.logits[5] = shown.logits[0];
+    BOOST_TEST(ring.add(shown.view()));
+    BOOST_TEST(ring[2].spread == 0);  // none of them is possible, though others are
+    for (const token outside : {-1, 6}) {
+        const std::vector<token> one{outside};
+        BOOST_CHECK_EXCEPTION(replay(width, vocabulary, {.top = 3}, one), error, [&](const error& e) {
+            return std::string(e.what()).find("of token " + std::to_string(outside)) != std::string::npos;
+        });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_finite_is_refused_and_counted) {

@@ -40,7 +40,7 @@ struct sample {
 struct kept_sample {
     std::span<const float> hidden;
     teacher_row row;
-    float spread = 0;  ///< standard deviation of the verifier's finite logits
+    float spread = 0;  ///< standard deviation of the verifier's finite logits, of the tokens that are measured
     token drafted = no_token;
     accept_bit bit = accept_bit::unknown;
     std::size_t position = 0, head = 0;
@@ -68,8 +68,19 @@ class replay {
  public:
     static constexpr std::size_t most_bytes = std::size_t{1} << 40, most_heads = 65535;
 
-    replay(std::size_t width, std::size_t vocabulary, const replay_options& chosen)
-        : options_(chosen), width_(width), vocabulary_(vocabulary), kept_(chosen.top == 0 ? vocabulary : chosen.top) {
+    /// `measured`: the tokens of whose logits the spread is kept, as those of a pruned head; empty: of all.
+    replay(std::size_t width, std::size_t vocabulary, const replay_options& chosen,
+           std::span<const token> measured = {})
+        : options_(chosen),
+          width_(width),
+          vocabulary_(vocabulary),
+          kept_(chosen.top == 0 ? vocabulary : chosen.top),
+          measured_(measured.begin(), measured.end()),
+          gathered_(measured.size()) {
+        for (const token id : measured) {
+            if (id >= 0 && static_cast<std::size_t>(id) < vocabulary) continue;
+            detail::fail("replay: the spread of token ", id, " cannot be measured in a vocabulary of ", vocabulary);
+        }
         constexpr std::size_t most_slots = std::numeric_limits<std::uint32_t>::max();
         if (chosen.capacity == 0 || chosen.capacity > most_slots) {
             detail::fail("replay: capacity is ", chosen.capacity, "; it must be between 1 and ", most_slots);
@@ -245,15 +256,18 @@ class replay {
     }
 
     /// The row's spread and the logarithm of its sum; false where it has none.
-    static bool read(std::span<const float> logits, mark& made, double& normalizer) {
+    bool read(std::span<const float> logits, mark& made, double& normalizer) {
         const measure::softmax_moments of = measure::moments(logits);
         if (!of.defined()) return false;
-        made.spread = spread_of(logits, of.maximum);
+        for (std::size_t i = 0; i < measured_.size(); ++i) {
+            gathered_[i] = logits[static_cast<std::size_t>(measured_[i])];
+        }
+        made.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
         normalizer = of.log_sum();
         return true;
     }
 
-    /// The standard deviation of the finite logits, in lanes that compilers vectorise.
+    /// The standard deviation of the finite logits, 0 where there are none, in lanes that compilers vectorise.
     static float spread_of(std::span<const float> logits, float largest) {
         constexpr std::size_t width = 8;
         double counts[width] = {}, sums[width] = {}, squares[width] = {};
@@ -269,7 +283,7 @@ class replay {
             for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
         }
         for (; i < logits.size(); ++i) add(0, logits[i]);
-        const double count = std::accumulate(counts, counts + width, 0.0);
+        const double count = std::max(1.0, std::accumulate(counts, counts + width, 0.0));
         const double mean = std::accumulate(sums, sums + width, 0.0) / count;
         const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
         return static_cast<float>(std::sqrt(std::max(0.0, variance)));
@@ -327,6 +341,8 @@ class replay {
 
     replay_options options_;
     std::size_t width_, vocabulary_, kept_;
+    std::vector<token> measured_;
+    std::vector<float> gathered_;  ///< their logits
     std::vector<float> hidden_, logarithms_;
     std::vector<token> tokens_, after_;
     std::vector<mark> marks_;

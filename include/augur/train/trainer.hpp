@@ -52,7 +52,7 @@ class trainer {
         : head_(head),
           options_(with_context(std::move(chosen), head)),
           index_(head.tokens(), head.vocabulary_size()),
-          replay_(head.hidden_size(), head.vocabulary_size(), options_.replay),
+          replay_(head.hidden_size(), head.vocabulary_size(), options_.replay, head.tokens()),
           texts_(head.hidden_size(), options_.replay.past),
           learner_(head, options_.losses, options_.steps),
           ready_(head) {
