@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/train/draft_heads.hpp"
@@ -46,6 +47,32 @@ template <class Trainer>
 void show(Trainer& to, std::size_t n, accept_bit bit = accept_bit::accepted) {
     const auto hidden = teacher.state(n), logits = teacher.logits(hidden);
     to.add({hidden, logits, static_cast<token>(n % linear_teacher::classes), bit, n});
+}
+
+BOOST_AUTO_TEST_CASE(both_spreads_are_of_the_heads_tokens) {
+    constexpr std::size_t classes = linear_teacher::classes, vocabulary = 2 * classes;
+    std::vector<token> even(classes);
+    for (std::size_t i = 0; i < classes; ++i) even[i] = static_cast<token>(2 * i);
+    std::vector<float> rows(teacher.base.data(), teacher.base.data() + teacher.base.size());
+    exit_head head(dense_base<float>(std::move(rows), classes, linear_teacher::width),
+                   {.layer = 1, .vocabulary_size = vocabulary, .tokens = even}, {.rank = 2});
+    trainer online(head, small());
+    double spread = 0;
+    for (std::size_t n = 0; n < 4; ++n) {
+        const auto hidden = teacher.state(7), known = teacher.logits(hidden);  // the same each time
+        std::vector<float> logits(vocabulary, 1000.0f);
+        double sum = 0, squares = 0;
+        for (std::size_t i = 0; i < classes; ++i) {
+            logits[2 * i] = known[i];
+            sum += known[i];
+            squares += known[i] * known[i];
+        }
+        spread = std::sqrt(squares / classes - sum / classes * (sum / classes));
+        logits[1] = 0;  // of other tokens the spread is large
+        online.add({hidden, logits, 0, accept_bit::accepted, n});
+    }
+    BOOST_TEST(online.update());
+    BOOST_TEST(online.report().std_t == spread, boost::test_tools::tolerance(1e-4));
 }
 
 BOOST_AUTO_TEST_CASE(updates_come_every_so_many_tokens_once_there_are_samples) {
