@@ -71,12 +71,8 @@ class replay {
     /// `measured`: the tokens of whose logits the spread is kept, as those of a pruned head; empty: of all.
     replay(std::size_t width, std::size_t vocabulary, const replay_options& chosen,
            std::span<const token> measured = {})
-        : options_(chosen),
-          width_(width),
-          vocabulary_(vocabulary),
-          kept_(chosen.top == 0 ? vocabulary : chosen.top),
-          measured_(measured.begin(), measured.end()),
-          gathered_(measured.size()) {
+        : options_(chosen), width_(width), vocabulary_(vocabulary), kept_(chosen.top == 0 ? vocabulary : chosen.top) {
+        measured_.assign(measured.begin(), measured.end());
         for (const token id : measured) {
             if (id >= 0 && static_cast<std::size_t>(id) < vocabulary) continue;
             detail::fail("replay: the spread of token ", id, " cannot be measured in a vocabulary of ", vocabulary);
@@ -259,16 +255,16 @@ class replay {
     bool read(std::span<const float> logits, mark& made, double& normalizer) {
         const measure::softmax_moments of = measure::moments(logits);
         if (!of.defined()) return false;
-        for (std::size_t i = 0; i < measured_.size(); ++i) {
-            gathered_[i] = logits[static_cast<std::size_t>(measured_[i])];
-        }
-        made.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
+        const auto any = [&](std::size_t i) { return logits[i]; };
+        const auto chosen = [&](std::size_t i) { return logits[static_cast<std::size_t>(measured_[i])]; };
+        made.spread = measured_.empty() ? spread_of(logits.size(), any, of.maximum)
+                                        : spread_of(measured_.size(), chosen, of.maximum);
         normalizer = of.log_sum();
         return true;
     }
 
     /// The standard deviation of the finite logits, 0 where there are none, in lanes that compilers vectorise.
-    static float spread_of(std::span<const float> logits, float largest) {
+    static float spread_of(std::size_t size, const auto& logit, float largest) {
         constexpr std::size_t width = 8;
         double counts[width] = {}, sums[width] = {}, squares[width] = {};
         const auto add = [&](std::size_t lane, float x) {
@@ -279,10 +275,10 @@ class replay {
             squares[lane] += below * below;
         };
         std::size_t i = 0;
-        for (; i + width <= logits.size(); i += width) {
-            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
+        for (; i + width <= size; i += width) {
+            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logit(i + lane));
         }
-        for (; i < logits.size(); ++i) add(0, logits[i]);
+        for (; i < size; ++i) add(0, logit(i));
         const double count = std::max(1.0, std::accumulate(counts, counts + width, 0.0));
         const double mean = std::accumulate(sums, sums + width, 0.0) / count;
         const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
@@ -341,10 +337,8 @@ class replay {
 
     replay_options options_;
     std::size_t width_, vocabulary_, kept_;
-    std::vector<token> measured_;
-    std::vector<float> gathered_;  ///< their logits
     std::vector<float> hidden_, logarithms_;
-    std::vector<token> tokens_, after_;
+    std::vector<token> measured_, tokens_, after_;
     std::vector<mark> marks_;
     std::vector<std::uint64_t> texts_;  ///< of each slot, where they matter
     std::vector<std::uint32_t> accepted_;
