@@ -35,28 +35,25 @@ class workers {
         });
     }
 
-    /// body(part, head, worker) for every part, each of `heads` heads. A thread takes what is left of a head, then the
-    /// next one: all parts read the same of a head, and the other threads' caches are far.
+    /// body(part, head, worker) for every part, each of `heads` heads: head by head, as all parts read the same of one,
+    /// and other threads' caches are far.
     template <class Body>
     void for_parts(std::size_t parts, std::size_t heads, const Body& body) {
         const std::size_t items = parts * heads, chunks = std::min(items, 8 * threads());
         pool_->for_each(chunks, [&](std::size_t chunk, std::size_t worker) {
-            const std::size_t owner = chunk % threads();
-            const std::size_t before = owner * (chunks / threads()) + std::min(owner, chunks % threads());
-            const auto mine = backend::host::part_of(items, before + chunk / threads(), chunks);
+            const auto mine = backend::host::part_of(items, chunk, chunks);
             for (std::size_t item = mine.first; item < mine.last; ++item) body(item % parts, item / parts, worker);
         });
     }
 
-    /// body(first, last) for ranges that make up [0, panels), in whole units of so many panels. Threads that keep pace
-    /// with one another take neighbouring ranges, one after the other: what is prefetched past a range's end is next.
+    /// body(first, last) for ranges that make up [0, panels), in whole units of so many panels. A thread has
+    /// neighbouring ranges: what is prefetched past a range's end is next.
     template <class Body>
     void for_panels(std::size_t panels, const Body& body) {
         const std::size_t units = (panels + unit - 1) / unit, each = std::min<std::size_t>(units / threads(), 3);
         const std::size_t chunks = each == 0 ? units : each * threads();
         pool_->for_each(chunks, [&](std::size_t chunk, std::size_t) {
-            const std::size_t place = each == 0 ? chunk : chunk % threads() * each + chunk / threads();
-            const auto mine = backend::host::part_of(units, place, chunks);
+            const auto mine = backend::host::part_of(units, chunk, chunks);
             body(mine.first * unit, std::min(panels, mine.last * unit));
         });
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "augur/detail/largest.hpp"
+#include "augur/detail/listed.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/train/lesson.hpp"
@@ -73,6 +74,7 @@ class replay {
            std::span<const token> measured = {})
         : options_(chosen), width_(width), vocabulary_(vocabulary), kept_(chosen.top == 0 ? vocabulary : chosen.top) {
         measured_.assign(measured.begin(), measured.end());
+        gathered_.resize(measured.size());
         for (const token id : measured) {
             if (id >= 0 && static_cast<std::size_t>(id) < vocabulary) continue;
             detail::fail("replay: the spread of token ", id, " cannot be measured in a vocabulary of ", vocabulary);
@@ -255,16 +257,14 @@ class replay {
     bool read(std::span<const float> logits, mark& made, double& normalizer) {
         const measure::softmax_moments of = measure::moments(logits);
         if (!of.defined()) return false;
-        const auto any = [&](std::size_t i) { return logits[i]; };
-        const auto chosen = [&](std::size_t i) { return logits[static_cast<std::size_t>(measured_[i])]; };
-        made.spread = measured_.empty() ? spread_of(logits.size(), any, of.maximum)
-                                        : spread_of(measured_.size(), chosen, of.maximum);
+        augur::detail::gather(logits, measured_, gathered_.data());
+        made.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
         normalizer = of.log_sum();
         return true;
     }
 
     /// The standard deviation of the finite logits, 0 where there are none, in lanes that compilers vectorise.
-    static float spread_of(std::size_t size, const auto& logit, float largest) {
+    static float spread_of(std::span<const float> logits, float largest) {
         constexpr std::size_t width = 8;
         double counts[width] = {}, sums[width] = {}, squares[width] = {};
         const auto add = [&](std::size_t lane, float x) {
@@ -275,10 +275,10 @@ class replay {
             squares[lane] += below * below;
         };
         std::size_t i = 0;
-        for (; i + width <= size; i += width) {
-            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logit(i + lane));
+        for (; i + width <= logits.size(); i += width) {
+            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
         }
-        for (; i < size; ++i) add(0, logit(i));
+        for (; i < logits.size(); ++i) add(0, logits[i]);
         const double count = std::max(1.0, std::accumulate(counts, counts + width, 0.0));
         const double mean = std::accumulate(sums, sums + width, 0.0) / count;
         const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
@@ -337,7 +337,7 @@ class replay {
 
     replay_options options_;
     std::size_t width_, vocabulary_, kept_;
-    std::vector<float> hidden_, logarithms_;
+    std::vector<float> hidden_, logarithms_, gathered_;
     std::vector<token> measured_, tokens_, after_;
     std::vector<mark> marks_;
     std::vector<std::uint64_t> texts_;  ///< of each slot, where they matter

@@ -35,6 +35,17 @@ sequence_t<M> sequence_behind(const M& model, std::span<const token> text) {
     }
 }
 
+/// Seconds of one pass over the tokens, which the sequence has not afterwards.
+template <Model M>
+double one_pass_seconds(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    const std::size_t before = model.length(sequence);
+    const augur::detail::stopwatch watch;
+    model.extend(sequence, tokens);
+    const double taken = watch.seconds();
+    model.truncate(sequence, before);
+    return taken;
+}
+
 /// Median seconds (of two in the middle, the lesser) of a pass over each of these numbers of rows, behind `context`
 /// tokens, each after another over as many: what that leaves in the caches is as in a text. They take turns, so that a
 /// disturbance meets all of them. Where patience ends with the first round, which has no pass before, that one counts.
@@ -57,11 +68,7 @@ std::vector<double> pass_seconds(const M& model, std::span<const std::size_t> ro
     auto sequence = sequence_behind(model, std::span<const token>(text).first(context));
     std::vector<std::vector<double>> times(rows.size());
     const auto pass = [&](std::size_t count) {
-        const augur::detail::stopwatch watch;
-        model.extend(sequence, std::span<const token>(text).first(count));
-        const double taken = watch.seconds();
-        model.truncate(sequence, context);
-        return taken;
+        return one_pass_seconds(model, sequence, std::span<const token>(text).first(count));
     };
     const augur::detail::stopwatch since;
     for (std::size_t round = 0; round <= until.repetitions; ++round) {
@@ -90,10 +97,7 @@ void warm_up(const M& model, double seconds) {
     double best = std::numeric_limits<double>::infinity();
     const augur::detail::stopwatch since;
     for (int no_faster = 0; no_faster < 3 && since.seconds() < seconds; ++no_faster) {
-        const augur::detail::stopwatch watch;
-        model.extend(sequence, first);
-        const double taken = watch.seconds();
-        model.truncate(sequence, 0);
+        const double taken = one_pass_seconds(model, sequence, first);
         if (taken < 0.97 * best) no_faster = -1;
         best = std::min(best, taken);
     }

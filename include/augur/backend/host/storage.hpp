@@ -36,7 +36,7 @@ struct storage_layout {
     std::size_t file_bytes;
 };
 
-inline storage_layout layout_of(storage format) {
+constexpr storage_layout layout_of(storage format) {
     switch (format) {
         case storage::f32:
             return {"f32", 1, 0, 64, 1, 4};

@@ -28,10 +28,10 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
     return {size * index / count, size * (index + 1) / count};
 }
 
-/// The calling thread and `threads - 1` helpers. Each worker has every size()-th chunk of a loop, and one that has run
-/// out takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool degrades
-/// towards its calling thread. Threads that wait spin for some tens of microseconds, so that loops follow each other
-/// without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
+/// The calling thread and `threads - 1` helpers. Each worker has a part of a loop's chunks, in a row, and one that has
+/// run out takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool
+/// degrades towards its calling thread. Threads that wait spin for some tens of microseconds, so that loops follow each
+/// other without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
 /// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
 /// loop's body. A thread may lock it again between two loops, so that whoever it calls there may run loops of his own.
 class thread_pool {
@@ -83,25 +83,25 @@ class thread_pool {
     using call = void (*)(const void*, std::size_t, std::size_t) noexcept;
 
     // What a worker is to do, in a cache line of its own, as caches may be far apart. The ticket is [loop : 32 |
-    // chunks : 16 | next : 16]: of its chunks worker, worker + size(), ... the next one. Taking one is one increment,
-    // which others do as the worker does. Who comes late increments a finished loop's ticket, or takes a chunk of the
-    // present one: never a chunk that was taken.
+    // end : 16 | next : 16]: of its chunks the next one. Taking one is one increment, which others do as the worker
+    // does. Who comes late increments a finished loop's ticket, or takes a chunk of the present one: never a chunk that
+    // was taken.
     struct alignas(64) orders {
         std::atomic<std::uint64_t> ticket{0};
         call body = nullptr;
         const void* context = nullptr;
     };
-    static std::uint64_t chunks_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
+    static std::uint64_t end_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
     static std::uint64_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
 
-    void publish(call body, const void* context, std::uint64_t chunks) {
+    void publish(call body, const void* context, std::size_t chunks) {
         ++loop_;
         for (std::size_t worker = count_; worker-- > 0;) {
             orders& of = orders_[worker];
-            const std::uint64_t own = (chunks + count_ - 1 - worker) / count_;
+            const part own = part_of(chunks, worker, count_);
             of.body = body;
             of.context = context;
-            of.ticket.store(loop_ << 32 | own << 16, std::memory_order_release);
+            of.ticket.store(loop_ << 32 | own.last << 16 | own.first, std::memory_order_release);
             if (worker != 0) of.ticket.notify_all();
         }
     }
@@ -122,10 +122,10 @@ class thread_pool {
     bool take(std::size_t owner, std::size_t worker) {
         orders& of = orders_[owner];
         const std::uint64_t seen = of.ticket.load(std::memory_order_relaxed);
-        if (next_of(seen) >= chunks_of(seen)) return false;
+        if (next_of(seen) >= end_of(seen)) return false;
         const std::uint64_t ticket = of.ticket.fetch_add(1, std::memory_order_acq_rel);
-        if (next_of(ticket) >= chunks_of(ticket)) return false;
-        of.body(of.context, owner + static_cast<std::size_t>(next_of(ticket)) * count_, worker);
+        if (next_of(ticket) >= end_of(ticket)) return false;
+        of.body(of.context, static_cast<std::size_t>(next_of(ticket)), worker);
         return true;
     }
 
