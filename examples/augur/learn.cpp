@@ -65,10 +65,15 @@ void add_choice(CLI::App& command, const std::string& flag, Choice& into,
 
 constexpr std::size_t updates_between_notes = 200;
 
+/// What of the share goes into updates and what they learn from, and what drafts may lose that are tried. The rest is
+/// what updates cost the passes after them, whose weights they take out of the caches.
+constexpr double taught_part = 0.65, tried_part = 0.1;
+
 /// With what was not chosen of an exit: the adapter's, or the best known.
 learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
     learning_options made = chosen.learning;
     if (chosen.rank) made.head.rank = *chosen.rank;
+    made.trainer.share *= taught_part;
     if (made.scheme != "dvi") {
         if (chosen.head_tokens.empty()) return made;
         detail::fail("--head-tokens is ", chosen.head_tokens, ", but the scheme is ", io::quote(made.scheme),
@@ -332,8 +337,11 @@ void check_criterion(const learn_options& chosen) {
 
 void learn(learn_options chosen) {
     if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    const double share = chosen.learning.trainer.share;
+    if (!(share >= 0)) detail::fail("--share is ", share, "; it must be 0 or more");
     check_criterion(chosen);
     chosen.bounds.drawn = chosen.accept == "rejection_sampling";
+    chosen.bounds.on_trial = std::min(tried_part * share, draft_bounds{}.on_trial);
     if (chosen.bounds.drawn) {
         chosen.learning.trainer.losses.drawn_at = static_cast<double>(chosen.sampling.temperature.value);
     }
@@ -439,7 +447,7 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     const auto share = [&into](const std::string& text) {
         into.share = text == "inf" ? std::numeric_limits<double>::infinity() : parse_number<double>("--share", text);
     };
-    add_text(command, "--share", share, "Of decoding time that learning may take; inf: unbounded", "X", "0.05");
+    add_text(command, "--share", share, "Of decoding time that learning may take, with drafts that are tried; inf: unbounded", "X", "0.05");
     add_number(command, "--positions", into.replay.capacity, "That are kept to learn from", "N", "4096");
     add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,

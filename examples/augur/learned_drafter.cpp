@@ -5,7 +5,6 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/ngram_memory.hpp>
 #include <augur/io/quote.hpp>
-#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <type_traits>
 #include <utility>
@@ -18,10 +17,6 @@ namespace {
 /// As text demands that must be plain decoding's.
 run_result run_lossless(const run_request& request, const auto& compose) {
     return request.options.sampling.temperature.value == 0 ? compose(accept::exact{}) : compose(accept::coupled{});
-}
-
-policy::cost_aware_options as_pays(const draft_bounds& bounds) {
-    return {.max_length = bounds.most, .credit = untaught_credit};
 }
 
 /// What has a trainer.
@@ -68,7 +63,7 @@ class shown_drafter final : public trained_drafter<Learned> {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(drafter, target, until, criterion), request, learns);
             };
-            if (!bounds.threshold) return run_by(policy::cost_aware(as_pays(bounds), this->known()));
+            if (!bounds.threshold) return run_by(this->as_pays(bounds));
             return run_by(policy::confidence_stop({.threshold = *bounds.threshold, .max_tokens = bounds.most}));
         };
         if constexpr (drafts_in_model) {
@@ -109,7 +104,7 @@ class ngram_drafter final : public learned_drafter {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns);
             };
-            if (!bounds.threshold) return run_by(policy::cost_aware(as_pays(bounds), known()));
+            if (!bounds.threshold) return run_by(as_pays(bounds));
             return run_by(policy::fixed_length{bounds.most});
         });
         tokens_ += made.ids.size();

@@ -1,7 +1,9 @@
 #pragma once
 // What `augur learn` teaches, whatever it is.
 
+#include <algorithm>
 #include <augur/policy/confidence_stop.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/knowledge.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cstddef>
@@ -18,6 +20,7 @@ namespace augur::program {
 struct draft_bounds {
     std::optional<double> threshold{};  ///< of the best token's probability, below which it is the last; unset: as pays
     std::size_t most = policy::confidence_stop_options{}.max_tokens;
+    double on_trial = 0.01;  ///< share of the time that drafts may lose that are as long as pays
     /// And judged by rejection sampling: the text has plain sampling's distribution, and is another one.
     bool drawn = false;
 };
@@ -45,17 +48,31 @@ class learned_drafter {
     run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
         run_result made = decode_text(target, request, bounds);
         if (made.learned) known_ = *made.learned;
+        if (made.allowance) credit_ = std::clamp(*made.allowance, -untaught_debt, untaught_credit);
         return made;
     }
 
  protected:
-    /// What pays, by the texts before.
-    const policy::knowledge& known() const { return known_; }
+    /// A length that pays, by the texts before. What they lost on drafts this one cannot lose again.
+    policy::cost_aware as_pays(const draft_bounds& bounds) const {
+        return policy::cost_aware({.max_length = bounds.most,
+                                   .memory = memory,
+                                   .probe_after = tries_after,
+                                   .budget = bounds.on_trial,
+                                   .credit = credit_},
+                                  known_);
+    }
 
  private:
     virtual run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) = 0;
 
+    /// Rounds after which a draft that did not pay is tried again: in fewer, little is learned; and a memory that holds
+    /// what such a draft cost until then.
+    static constexpr std::size_t tries_after = 64;
+    static constexpr double memory = 0.99;
+
     policy::knowledge known_;
+    double credit_ = untaught_credit;
 };
 
 /// Of the scheme dvi, medusa, hydra, eagle or ngram, for this model, which must outlive it. Throws for another, and as

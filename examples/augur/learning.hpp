@@ -28,6 +28,8 @@ namespace augur::program {
 
 /// Passes that a text may lose on drafts of what has yet to learn.
 inline constexpr double untaught_credit = 1;
+/// That a text may owe to those before it.
+inline constexpr double untaught_debt = 8;
 
 struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters

@@ -226,6 +226,7 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     }
     if constexpr (requires { s.policy.counts(); }) result.switches = s.policy.counts();
     if constexpr (requires { s.policy.learned(); }) result.learned = s.policy.learned();
+    if constexpr (requires { s.policy.allowance(); }) result.allowance = s.policy.allowance();
     result.cache_bytes = cache_bytes_of(s);
     return result;
 }

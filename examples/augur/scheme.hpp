@@ -134,6 +134,7 @@ struct run_result {
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
     std::optional<policy::knowledge> learned{};  ///< by the policy of a scheme that drafts what pays
+    std::optional<double> allowance{};           ///< passes of plain decoding that this policy could still lose
     std::size_t cache_bytes = 0;
     double divergence = 0;         ///< summed over the text, where it was asked for
     std::size_t context_left = 0;  ///< of a conversation: tokens that there is room for

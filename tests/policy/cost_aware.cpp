@@ -511,6 +511,31 @@ BOOST_AUTO_TEST_CASE(prints_itself) {
                "cost_aware{.max_length=10, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
 }
 
+/// Short texts in which nothing is accepted: what one has lost, or owes, the next begins with.
+BOOST_AUTO_TEST_CASE(texts_with_one_account_lose_what_one_text_may) {
+    const double credit = 1, budget = 0.01;
+    world none{.slope = 1, .odds = 0};
+    policy::knowledge known;
+    double account = credit;
+    std::size_t drafts = 0, without = 0;
+    for (int text = 0; text < 60; ++text) {
+        policy::cost_aware policy({.budget = budget, .credit = account}, known);
+        const std::size_t before = drafts;
+        for (int round = 0; round < 60; ++round) drafts += none.round(policy) > 0 ? 1 : 0;
+        without += drafts == before ? 1 : 0;
+        account = std::min(credit, policy.allowance());
+        known = policy.learned();
+    }
+    const double tokens = static_cast<double>(none.committed);
+    BOOST_TEST(none.seconds * (1 - budget) <= tokens + credit + 1);  // and one draft that cost more than was thought
+    BOOST_TEST(drafts >= 10u);
+    BOOST_TEST(without > 0u);
+    policy::cost_aware owes({.budget = budget, .credit = -0.5, .verify_seconds = {1, 1.1}});
+    std::size_t first = 0;
+    while (first < 1000 && none.round(owes) == 0) ++first;
+    BOOST_TEST((first >= 50u && first < 1000u));  // half a pass, of a hundredth of each
+}
+
 /// Of an engine whose clock is coarse.
 BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_ends_no_drafting) {
     policy::cost_aware policy;

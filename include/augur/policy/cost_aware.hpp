@@ -23,7 +23,8 @@ struct cost_aware_options {
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
-    double credit = 4;             ///< passes of plain decoding that may be lost before anything is gained, in [0, 8]
+    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: that earlier texts owe.
+    double credit = 4;
     /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes
     /// in.
     std::vector<double> verify_seconds{};
@@ -178,8 +179,9 @@ class basic_cost_aware {
         if (!(options.budget >= 0 && options.budget < 1)) {
             fail("cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
         }
-        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
-            fail("cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
+        if (!(std::abs(options.credit) <= most_allowance)) {
+            fail("cost_aware: credit is ", options.credit, "; it must be from ", -most_allowance, " to ",
+                 most_allowance);
         }
         for (double seconds : options.verify_seconds) {
             if (std::isfinite(seconds) && seconds > 0) continue;
