@@ -5,7 +5,8 @@
 
     curves      untrained exits after --layers, beside n-grams that count and heads of --heads that go on learning
     ablations   the exit after the middle one of --layers, one switch changed at a time
-    shift       that exit on prompts of one class, then of another, then of the first again; beside it frozen at each change
+    shift       what --scheme names, by default that exit, on prompts of one class, then of another, then of the first again; beside it
+                frozen at each change
 
 Acceptance is accepted over drafted tokens; drafts have --length of them, 1 by default: then it is how often the draft's first choice is
 the target's. Updates come after every --every tokens however long they take, so that figures are those of the prompts and not of the
@@ -52,6 +53,8 @@ def options():
     add("parts", nargs="+", choices=("curves", "ablations", "shift"))
     add("--layers", type=int, nargs="+", default=[6, 10, 15, 20])
     add("--heads", type=pathlib.Path, help="a folder with hydra.gguf and eagle.gguf of the model's family")
+    add("--scheme", default="dvi", choices=("dvi", "medusa", "hydra"), help="of the shift: an exit, or heads without --heads untrained")
+    add("--rate", type=float, help="of the shift")
     add("--limit", type=int, help="prompts of each class")
     add("--tasks", nargs=2, default=["maths", "code"], help="classes of the shift (%(default)s)")
     add("--length", type=int, default=1)
@@ -116,6 +119,15 @@ def exit_after(chosen, layer, *more, every=None):
     return ("--exit-layer", layer, "--share", "inf", "--every", every or chosen.every, *more)
 
 
+def taught(chosen, *more, every=None):
+    """What learns through a shift."""
+    more += ("--rate", chosen.rate) if chosen.rate else ()
+    if chosen.scheme == "dvi":
+        return exit_after(chosen, chosen.layers[len(chosen.layers) // 2], *more, every=every)
+    heads = ("--heads", chosen.heads / f"{chosen.scheme}.gguf") if chosen.heads else ("--head-count", chosen.length)
+    return ("--scheme", chosen.scheme, *heads, "--share", "inf", "--every", every or chosen.every, *more)
+
+
 def windows(said, count):
     """Tokens served, and the acceptance in each of `count` parts of a run, by tokens served when a text begins."""
     served, parts = said[-1]["served"], [[0, 0] for _ in range(count)]
@@ -159,17 +171,16 @@ def ablations(chosen, prompts):
 
 
 def shift(chosen, by_task):
-    layer = chosen.layers[len(chosen.layers) // 2]
     first, second = ([(task, prompt) for prompt in by_task[task]] for task in chosen.tasks)
     half = len(first) // 2
     parts = ((chosen.tasks[0], first[:half]), (f"then {chosen.tasks[1]}", second), (f"{chosen.tasks[0]} again", first[half:]))
     found, before = {}, None
     for number, (name, prompts) in enumerate(parts):
         if before:
-            never = exit_after(chosen, layer, every=10**9)
+            never = taught(chosen, every=10**9)
             found[f"{name}, frozen"] = summary(learn(chosen, prompts, never, chosen.output / "frozen.bin", before), chosen.windows)
         adapter = chosen.output / f"shift-{number}.bin"
-        found[name] = summary(learn(chosen, prompts, exit_after(chosen, layer), adapter, before), chosen.windows)
+        found[name] = summary(learn(chosen, prompts, taught(chosen), adapter, before), chosen.windows)
         before = adapter
     return found
 

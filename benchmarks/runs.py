@@ -17,7 +17,7 @@ PLAIN = ("--scheme", "plain")
 
 def add_options(parser):
     add = parser.add_argument
-    add("--program", required=True, type=pathlib.Path, help="augur")
+    add("--program", required=True, type=lambda path: pathlib.Path(path).absolute(), help="augur")
     add("--model", required=True, type=pathlib.Path, help="the target")
     add("--output", required=True, type=pathlib.Path)
     add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")
