@@ -447,7 +447,8 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     const auto share = [&into](const std::string& text) {
         into.share = text == "inf" ? std::numeric_limits<double>::infinity() : parse_number<double>("--share", text);
     };
-    add_text(command, "--share", share, "Of decoding time that learning may take, with drafts that are tried; inf: unbounded", "X", "0.05");
+    add_text(command, "--share", share,
+             "Of decoding time that learning may take, with drafts that are tried; inf: unbounded", "X", "0.05");
     add_number(command, "--positions", into.replay.capacity, "That are kept to learn from", "N", "4096");
     add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,

@@ -74,14 +74,21 @@ std::string member_in(const std::string& path) {
     return file.contains("augur.target.fingerprint") ? llama::member_kind(file) : "";
 }
 
-/// Members are held as their files hold them, whatever the target's weights are: bytes are what a draft costs.
-llama::load_options as_stored(llama::load_options options) {
-    options.weights = llama::weight_format::keep;
-    return options;
-}
+/// How a scheme's models are held.
+struct holding {
+    llama::load_options options;      ///< of those that are no members
+    llama::weight_format of_members;  ///< whatever the target's weights are: bytes are what a draft costs
 
-llama::host_model load_draft(const std::string& path, const llama::host_model& target, llama::load_options options,
+    llama::load_options for_members() const {
+        llama::load_options made = options;
+        made.weights = of_members;
+        return made;
+    }
+};
+
+llama::host_model load_draft(const std::string& path, const llama::host_model& target, const holding& how,
                              const std::optional<llama::shape>& wanted) {
+    llama::load_options options = how.options;
     const std::string member = member_in(path);
     options.shape = wanted;
     if (wanted && !member.empty()) {
@@ -90,7 +97,7 @@ llama::host_model load_draft(const std::string& path, const llama::host_model& t
     if (member.empty()) return llama::host_model::load(path, llama::with_pool_of(target, std::move(options)));
     if (member == "exit") return llama::load_exit(path, target, 0, options);
     if (member == "qualifier") return llama::load_qualifier(path, target, options);
-    return llama::load_draft(path, target, as_stored(std::move(options)));
+    return llama::load_draft(path, target, how.for_members());
 }
 
 draft::ngram_table load_ngrams(const std::string& path, const llama::host_model& target) {
@@ -109,32 +116,31 @@ void check_tokens(const llama::host_model& loaded, const std::string& path, cons
 
 /// Loads a file as the member of this kind. A draft may also be any Llama.
 void load_member(members& into, const std::string& kind, const std::string& path, const llama::host_model& target,
-                 const llama::load_options& options, std::size_t exit_layer,
-                 const std::optional<llama::shape>& wanted = {}) {
+                 const holding& how, std::size_t exit_layer, const std::optional<llama::shape>& wanted = {}) {
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
-        into.eagle.emplace(llama::eagle_model::load(path, target, as_stored(options)));
+        into.eagle.emplace(llama::eagle_model::load(path, target, how.for_members()));
     } else if (kind == "exit") {
-        into.exit.emplace(llama::exit_head::load(path, target, exit_layer, options));
+        into.exit.emplace(llama::exit_head::load(path, target, exit_layer, how.options));
     } else if (kind == "draft") {
-        into.draft.emplace(load_draft(path, target, options, wanted));
+        into.draft.emplace(load_draft(path, target, how, wanted));
     } else if (kind == "qualifier") {
-        into.qualifier.emplace(load_draft(path, target, options, wanted));
+        into.qualifier.emplace(load_draft(path, target, how, wanted));
     } else {
-        into.heads.emplace(llama::draft_heads::load(path, kind, target, as_stored(options)));
+        into.heads.emplace(llama::draft_heads::load(path, kind, target, how.for_members()));
     }
 }
 
 /// Whether a family's file was made for the target and is loaded now. One that cannot be read is nobody's business but
 /// its owner's.
 bool load_if_for(members& into, const std::string& kind, const fs::path& path, const llama::host_model& target,
-                 const llama::load_options& options, std::size_t exit_layer) {
+                 const holding& how, std::size_t exit_layer) {
     std::error_code unknown;
     if (fs::symlink_status(path, unknown).type() == fs::file_type::not_found) return false;
     try {
         if (!is_for(path, target)) return false;
-        load_member(into, kind, path.string(), target, options, exit_layer);
+        load_member(into, kind, path.string(), target, how, exit_layer);
         return true;
     } catch (const std::exception& problem) {
         if (kind == "exit" && exit_layer != 0) throw;  // the user names what is not in it
@@ -144,12 +150,12 @@ bool load_if_for(members& into, const std::string& kind, const fs::path& path, c
 }
 
 /// Its file; empty if there is none.
-std::string load_found(members& into, const std::string& kind, const llama::host_model& target,
-                       const llama::load_options& options, std::size_t exit_layer) {
+std::string load_found(members& into, const std::string& kind, const llama::host_model& target, const holding& how,
+                       std::size_t exit_layer) {
     for (const std::string& folder : family_folders()) {
         for (const fs::path& family : families_in(folder)) {
             const fs::path file = family / (kind + ".gguf");
-            if (load_if_for(into, kind, file, target, options, exit_layer)) return file.string();
+            if (load_if_for(into, kind, file, target, how, exit_layer)) return file.string();
         }
     }
     return "";
@@ -202,7 +208,7 @@ smaller_model load_smaller(const std::string& flag, const std::string& named, co
                          ".gguf for a target with the fingerprint ", target.fingerprint());
         }
     }
-    smaller_model loaded{path, load_draft(path, target, options, std::nullopt)};
+    smaller_model loaded{path, load_draft(path, target, {options, llama::weight_format::keep}, std::nullopt)};
     if (loaded.model.vocabulary_size() != target.vocabulary_size()) {
         detail::fail(flag, " ", path, " has ", loaded.model.vocabulary_size(), " tokens, but the model has ",
                      target.vocabulary_size());
@@ -269,6 +275,8 @@ member_files load_members(members& into, const std::string& scheme, bool require
         const std::size_t place = kind == "draft" ? 0 : kind == "qualifier" ? 1 : shapes.size();
         return place < shapes.size() ? std::optional(shapes[place]) : std::nullopt;
     };
+    // What a lossy scheme writes depends on what its drafts say.
+    const holding how{options, is_lossy(scheme) ? llama::weight_format::keep : llama::weight_format::halved};
     member_files loaded;
     std::vector<std::string> kinds = members_used_by(scheme);
     const bool one_of_them = scheme == "entmtp" || scheme == "merged";  // that is named, else that is found
@@ -278,10 +286,9 @@ member_files load_members(members& into, const std::string& scheme, bool require
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
         if (given != named.end()) {
-            load_member(into, kind, given->second, target, options, exit_layer, shape_of(kind));
+            load_member(into, kind, given->second, target, how, exit_layer, shape_of(kind));
         }
-        const std::string path =
-            given != named.end() ? given->second : load_found(into, kind, target, options, exit_layer);
+        const std::string path = given != named.end() ? given->second : load_found(into, kind, target, how, exit_layer);
         if (!path.empty()) {
             if (kind == "draft") check_tokens(*into.draft, path, target, target_path);
             if (kind == "qualifier") check_tokens(*into.qualifier, path, target, target_path);

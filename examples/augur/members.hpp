@@ -56,7 +56,9 @@ std::vector<token> head_tokens_of_family(const llama::host_model& target);
 /// one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in AUGUR_FAMILY,
 /// separated by colons, or, if that is not set, inside the library's own. `shapes`: that drafts are widened to which
 /// are no members; members have the target's. `exit_layer`: which exit, if the scheme drafts with one; 0 for the one
-/// near three quarters of the layers. Where there is none of the first kind, it throws if that is `required`,
+/// near three quarters of the layers. What a lossless scheme drafts with is held in four bits where its file has eight,
+/// others as their files hold them; exits and qualifiers, which borrow most of the target, and models that are no
+/// members as `options` say. Where there is none of the first kind, it throws if that is `required`,
 /// else nothing is loaded; it throws where there is no qualifier, and where a model that drafts has other tokens than
 /// the target, whose file is `target_path`. Returns the files.
 member_files load_members(members& into, const std::string& scheme, bool required, const member_files& named,

@@ -2,6 +2,9 @@
 
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/io/dequantize.hpp>
+#include <augur/io/quantize.hpp>
+#include <augur/llama/low_rank.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -93,6 +96,35 @@ BOOST_AUTO_TEST_CASE(a_head_that_is_borrowed_takes_no_more_bytes_a_weight_than_t
         const auto plain = llama::load_draft(floats.write(folder / "floats.gguf"), target);
         BOOST_TEST((plain.parameters().head.format() == target.parameters().output().format()));
     }
+}
+
+BOOST_AUTO_TEST_CASE(halved_holds_eight_bits_in_four_and_all_else_as_it_is) {
+    using backend::host::storage;
+    const temporary_directory folder;
+    const llama::load_options halved{.weights = llama::weight_format::halved};
+    for (const auto type :
+         {io::tensor_type::f32, io::tensor_type::bf16, io::tensor_type::q8_0, io::tensor_type::q4_1}) {
+        const auto target = small_llama(io::tensor_type::bf16).load();
+        small_llama part = small_member("draft", target, type);
+        part.lists["augur.head.tokens"] = kept;
+        const auto path = part.write(folder / "draft.gguf");
+        const auto draft = llama::load_draft(path, target, halved), stored = llama::load_draft(path, target);
+        const bool is_halved = type == io::tensor_type::q8_0;
+        const auto& got = draft.parameters().layers.front()->query;
+        BOOST_TEST((got.format() == (is_halved ? storage::q4_0 : stored.parameters().layers.front()->query.format())));
+        BOOST_TEST((draft.parameters().head.format() == stored.parameters().head.format()));
+        BOOST_TEST((draft.memory_bytes() < stored.memory_bytes()) == is_halved);
+        std::vector<float> from(64), rounded(64), row(64);
+        std::vector<std::byte> blocks(2 * io::block_bytes(io::tensor_type::q4_0));
+        stored.parameters().layers.front()->query.unpack_row(3, from);
+        io::quantize(io::tensor_type::q4_0, from, blocks);
+        io::dequantize(io::tensor_type::q4_0, blocks, rounded);
+        got.unpack_row(3, row);
+        BOOST_TEST((row == (is_halved ? rounded : from)));
+    }
+    const auto target = small_llama(io::tensor_type::q4_1).load();
+    const auto& original = target.parameters().layers.front()->query;
+    BOOST_TEST((llama::type_of_changed(original, llama::weight_format::halved) == io::tensor_type::q8_0));
 }
 
 BOOST_AUTO_TEST_CASE(a_draft_may_bring_its_own_embedding_and_head) {

@@ -38,12 +38,14 @@ low_rank read_low_rank(const File& file, const weight_reader<File>& reader, cons
     return change;
 }
 
-/// How a matrix that was changed is held: as asked; under `keep` as the original is, but for its coarse formats, in
-/// whose steps small changes would be lost: then q8_0.
+/// How a matrix that was changed is held: as asked; under `keep` and `halved` as the original is, but for its coarse
+/// formats, in whose steps small changes would be lost: then q8_0.
 inline io::tensor_type type_of_changed(const backend::host::packed_matrix& original, weight_format format) {
     using backend::host::storage;
     const storage kept = original.format();
-    if (format != weight_format::keep) return type_for(io::tensor_type::f32, format);
+    if (format != weight_format::keep && format != weight_format::halved) {
+        return type_for(io::tensor_type::f32, format);
+    }
     if (kept == storage::f32) return io::tensor_type::f32;
     if (kept == storage::f16) return io::tensor_type::f16;
     return kept == storage::bf16 ? io::tensor_type::bf16 : io::tensor_type::q8_0;

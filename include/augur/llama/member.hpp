@@ -109,14 +109,15 @@ class member_file {
         return out;
     }
 
-    /// The same, with `keep` in Q8_0 where the file's own matrices are and the target holds more than a byte a weight:
-    /// a draft's bits are nobody's promise, and fewer bytes are read sooner.
+    /// The same, with `keep` and `halved` in Q8_0 where the file's own matrices are and the target holds more than a
+    /// byte a weight: a draft's bits are nobody's promise, and fewer bytes are read sooner.
     backend::host::packed_matrix target_head(weight_format format) const {
         using backend::host::storage;
         backend::host::packed_matrix rows = target_head();
         const bool is_wide =
             rows.format() == storage::f32 || rows.format() == storage::f16 || rows.format() == storage::bf16;
-        return format == weight_format::keep && is_wide && holds_q8_0() ? as_q8_0(rows) : std::move(rows);
+        const bool may = format == weight_format::keep || format == weight_format::halved;
+        return may && is_wide && holds_q8_0() ? as_q8_0(rows) : std::move(rows);
     }
 
     /// The rows of the target's head that belong to the head tokens; all if none are named.

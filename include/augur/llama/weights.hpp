@@ -23,9 +23,11 @@ namespace augur::llama {
 
 /// How matrices are held in memory, and so multiplied. `keep`: as in the file where a kernel multiplies that format;
 /// q5_0 as q8_0, which is exact; else (q5_1, q5_k) widened to f32. The others convert: f16 and bf16 round to nearest
-/// even, quantised formats as the gguf Python package does.
-enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1 };
+/// even, quantised formats as the gguf Python package does. `halved`: as `keep`, but q8_0 as q4_0; for what drafts,
+/// whose bits are nobody's promise.
+enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1, halved };
 
+/// That a model's weights can be asked for in.
 inline constexpr weight_format all_weight_formats[] = {weight_format::keep, weight_format::f32,  weight_format::f16,
                                                        weight_format::bf16, weight_format::q8_0, weight_format::q4_0,
                                                        weight_format::q4_1};
@@ -46,6 +48,8 @@ inline std::string_view name_of(weight_format format) {
             return "q4_0";
         case weight_format::q4_1:
             return "q4_1";
+        case weight_format::halved:
+            return "halved";
     }
     return "unknown";
 }
@@ -158,6 +162,8 @@ inline io::tensor_type type_for(io::tensor_type type, weight_format format) {
             return tensor_type::q4_0;
         case weight_format::q4_1:
             return tensor_type::q4_1;
+        case weight_format::halved:
+            return type == tensor_type::q8_0 ? tensor_type::q4_0 : type_for(type, weight_format::keep);
     }
     augur::detail::fail("no weight format has the number ", static_cast<int>(format));
 }

@@ -23,7 +23,7 @@ struct cost_aware_options {
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
-    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: that earlier texts owe.
+    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: owed by earlier ones.
     double credit = 4;
     /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes
     /// in.
