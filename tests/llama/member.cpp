@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(halved_holds_eight_bits_in_four_and_all_else_as_it_is) {
     using backend::host::storage;
     const temporary_directory folder;
     const llama::load_options halved{.weights = llama::weight_format::halved};
-    for (const auto type :
-         {io::tensor_type::f32, io::tensor_type::bf16, io::tensor_type::q8_0, io::tensor_type::q4_1}) {
+    for (const auto type : {io::tensor_type::f32, io::tensor_type::bf16, io::tensor_type::q8_0, io::tensor_type::q5_0,
+                            io::tensor_type::q5_1, io::tensor_type::q4_1}) {
         const auto target = small_llama(io::tensor_type::bf16).load();
         small_llama part = small_member("draft", target, type);
         part.lists["augur.head.tokens"] = kept;

@@ -43,9 +43,7 @@ low_rank read_low_rank(const File& file, const weight_reader<File>& reader, cons
 inline io::tensor_type type_of_changed(const backend::host::packed_matrix& original, weight_format format) {
     using backend::host::storage;
     const storage kept = original.format();
-    if (format != weight_format::keep && format != weight_format::halved) {
-        return type_for(io::tensor_type::f32, format);
-    }
+    if (!keeps(format)) return type_for(io::tensor_type::f32, format);
     if (kept == storage::f32) return io::tensor_type::f32;
     if (kept == storage::f16) return io::tensor_type::f16;
     return kept == storage::bf16 ? io::tensor_type::bf16 : io::tensor_type::q8_0;

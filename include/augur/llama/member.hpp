@@ -116,8 +116,7 @@ class member_file {
         backend::host::packed_matrix rows = target_head();
         const bool is_wide =
             rows.format() == storage::f32 || rows.format() == storage::f16 || rows.format() == storage::bf16;
-        const bool may = format == weight_format::keep || format == weight_format::halved;
-        return may && is_wide && holds_q8_0() ? as_q8_0(rows) : std::move(rows);
+        return keeps(format) && is_wide && holds_q8_0() ? as_q8_0(rows) : std::move(rows);
     }
 
     /// The rows of the target's head that belong to the head tokens; all if none are named.

@@ -27,6 +27,11 @@ namespace augur::llama {
 /// whose bits are nobody's promise.
 enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1, halved };
 
+/// Whether the file decides.
+inline bool keeps(weight_format format) {
+    return format == weight_format::keep || format == weight_format::halved;
+}
+
 /// That a model's weights can be asked for in.
 inline constexpr weight_format all_weight_formats[] = {weight_format::keep, weight_format::f32,  weight_format::f16,
                                                        weight_format::bf16, weight_format::q8_0, weight_format::q4_0,
@@ -240,7 +245,7 @@ class weight_reader {
                 out.set_row(row, bytes);
                 continue;
             }
-            if (view.type == io::tensor_type::q5_0 && format_ == weight_format::keep) {
+            if (view.type == io::tensor_type::q5_0 && keeps(format_)) {
                 io::widen_q5_0(bytes, converted);
             } else {
                 io::dequantize(view.type, bytes, values);
