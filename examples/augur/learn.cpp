@@ -66,8 +66,8 @@ void add_choice(CLI::App& command, const std::string& flag, Choice& into,
 constexpr std::size_t updates_between_notes = 200;
 
 /// What of the share goes into updates and what they learn from, and what drafts may lose that are tried. The rest is
-/// what updates cost the passes after them, whose weights they take out of the caches.
-constexpr double taught_part = 0.65, tried_part = 0.1;
+/// what updates cost the passes after them, whose weights they take out of the caches, and to spare.
+constexpr double taught_part = 0.5, tried_part = 0.1;
 
 /// With what was not chosen of an exit: the adapter's, or the best known.
 learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
