@@ -27,7 +27,7 @@ SCHEMES = ("lookup", "sd", "eaad", "eagle", "eagle:tree=auto", "hydra", "hybrid"
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--program", required=True, type=lambda path: pathlib.Path(path).absolute(), help="augur")
+    add("--program", required=True, type=runs.absolute, help="augur")
     add("--model", required=True, type=pathlib.Path, help="the target")
     add("--output", required=True, type=pathlib.Path)
     add("--points", nargs="+", default=list(POINTS), metavar="SHAPE:WEIGHTS", help="%(default)s; 135m: as it is")

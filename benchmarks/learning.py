@@ -54,7 +54,6 @@ def options():
     add("--layers", type=int, nargs="+", default=[6, 10, 15, 20])
     add("--heads", type=pathlib.Path, help="a folder with hydra.gguf and eagle.gguf of the model's family")
     add("--scheme", default="dvi", choices=("dvi", "medusa", "hydra"), help="of the shift: an exit, or heads without --heads untrained")
-    add("--rate", type=float, help="of the shift")
     add("--limit", type=int, help="prompts of each class")
     add("--tasks", nargs=2, default=["maths", "code"], help="classes of the shift (%(default)s)")
     add("--length", type=int, default=1)
@@ -115,17 +114,25 @@ def learn(chosen, prompts, arguments, adapter=None, before=None):
     return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
 
 
+def by_tokens(chosen, *who, every=None):
+    """Who learns, by updates that no clock delays."""
+    return (*who, "--share", "inf", "--every", every or chosen.every)
+
+
 def exit_after(chosen, layer, *more, every=None):
-    return ("--exit-layer", layer, "--share", "inf", "--every", every or chosen.every, *more)
+    return by_tokens(chosen, "--exit-layer", layer, *more, every=every)
 
 
-def taught(chosen, *more, every=None):
+def heads_of(chosen, scheme):
+    return ("--scheme", scheme, "--heads", chosen.heads / f"{scheme}.gguf")
+
+
+def taught(chosen, every=None):
     """What learns through a shift."""
-    more += ("--rate", chosen.rate) if chosen.rate else ()
     if chosen.scheme == "dvi":
-        return exit_after(chosen, chosen.layers[len(chosen.layers) // 2], *more, every=every)
-    heads = ("--heads", chosen.heads / f"{chosen.scheme}.gguf") if chosen.heads else ("--head-count", chosen.length)
-    return ("--scheme", chosen.scheme, *heads, "--share", "inf", "--every", every or chosen.every, *more)
+        return exit_after(chosen, chosen.layers[len(chosen.layers) // 2], every=every)
+    untaught = ("--scheme", chosen.scheme, "--head-count", chosen.length)
+    return by_tokens(chosen, *(heads_of(chosen, chosen.scheme) if chosen.heads else untaught), every=every)
 
 
 def windows(said, count):
@@ -157,7 +164,7 @@ def curves(chosen, prompts):
     found = {f"exit after {layer}": summary(learn(chosen, prompts, exit_after(chosen, layer)), chosen.windows) for layer in chosen.layers}
     found["n-grams"] = summary(learn(chosen, prompts, ("--scheme", "ngram")), chosen.windows)
     for scheme in ("hydra", "eagle") if chosen.heads else ():
-        heads = ("--scheme", scheme, "--heads", chosen.heads / f"{scheme}.gguf", "--share", "inf", "--every", chosen.every)
+        heads = by_tokens(chosen, *heads_of(chosen, scheme))
         found[scheme] = summary(learn(chosen, prompts, heads), chosen.windows)
         frozen = (*heads, "--rate", "0")
         found[f"{scheme}, frozen"] = summary(learn(chosen, prompts, frozen), chosen.windows)

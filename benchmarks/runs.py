@@ -15,9 +15,14 @@ import svg  # noqa: E402
 PLAIN = ("--scheme", "plain")
 
 
+def absolute(path):
+    """Which names a program in the present folder, too."""
+    return pathlib.Path(path).absolute()
+
+
 def add_options(parser):
     add = parser.add_argument
-    add("--program", required=True, type=lambda path: pathlib.Path(path).absolute(), help="augur")
+    add("--program", required=True, type=absolute, help="augur")
     add("--model", required=True, type=pathlib.Path, help="the target")
     add("--output", required=True, type=pathlib.Path)
     add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")

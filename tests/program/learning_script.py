@@ -64,6 +64,15 @@ class LearningScript(unittest.TestCase):
         self.run_parts(by, output, "shift")
         self.assertEqual(count, len(calls.read_text(encoding="utf-8").splitlines()))
 
+    def test_untaught_heads_learn_through_a_shift(self):
+        by, calls = program("heads")
+        done = self.run_parts(by, FOLDER / "heads.out", "shift", "--scheme", "hydra", "--length", 2)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        found = json.loads((FOLDER / "heads.out" / "shift.json").read_text(encoding="utf-8"))["found"]
+        self.assertLess(found["then code, frozen"]["updates"], found["then code"]["updates"])
+        made = calls.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(5 * [True], ["--scheme hydra --head-count 2" in call for call in made])
+
     def test_another_text_than_plain_decodings_is_an_error(self):
         by, _ = program("other", then="""| sed 's/"ids":\\[[0-9]*,/"ids":[77777,/'""")
         output = FOLDER / "other.out"
