@@ -36,6 +36,7 @@ struct learn_options {
     std::string accept{};               ///< rejection_sampling; empty: exact or coupled, by the temperature
     std::string head_tokens;            ///< all, a member's file, or where empty the adapter's or the family's
     std::optional<std::size_t> rank{};  ///< of the head's update
+    std::optional<std::size_t> head_count{};
     transform::settings sampling{.temperature = {0}};
     draft_bounds bounds{};
     std::uint64_t seed = 0;
@@ -69,22 +70,26 @@ constexpr std::size_t updates_between_notes = 200;
 /// what updates cost the passes after them, whose weights they take out of the caches, and to spare.
 constexpr double taught_part = 0.5, tried_part = 0.1;
 
-/// With what was not chosen of an exit: the adapter's, or the best known.
+/// With what was not chosen of an exit or of new heads: the adapter's, or the best known.
 learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
     learning_options made = chosen.learning;
     if (chosen.rank) made.head.rank = *chosen.rank;
+    if (chosen.head_count) made.head_count = *chosen.head_count;
     made.trainer.share *= taught_part;
-    if (made.scheme != "dvi") {
+    const bool has_heads = made.scheme == "medusa" || made.scheme == "hydra";
+    if (made.scheme != "dvi" && (!has_heads || !made.heads.empty())) {
         if (chosen.head_tokens.empty()) return made;
         detail::fail("--head-tokens is ", chosen.head_tokens, ", but the scheme is ", io::quote(made.scheme),
-                     "; only dvi has a head of the model's rows");
+                     has_heads ? " and --heads is " + made.heads : "",
+                     "; only dvi and new heads have rows of the model's own");
     }
     const bool goes_on = !chosen.output.empty() && std::filesystem::exists(chosen.output);
     learning_options before =
-        goes_on ? options_of_adapter(chosen.output, target) : new_exit_options(target, chosen.head_tokens);
-    if (goes_on && !chosen.head_tokens.empty()) before.tokens = exit_tokens(target, chosen.head_tokens);
-    if (made.exit_layer == 0) made.exit_layer = before.exit_layer;
+        goes_on ? options_of_adapter(chosen.output, target) : new_options(target, chosen.head_tokens);
+    if (goes_on && !chosen.head_tokens.empty()) before.tokens = drafted_tokens(target, chosen.head_tokens);
+    if (made.exit_layer == 0 && !has_heads) made.exit_layer = before.exit_layer;
     if (!chosen.rank) made.head.rank = before.head.rank;
+    if (!chosen.head_count) made.head_count = before.head_count;
     made.tokens = std::move(before.tokens);
     return made;
 }
@@ -483,13 +488,15 @@ void add_learn(CLI::App& program) {
         "output) or ngram");
     command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these; eagle: the layer")
         ->type_name("FILE");
-    add_number(*command, "--head-count", chosen->learning.head_count, "medusa, hydra without --heads: so many", "N",
-               "4", most::length);
+    const auto head_count = [chosen](const std::string& text) {
+        chosen->head_count = parse_number<std::size_t>("--head-count", text, most::length);
+    };
+    add_text(*command, "--head-count", head_count, "medusa, hydra without --heads: so many", "N", "the adapter's; 4");
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
                "three quarters of them", most::length);
     add_text(
         *command, "--head-tokens", [chosen](const std::string& which) { chosen->head_tokens = which; },
-        "dvi: tokens that can be drafted: all, or those of a member in FILE", "all|FILE",
+        "dvi, new heads: tokens that can be drafted: all, or those of a member in FILE", "all|FILE",
         "the adapter's; the family's; else all");
     add_text(
         *command, "--threshold",

@@ -48,7 +48,7 @@ class learned_drafter {
     run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
         run_result made = decode_text(target, request, bounds);
         if (made.learned) known_ = *made.learned;
-        if (made.allowance) credit_ = std::clamp(*made.allowance, -untaught_debt, untaught_credit);
+        if (made.allowance) credit_ = std::clamp(*made.allowance, -policy::cost_aware::most_allowance, untaught_credit);
         return made;
     }
 

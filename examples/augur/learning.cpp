@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -204,10 +205,16 @@ learned_heads::head_type new_heads(const llama::host_model& target, const train:
     return {whole.selected(tokens), place(tokens), chosen, embed};
 }
 
+train::checkpoint<float, train::heads_options> heads_adapter(const std::string& adapter,
+                                                             const llama::host_model& target) {
+    return train::checkpoint_file::load<float, train::heads_options>(adapter,
+                                                                     identity_of(target, target.layer_count()));
+}
+
 learned_heads::head_type heads_of(const llama::host_model& target, const learning_options& chosen,
                                   const llama::load_options& options) {
     const bool see_tokens = chosen.scheme == "hydra", background = chosen.trainer.background;
-    if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, {}, background);
+    if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, chosen.tokens, background);
     const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
     auto made = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens(), background);
     train::vector<float> values = made.values();
@@ -264,8 +271,7 @@ llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::strin
 
 llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,
                                     const llama::host_model& target, const llama::load_options& options) {
-    const auto kept =
-        train::checkpoint_file::load<float, train::heads_options>(adapter, identity_of(target, target.layer_count()));
+    const auto kept = heads_adapter(adapter, target);
     if (kept.options.see_tokens != (kind == "hydra")) {
         detail::fail(adapter, ": its heads ", kept.options.see_tokens ? "see" : "do not see",
                      " the tokens drafted before, but the scheme is ", kind);
@@ -312,15 +318,15 @@ learned_attending::learned_attending(const llama::host_model& target, const lear
     : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
 }
 
-std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which) {
+std::vector<token> drafted_tokens(const llama::host_model& target, const std::string& which) {
     if (which == "all") return {};
     if (!which.empty()) return head_tokens_in(which, target);
     return target.parameters().head_tokens.empty() ? head_tokens_of_family(target) : std::vector<token>();
 }
 
-learning_options new_exit_options(const llama::host_model& target, const std::string& tokens) {
+learning_options new_options(const llama::host_model& target, const std::string& tokens) {
     constexpr std::size_t rank = 128;
-    learning_options made{.tokens = exit_tokens(target, tokens)};
+    learning_options made{.tokens = drafted_tokens(target, tokens)};
     made.head.rank = std::min(rank, target.hidden_size());
     return made;
 }
@@ -344,10 +350,18 @@ learning_options options_of_adapter(const std::string& adapter, const llama::hos
     using attending = train::attending_options;
     learning_options made;
     const auto take = [&](auto kept) {
-        made.head = kept.options;
+        if constexpr (std::is_same_v<decltype(kept.options), train::heads_options>) {
+            made.head_count = kept.options.heads;
+        } else {
+            made.head = kept.options;
+        }
         if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
     };
     constexpr auto attends = train::options_format<attending>::kind;
+    if (train::is_state_of(adapter, train::options_format<train::heads_options>::kind)) {
+        take(heads_adapter(adapter, target));
+        return made;
+    }
     if (!train::is_state_of(adapter, attends)) {
         take(exit_adapter(adapter, target));
         made.exit_layer = kind_of(adapter).whose.layer;

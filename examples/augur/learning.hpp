@@ -28,12 +28,10 @@ namespace augur::program {
 
 /// Passes that a text may lose on drafts of what has yet to learn.
 inline constexpr double untaught_credit = 1;
-/// That a text may owe to those before it.
-inline constexpr double untaught_debt = 8;
 
 struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
-    std::vector<token> tokens{};  ///< that an exit's head has rows for; none: all
+    std::vector<token> tokens{};  ///< that an exit's head or new heads have rows for; none: all
     train::head_options head{};
     std::size_t attention_rank = 0;  ///< of the last drafting layer's queries, keys and values; with head.layer_rank
     train::trainer_options trainer{};
@@ -109,12 +107,12 @@ class learned_attending : public learned<train::attending_head<train::packed_bas
     learned_attending(const llama::host_model& target, const learning_options& chosen);
 };
 
-/// Tokens that an exit's head has rows for: those of a member in the file `which`; of the family's members where it is
-/// empty; none, which is all, where it is "all".
-std::vector<token> exit_tokens(const llama::host_model& target, const std::string& which);
+/// Tokens that can be drafted: those of a member in the file `which`; of the family's members where it is empty; none,
+/// which is all, where it is "all".
+std::vector<token> drafted_tokens(const llama::host_model& target, const std::string& which);
 
-/// Of an exit that learns from nothing, with these tokens: the rank of its update.
-learning_options new_exit_options(const llama::host_model& target, const std::string& tokens = "");
+/// Of an exit or heads that learn from nothing, with these tokens, and the rank of an exit's update.
+learning_options new_options(const llama::host_model& target, const std::string& tokens = "");
 
 /// What an exit's adapter holds, for this model. One that was learned on the model that this one was widened from is
 /// widened, too. Throws, with both values, where it is of another model or layer, or damaged, and where a head of its
@@ -124,15 +122,16 @@ train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::h
 /// Whether the adapter is of the model that this one was widened from.
 bool is_of_the_original(const std::string& adapter, const llama::host_model& target);
 
-/// Settings of the head that an adapter holds (exit_adapter), its tokens and its layer. With a rank of the layer it is
-/// a learned_exit_layer's, and with one of the attention a learned_attending's.
+/// Settings of the head that an exit's adapter holds (exit_adapter), its tokens and its layer, or of the heads that one
+/// of theirs does. With a rank of the layer it is a learned_exit_layer's, and with one of the attention a
+/// learned_attending's.
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.
 class learned_heads : public learned<train::draft_heads<train::packed_base>> {
  public:
-    /// As they are in a file; or new ones, that say what the model's own head says. Throws where they are no such
-    /// heads, or a head has several blocks or an output of its own, which are not taught.
+    /// As they are in a file; or new ones, that say what the model's own head says of the tokens chosen. Throws where
+    /// they are no such heads, or a head has several blocks or an output of its own, which are not taught.
     learned_heads(const llama::host_model& target, const learning_options& chosen,
                   const llama::load_options& options = {});
 };

@@ -58,7 +58,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
 
 void loaded_scheme::load_learned(const llama::host_model& target) {
     learning_options chosen =
-        scheme_.adapter.empty() ? new_exit_options(target) : options_of_adapter(scheme_.adapter, target);
+        scheme_.adapter.empty() ? new_options(target) : options_of_adapter(scheme_.adapter, target);
     if (scheme_.exit_layer) {
         if (chosen.exit_layer != 0 && chosen.exit_layer != *scheme_.exit_layer) {
             detail::fail("--adapter ", scheme_.adapter, " is of an exit after ", chosen.exit_layer,

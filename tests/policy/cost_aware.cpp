@@ -500,8 +500,8 @@ BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {
     refuses({.probe_after = 0}, "cost_aware: probe_after is 0; it must be at least 1");
     refuses({.budget = 1}, "cost_aware: budget is 1; it must be at least 0 and less than 1");
     refuses({.budget = -0.5}, "cost_aware: budget is -0.5; it must be at least 0 and less than 1");
-    refuses({.verify_seconds = {1, 0}}, "cost_aware: verify_seconds holds 0; it must be positive");
-    refuses({.verify_seconds = {INFINITY}}, "cost_aware: verify_seconds holds inf; it must be positive");
+    refuses({.verify_seconds = {1, 0}}, "cost_aware: verify_seconds holds 0; it must be positive and finite");
+    refuses({.verify_seconds = {INFINITY}}, "cost_aware: verify_seconds holds inf; it must be positive and finite");
 }
 
 BOOST_AUTO_TEST_CASE(prints_itself) {

@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     BOOST_CHECK_EXCEPTION(policy::cost_aware({.credit = 9}), error, names("credit is 9"));
     BOOST_CHECK_EXCEPTION(policy::cost_aware({.credit = -9}), error, names("credit is -9"));
     BOOST_CHECK_EXCEPTION(policy::cost_aware({.credit = NAN}), error, names("credit is nan"));
-    BOOST_CHECK_EXCEPTION(policy::tree_cost_aware({.credit = -1}), error, names("credit is -1"));
+    BOOST_CHECK_EXCEPTION(policy::tree_cost_aware({.credit = -17}), error, names("credit is -17"));
     std::ostringstream out;
     out << hybrid_cost_aware({.chains = 2});
     BOOST_TEST(out.str().starts_with("hybrid_cost_aware{.chains=2, .chain=cost_aware{.max_length=10"), out.str());

@@ -273,12 +273,34 @@ class Learn(ProgramTest):
         self.assertEqual(b"", done.stderr)
         use("family")  # goes on, whatever families there are
         self.refuses(["tokens:"], *learn("--output", adapters["family"], "--head-tokens", "all"))
-        self.refuses(["--head-tokens is all", "'medusa'"], *learn("--scheme", "medusa", "--head-tokens", "all"))
+        self.refuses(["--head-tokens is all", "'eagle'"], *learn("--scheme", "eagle", "--heads", member / "eagle.gguf", "--head-tokens", "all"))
         self.refuses(["none.gguf"], *learn("--head-tokens", FOLDER / "none.gguf"))
         draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--compare")
         for scheme in ("kangaroo", "dvi"):
             self.assertTrue(self.generated("--scheme", scheme, "--adapter", adapters["family"], *draft)["identical"])
         self.assertTrue(self.generated("--scheme", "dvi", "--prompt", TEXTS[0][1], "--max-tokens", 24, "--compare")["identical"])
+
+    def test_new_heads_have_rows_for_the_tokens_that_they_are_told(self):
+        member = family("of_new_heads", ["medusa"]) / "tiny"
+        tiny_model.write_member(member / "eagle.gguf", "eagle", FINGERPRINT, head_tokens=list(range(200)))
+        chosen = {"family": (), "file": ("--head-tokens", member / "eagle.gguf"), "all": ("--head-tokens", "all")}
+        adapters = {name: FOLDER / f"{name}.new_heads" for name in chosen}
+        use = ("--scheme", "hydra", "--json", "--compare")
+        for name, tokens in chosen.items():
+            self.works(*learn(*use, "--head-count", 3, *tokens, "--output", adapters[name]), family=member.parent)
+        sizes = {name: path.stat().st_size for name, path in adapters.items()}
+        self.assertEqual(sizes["family"], sizes["file"])
+        self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
+        self.works(*learn(*use, "--output", adapters["file"], "--passes", 12))  # heads and tokens are the adapter's
+        draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare")
+        made = self.generated("--scheme", "hydra", "--adapter", adapters["file"], *draft)
+        self.assertTrue(made["identical"])
+        self.assertGreater(made["acceptance"], 0)
+        again = ("--scheme", "hydra", "--output", adapters["file"])
+        self.refuses(["tokens:"], *learn(*again, "--head-tokens", "all"))
+        self.refuses(["heads: 3", "4"], *learn(*again, "--head-count", 4))
+        taken = ("--scheme", "medusa", "--heads", member / "medusa.gguf", "--head-tokens", "all")
+        self.refuses(["--head-tokens is all", "medusa.gguf"], *learn(*taken))
 
     def test_texts_are_shown_as_tokens(self):
         plain = self.generated("--scheme", "plain", "--prompt", TEXTS[0][1], "--max-tokens", 24)["ids"]

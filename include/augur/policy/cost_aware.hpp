@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
+#include "augur/detail/time_account.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
 #include "augur/types/error.hpp"
@@ -23,7 +23,8 @@ struct cost_aware_options {
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
-    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: owed by earlier ones.
+    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: owed by earlier
+    /// texts.
     double credit = 4;
     /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes
     /// in.
@@ -50,12 +51,20 @@ class basic_cost_aware {
     static constexpr std::size_t most_sources = Sources;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 32;
+    /// Passes of plain decoding that can be saved, or owed.
+    static constexpr double most_allowance = 8;
 
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
     explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          passes_(options_.max_length + 1, options_.memory, options_.verify_seconds),
-          allowance_(options_.credit) {
+          account_({.policy = "cost_aware",
+                    .most_rows = options_.max_length + 1,
+                    .memory = options_.memory,
+                    .budget = options_.budget,
+                    .credit = options_.credit,
+                    .most = most_allowance,
+                    .plain_after = plain_after},
+                   options_.verify_seconds) {
         for (source& each : sources_) {
             for (kind& of : each.kinds) of.positions.resize(options_.max_length);
         }
@@ -65,7 +74,7 @@ class basic_cost_aware {
     /// What the next text's policy can begin with.
     knowledge learned() const {
         knowledge all;
-        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         for (const source& each : sources_) {
             all.drafting.push_back(figures::kept(each.token_seconds));
             for (const kind& of : each.kinds) {
@@ -92,7 +101,7 @@ class basic_cost_aware {
         const bool looked = std::isfinite(seen.first_draft_entropy_nats);
         const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
-        double seconds = passes_.learn(rows, happened.row_seconds());
+        double seconds = account_.passes().learn(rows, happened.row_seconds());
         if (made > 0) {
             from.token_seconds.weight *= options_.memory;
             const double each = happened.draft_seconds / static_cast<double>(made);
@@ -100,24 +109,18 @@ class basic_cost_aware {
                 from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(made);
             from.is_earlier = false;
         }
-        settle(happened.accepted + 1, seconds, made > 0);
+        account_.settle(happened.accepted + 1, seconds, made > 0);
         if (looked) learn_look(from, seen);
         if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
-        end_round(happened);
+        account_.end_round(happened);
     }
 
     /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
     /// time yields.
-    void learn_pass(const outcome& happened) {
-        const bool measured = happened.drafted <= options_.max_length;
-        const double verifying = happened.row_seconds();
-        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
-        settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
-        end_round(happened);
-    }
+    void learn_pass(const outcome& happened) { account_.learn_pass(happened, options_.max_length); }
 
     /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
-    bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after; }
+    bool measures_plain() const { return account_.measures_plain(); }
 
     /// Estimated probability that the token at `position` of a draft is accepted, given that those before it are.
     double acceptance(const observation& seen, std::size_t position) const {
@@ -128,9 +131,9 @@ class basic_cost_aware {
     }
 
     /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
-    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+    double verify_seconds(std::size_t rows) const { return account_.passes()(rows); }
     /// Passes of plain decoding that it may still lose.
-    double allowance() const { return allowance_; }
+    double allowance() const { return account_.allowance(); }
     friend std::ostream& operator<<(std::ostream& out, const basic_cost_aware& p) {
         out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
             << ", .probe_after=" << p.options_.probe_after << ", .budget=" << p.options_.budget
@@ -144,11 +147,10 @@ class basic_cost_aware {
     }
 
  private:
-    static constexpr double most_allowance = 8;  ///< passes of plain decoding
-    static constexpr double most_recalled = 8;   ///< tokens
-    static constexpr double first_looks = 7;     ///< rows, fading, before what they show decides whether to look
-    static constexpr double doubt = 3;           ///< tokens that an expectation from a row's entropy counts as
-    static constexpr std::size_t matches = 7;    ///< kinds by match; 0 is without any
+    static constexpr double most_recalled = 8;  ///< tokens
+    static constexpr double first_looks = 7;    ///< rows, fading, before what they show decides whether to look
+    static constexpr double doubt = 3;          ///< tokens that an expectation from a row's entropy counts as
+    static constexpr std::size_t matches = 7;   ///< kinds by match; 0 is without any
     static constexpr std::array<double, 4> edges = {0.5, 1.5, 2.5, 3.5};  ///< nats, of kinds by entropy
     static constexpr std::size_t all_kinds = matches + edges.size() + 1;
 
@@ -170,23 +172,8 @@ class basic_cost_aware {
     };
 
     static cost_aware_options checked(cost_aware_options options) {
-        using augur::detail::fail;
-        if (options.max_length == 0) fail("cost_aware: max_length is 0; then it could never draft");
-        if (!(options.memory > 0 && options.memory < 1)) {
-            fail("cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
-        }
-        if (options.probe_after == 0) fail("cost_aware: probe_after is 0; it must be at least 1");
-        if (!(options.budget >= 0 && options.budget < 1)) {
-            fail("cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
-        }
-        if (!(std::abs(options.credit) <= most_allowance)) {
-            fail("cost_aware: credit is ", options.credit, "; it must be from ", -most_allowance, " to ",
-                 most_allowance);
-        }
-        for (double seconds : options.verify_seconds) {
-            if (std::isfinite(seconds) && seconds > 0) continue;
-            fail("cost_aware: verify_seconds holds ", seconds, "; it must be positive");
-        }
+        if (options.max_length == 0) augur::detail::fail("cost_aware: max_length is 0; then it could never draft");
+        if (options.probe_after == 0) augur::detail::fail("cost_aware: probe_after is 0; it must be at least 1");
         return options;
     }
 
@@ -194,9 +181,9 @@ class basic_cost_aware {
     void recall(const knowledge& before) {
         check(before, {most_sources, most_sources * all_kinds, options_.max_length, most_sources * all_kinds},
               "cost_aware");
-        if (!before.passes.empty()) passes_.recall(before.passes);
+        if (!before.passes.empty()) account_.passes().recall(before.passes);
         for (std::size_t i = 0; i < before.drafting.size(); ++i) {
-            sources_[i].token_seconds = before.drafting[i].at_most(passes_.believed);
+            sources_[i].token_seconds = before.drafting[i].at_most(augur::detail::pass_seconds::believed);
             sources_[i].is_earlier = true;
         }
         for (std::size_t i = 0; i < before.accepted.size(); ++i) {
@@ -229,20 +216,19 @@ class basic_cost_aware {
     }
 
     static double doubt_of(const observation& seen) { return kind_of(seen) < matches ? 1 : doubt; }
-    bool due(std::size_t tried) const { return rounds_ - tried >= options_.probe_after; }
-    bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
-    /// Tokens that a second yields.
-    double pace() const { return std::max(1.0, tokens_ / passes_spent_) / passes_(1); }
+    bool due(std::size_t tried) const { return account_.rounds() - tried >= options_.probe_after; }
+    bool affordable(double seconds) const { return account_.affordable(seconds); }
+    double pace() const { return account_.pace(); }
 
     /// What drafting so many takes longer than a plain round, which has looked at the row that was looked at.
     double extra_seconds(const source& from, const observation& seen, std::size_t length) const {
         const double unpaid = static_cast<double>(length) - (std::isfinite(seen.first_draft_entropy_nats) ? 1 : 0);
-        return passes_(length + 1) - passes_(1) + from.token_seconds.mean * unpaid;
+        return verify_seconds(length + 1) - verify_seconds(1) + from.token_seconds.mean * unpaid;
     }
 
     choice best_choice(const source& from, const observation& seen) const {
         const kind& of = from.kinds[kind_of(seen)];
-        const std::size_t most = std::min(options_.max_length, 2 * passes_.most_measured() - 1);
+        const std::size_t most = std::min(options_.max_length, 2 * account_.passes().most_measured() - 1);
         choice best;
         double rate = expected_before(seen);
         double stands = 1;
@@ -276,31 +262,14 @@ class basic_cost_aware {
         return shares < first_looks || gain > shares * pace() * look || due(from.looked);
     }
 
-    /// Books what a round gained or lost against plain decoding.
-    void settle(std::size_t tokens, double seconds, bool drafted) {
-        if (!(passes_(1) > 0)) return;
-        const double passes = seconds / passes_(1);
-        tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
-        passes_spent_ = options_.memory * passes_spent_ + passes;
-        allowance_ += options_.budget * passes + (drafted ? static_cast<double>(tokens) - passes : 0);
-        if (drafted) passes_.spend(tokens, seconds);
-        allowance_ += passes_.take_refund() - passes_.take_due();
-        allowance_ = std::min(allowance_, most_allowance);
-    }
-
-    void end_round(const outcome& happened) {
-        if (happened.drafted == 0) plain_at_ = rounds_;
-        ++rounds_;
-    }
-
     void learn_look(source& from, const observation& seen) {
         for (kind& each : from.kinds) each.share *= options_.memory;
         from.kinds[kind_of(seen)].share += 1;
-        from.looked = rounds_;
+        from.looked = account_.rounds();
     }
 
     void learn_acceptance(kind& of, const outcome& happened) {
-        of.tried = rounds_;
+        of.tried = account_.rounds();
         for (std::size_t i = 0; i < options_.max_length; ++i) {
             counted& at = of.positions[i];
             at.judged *= options_.memory;  // what was not tried is forgotten, too, so that it is tried again
@@ -312,13 +281,8 @@ class basic_cost_aware {
     }
 
     cost_aware_options options_;
-    augur::detail::pass_seconds passes_;
+    augur::detail::time_account account_;
     std::array<source, most_sources> sources_;
-    std::size_t rounds_ = 0;
-    std::size_t plain_at_ = 0;  ///< the round that was last plain
-    double allowance_;          ///< passes of plain decoding
-    double tokens_ = 0;         ///< of late, fading
-    double passes_spent_ = 0;   ///< on them, in passes of plain decoding
 };
 
 /// For up to four drafters in one (draft/fallback.hpp).

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
+#include "augur/detail/time_account.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
 #include "augur/types/error.hpp"
@@ -24,7 +24,9 @@ struct tree_cost_aware_options {
     std::size_t max_depth = 8;   ///< at least 1
     double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
     double budget = 0.01;        ///< share of the time that trying again may cost, in [0, 1)
-    double credit = 3;           ///< passes of plain decoding that may be lost before anything is gained, in [0, 16]
+    /// Passes of plain decoding that may be lost before anything is gained, in [-16, 16]; below 0: owed by earlier
+    /// texts.
+    double credit = 3;
     /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
     std::vector<double> verify_seconds{};
 };
@@ -52,9 +54,15 @@ class basic_tree_cost_aware {
     /// `before`: what one with the same max_depth learned in earlier texts; its passes go before verify_seconds.
     explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
-          accepted_(options_.max_depth),
-          allowance_(options_.credit) {
+          account_({.policy = "tree_cost_aware",
+                    .most_rows = options_.max_nodes + 1,
+                    .memory = options_.memory,
+                    .budget = options_.budget,
+                    .credit = options_.credit,
+                    .most = most_allowance,
+                    .plain_after = plain_after},
+                   options_.verify_seconds),
+          accepted_(options_.max_depth) {
         recall(before);
         choose();
     }
@@ -62,7 +70,7 @@ class basic_tree_cost_aware {
     /// What the next text's policy can begin with.
     knowledge learned() const {
         knowledge all;
-        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         all.drafting.push_back(figures::kept(node_seconds_));
         for (const auto& of_depth : accepted_) all.accepted.emplace_back(of_depth.begin(), of_depth.end());
         return all;
@@ -75,15 +83,13 @@ class basic_tree_cost_aware {
         const outcome happened = view.result();
         learn_path(view.proposed.size(), parents_of(view.proposed), view.decided);
         learn_seconds(happened);
-        if (happened.drafted == 0) plain_at_ = rounds_;
-        ++rounds_;
+        account_.end_round(happened);
         choose();
     }
 
-    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost.
-    void learn_pass(const outcome& happened) {
-        if (happened.drafted <= options_.max_nodes) passes_.learn(happened.drafted + 1, happened.row_seconds(), false);
-    }
+    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
+    /// time yields.
+    void learn_pass(const outcome& happened) { account_.learn_pass(happened, options_.max_nodes); }
 
     /// Estimated probability that the child of this rank is accepted, given that its parent, at depth `depth`, is.
     double acceptance(std::size_t depth, std::size_t rank) const {
@@ -97,9 +103,9 @@ class basic_tree_cost_aware {
         return expected;
     }
     /// Passes of plain decoding that it may still lose.
-    double allowance() const { return allowance_; }
+    double allowance() const { return account_.allowance(); }
     /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
-    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+    double verify_seconds(std::size_t rows) const { return account_.passes()(rows); }
 
     friend std::ostream& operator<<(std::ostream& out, const basic_tree_cost_aware& p) {
         return out << "tree_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
@@ -126,27 +132,14 @@ class basic_tree_cost_aware {
                  augur::topology::most_nodes);
         }
         if (options.max_depth == 0) fail("tree_cost_aware: max_depth is 0; then it could never draft");
-        if (!(options.memory > 0 && options.memory < 1)) {
-            fail("tree_cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
-        }
-        if (!(options.budget >= 0 && options.budget < 1)) {
-            fail("tree_cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
-        }
-        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
-            fail("tree_cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
-        }
-        for (const double seconds : options.verify_seconds) {
-            if (seconds > 0 && std::isfinite(seconds)) continue;
-            fail("tree_cost_aware: verify_seconds holds ", seconds, "; it must be positive and finite");
-        }
         return options;
     }
 
     /// Costs count as four measurements, acceptance as sixteen nodes, at most.
     void recall(const knowledge& before) {
         check(before, {1, options_.max_depth, Ranks, 0}, "tree_cost_aware");
-        if (!before.passes.empty()) passes_.recall(before.passes);
-        for (const timed& each : before.drafting) node_seconds_ = each.at_most(passes_.believed);
+        if (!before.passes.empty()) account_.passes().recall(before.passes);
+        for (const timed& each : before.drafting) node_seconds_ = each.at_most(augur::detail::pass_seconds::believed);
         is_earlier_ = !before.empty();
         for (std::size_t depth = 0; depth < before.accepted.size(); ++depth) {
             for (std::size_t rank = 0; rank < before.accepted[depth].size(); ++rank) {
@@ -178,35 +171,30 @@ class basic_tree_cost_aware {
 
     void learn_seconds(const outcome& happened) {
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
-        double seconds = passes_.learn(rows, happened.row_seconds());
+        double seconds = account_.passes().learn(rows, happened.row_seconds());
         if (happened.drafted > 0) {
             const auto made = static_cast<double>(happened.drafted);
             node_seconds_.weight *= options_.memory;
             seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
             is_earlier_ = false;
         }
-        if (!passes_.known()) return;
-        const double plain = static_cast<double>(happened.accepted + 1) * passes_(1);
-        allowance_ += (plain - seconds + options_.budget * seconds) / passes_(1);
-        if (happened.drafted > 0) passes_.spend(happened.accepted + 1, seconds);
-        allowance_ += passes_.take_refund() - passes_.take_due();
-        allowance_ = std::min(allowance_, most_allowance);
+        account_.settle(happened.accepted + 1, seconds, happened.drafted > 0);
     }
 
     double seconds_of(std::size_t nodes) const {
-        return passes_(nodes + 1) + node_seconds_.mean * static_cast<double>(nodes);
+        return verify_seconds(nodes + 1) + node_seconds_.mean * static_cast<double>(nodes);
     }
 
     /// The same for what can be lost: until drafting was timed a node counts as a plain pass.
     double seconds_at_most(std::size_t nodes) const {
-        const double untimed = node_seconds_.weight > 0 ? 0 : passes_(1) * static_cast<double>(nodes);
+        const double untimed = node_seconds_.weight > 0 ? 0 : verify_seconds(1) * static_cast<double>(nodes);
         return seconds_of(nodes) + untimed;
     }
 
     /// The next tree.
     void choose() {
         parents_.clear();
-        if (passes_.known() && !passes_.owes() && rounds_ - plain_at_ < plain_after) grow();
+        if (!account_.measures_plain()) grow();
         if (!std::equal(parents_.begin(), parents_.end(), plan_.parents().begin(), plan_.parents().end())) {
             plan_ = augur::topology(parents_);
         }
@@ -214,7 +202,7 @@ class basic_tree_cost_aware {
 
     /// parents_: the best of the trees that the most valuable nodes make, as far as it can be paid for.
     void grow() {
-        double tokens = 1, best = 1 / passes_(1);
+        double tokens = 1, best = 1 / verify_seconds(1);
         std::size_t kept = 0;
         candidates_.assign(1, {.value = acceptance(0, 0)});
         while (parents_.size() < options_.max_nodes && !candidates_.empty()) {
@@ -223,7 +211,7 @@ class basic_tree_cost_aware {
                                  [](const candidate& a, const candidate& b) { return a.value < b.value; });
             const candidate chosen = *next;
             candidates_.erase(next);
-            if (seconds_at_most(parents_.size() + 1) > (1 + std::max(0.0, allowance_)) * passes_(1)) break;
+            if (!account_.affordable(seconds_at_most(parents_.size() + 1) - verify_seconds(1))) break;
             const auto node = static_cast<std::int32_t>(parents_.size());
             parents_.push_back(chosen.parent);
             tokens += chosen.value;
@@ -245,9 +233,9 @@ class basic_tree_cost_aware {
         // Where nothing seems to pay, a node is tried as soon as that can be lost.
         if (kept > 0) {
             try_after_ = first_try;
-        } else if (!parents_.empty() && rounds_ - tried_at_ >= try_after_) {
+        } else if (!parents_.empty() && account_.rounds() - tried_at_ >= try_after_) {
             kept = 1;
-            tried_at_ = rounds_;
+            tried_at_ = account_.rounds();
             try_after_ = std::min(2 * try_after_, most_try);
         }
         parents_.resize(kept);
@@ -256,15 +244,14 @@ class basic_tree_cost_aware {
     static constexpr std::size_t first_try = 4, most_try = 64;  ///< rounds
 
     tree_cost_aware_options options_;
-    augur::detail::pass_seconds passes_;
+    augur::detail::time_account account_;
     timed node_seconds_;                                ///< of drafting
     bool is_earlier_ = false;                           ///< that figure, than this text
     std::vector<std::array<counted, Ranks>> accepted_;  ///< by depth and rank
     std::vector<candidate> candidates_;                 // storage
     std::vector<std::int32_t> parents_;                 // storage
     augur::topology plan_;
-    double allowance_;
-    std::size_t rounds_ = 0, plain_at_ = 0, tried_at_ = 0, try_after_ = first_try;
+    std::size_t tried_at_ = 0, try_after_ = first_try;  ///< rounds
 };
 
 using tree_cost_aware = basic_tree_cost_aware<8>;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
+#include "augur/detail/time_account.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
 #include "augur/types/error.hpp"
@@ -24,7 +24,9 @@ struct value_cost_aware_options {
     std::size_t max_depth = 8;   ///< at least 1
     double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
     double budget = 0.01;        ///< share of the time that may be lost on finding out, in [0, 1)
-    double credit = 3;           ///< passes of plain decoding that may be lost before anything is gained, in [0, 16]
+    /// Passes of plain decoding that may be lost before anything is gained, in [-16, 16]; below 0: owed by earlier
+    /// texts.
+    double credit = 3;
     /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
     std::vector<double> verify_seconds{};
 };
@@ -53,15 +55,21 @@ class value_cost_aware {
     /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
     explicit value_cost_aware(value_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          passes_(options_.max_nodes + 1, options_.memory, options_.verify_seconds),
-          allowance_(options_.credit) {
+          account_({.policy = "value_cost_aware",
+                    .most_rows = options_.max_nodes + 1,
+                    .memory = options_.memory,
+                    .budget = options_.budget,
+                    .credit = options_.credit,
+                    .most = most_allowance,
+                    .plain_after = plain_after},
+                   options_.verify_seconds) {
         recall(before);
     }
 
     /// What the next text's policy can begin with.
     knowledge learned() const {
         knowledge all;
-        for (const timed& each : passes_.figures()) all.passes.push_back(figures::kept(each));
+        for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         all.drafting = {figures::kept(first_depth_), figures::kept(further_depth_)};
         all.accepted = {{accepted_.begin(), accepted_.end()}, {below_}};
         return all;
@@ -72,9 +80,9 @@ class value_cost_aware {
     /// The most depths of a tree: 0 where the round is to be plain.
     std::size_t length(const observation&) const {
         if (measures_plain()) return 0;
-        const bool due = rounds_ - looked_at_ >= look_after_;
+        const bool due = account_.rounds() - looked_at_ >= look_after_;
         const double look = drafting_seconds(1);  // which one slow look may have made too much
-        if (!affordable(due ? std::min(look, passes_(1)) : look)) return 0;
+        if (!affordable(due ? std::min(look, verify_seconds(1)) : look)) return 0;
         return due || are_few() || looks_.gained > 0 ? options_.max_depth : 0;
     }
 
@@ -85,7 +93,7 @@ class value_cost_aware {
 
     std::size_t expands(const observation& seen, std::span<const float> values) const {
         const double drafting = drafting_seconds(seen.drafted + 1);
-        if (!affordable(drafting + passes_(2) - passes_(1))) return 0;
+        if (!affordable(drafting + verify_seconds(2) - verify_seconds(1))) return 0;
         const double row = pace() * row_seconds(), depth = pace() * (drafting - drafting_seconds(seen.drafted));
         std::size_t count = 0;
         double gain = 0;
@@ -98,13 +106,14 @@ class value_cost_aware {
     }
 
     std::size_t keeps(const observation& seen, std::span<const float> values) const {
-        const std::size_t most = std::min({values.size(), options_.max_nodes, 2 * passes_.most_measured() - 1});
+        const std::size_t most =
+            std::min({values.size(), options_.max_nodes, 2 * account_.passes().most_measured() - 1});
         const double drafting = drafting_seconds(seen.drafted);
         double tokens = 0, best = 0;
         std::size_t kept = 0;
         for (std::size_t nodes = 1; nodes <= most; ++nodes) {
             tokens += double{values[nodes - 1]};
-            const double extra = passes_(nodes + 1) - passes_(1);
+            const double extra = verify_seconds(nodes + 1) - verify_seconds(1);
             if (!affordable(drafting + extra)) break;
             const double gain = tokens - pace() * extra;
             if (!(gain > best)) continue;
@@ -119,39 +128,33 @@ class value_cost_aware {
         const std::size_t nodes = view.proposed.size();
         const std::size_t depths = std::max<std::size_t>(happened.decided_on.drafted, nodes > 0 ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
-        double seconds = passes_.learn(rows, happened.row_seconds());
+        double seconds = account_.passes().learn(rows, happened.row_seconds());
         if (depths > 0) {
             seconds += learn_drafting(depths, happened.draft_seconds);
             if (view.proposed.confidences().size() == nodes) learn_nodes(view.proposed, view.decided);
-            learn_look(static_cast<double>(happened.accepted) - pace() * (seconds - passes_(1)));
+            learn_look(static_cast<double>(happened.accepted) - pace() * (seconds - verify_seconds(1)));
             kept_ = options_.memory * kept_ + (1 - options_.memory) * static_cast<double>(nodes);
         }
-        settle(happened.accepted + 1, seconds, depths > 0);
-        end_round(happened);
+        account_.settle(happened.accepted + 1, seconds, depths > 0);
+        account_.end_round(happened);
     }
 
     /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
     /// time yields.
-    void learn_pass(const outcome& happened) {
-        const bool measured = happened.drafted <= options_.max_nodes;
-        const double verifying = happened.row_seconds();
-        const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
-        settle(happened.accepted + 1, seconds + happened.draft_seconds, false);
-        end_round(happened);
-    }
+    void learn_pass(const outcome& happened) { account_.learn_pass(happened, options_.max_nodes); }
 
     /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
-    bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after; }
+    bool measures_plain() const { return account_.measures_plain(); }
     /// Estimated seconds of drafting so many depths; until any were, a plain pass each.
     double drafting_seconds(std::size_t depths) const {
-        if (!(first_depth_.weight > 0)) return static_cast<double>(depths) * passes_(1);
+        if (!(first_depth_.weight > 0)) return static_cast<double>(depths) * verify_seconds(1);
         const double further = further_depth_.weight > 0 ? further_depth_.mean : first_depth_.mean;
         return depths == 0 ? 0 : first_depth_.mean + static_cast<double>(depths - 1) * further;
     }
     /// Passes of plain decoding that it may still lose.
-    double allowance() const { return allowance_; }
+    double allowance() const { return account_.allowance(); }
     /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
-    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+    double verify_seconds(std::size_t rows) const { return account_.passes()(rows); }
 
     friend std::ostream& operator<<(std::ostream& out, const value_cost_aware& p) {
         return out << "value_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
@@ -178,19 +181,6 @@ class value_cost_aware {
                  augur::topology::most_nodes);
         }
         if (options.max_depth == 0) fail("value_cost_aware: max_depth is 0; then it could never draft");
-        if (!(options.memory > 0 && options.memory < 1)) {
-            fail("value_cost_aware: memory is ", options.memory, "; it must be between 0 and 1");
-        }
-        if (!(options.budget >= 0 && options.budget < 1)) {
-            fail("value_cost_aware: budget is ", options.budget, "; it must be at least 0 and less than 1");
-        }
-        if (!(options.credit >= 0 && options.credit <= most_allowance)) {
-            fail("value_cost_aware: credit is ", options.credit, "; it must be from 0 to ", most_allowance);
-        }
-        for (const double seconds : options.verify_seconds) {
-            if (seconds > 0 && std::isfinite(seconds)) continue;
-            fail("value_cost_aware: verify_seconds holds ", seconds, "; it must be positive and finite");
-        }
         return options;
     }
 
@@ -198,9 +188,9 @@ class value_cost_aware {
     void recall(const knowledge& before) {
         check(before, {2, 2, edges.size() + 1, 0}, "value_cost_aware");
         if (before.empty()) return;
-        if (!before.passes.empty()) passes_.recall(before.passes);
-        first_depth_ = before.drafting[0].at_most(passes_.believed);
-        further_depth_ = before.drafting[1].at_most(passes_.believed);
+        if (!before.passes.empty()) account_.passes().recall(before.passes);
+        first_depth_ = before.drafting[0].at_most(augur::detail::pass_seconds::believed);
+        further_depth_ = before.drafting[1].at_most(augur::detail::pass_seconds::believed);
         first_is_earlier_ = further_is_earlier_ = true;
         for (std::size_t i = 0; i < before.accepted[0].size(); ++i) {
             accepted_[i] = before.accepted[0][i].at_most(most_recalled);
@@ -216,14 +206,13 @@ class value_cost_aware {
 
     /// Looks so far, as they fade.
     bool are_few() const { return looks_.weight < std::min(first_looks, 0.9 / (1 - options_.memory)); }
-    bool affordable(double seconds) const { return seconds <= allowance_ * passes_(1); }
-    /// Tokens that a second yields.
-    double pace() const { return std::max(1.0, tokens_ / passes_spent_) / passes_(1); }
+    bool affordable(double seconds) const { return account_.affordable(seconds); }
+    double pace() const { return account_.pace(); }
     /// Of one further row, near as many as are drafted as a rule.
     double row_seconds() const {
         const double usual = std::min(std::max(kept_, 4.0), static_cast<double>(options_.max_nodes));
         const auto nodes = static_cast<std::size_t>(usual);
-        return (passes_(nodes + 1) - passes_(1)) / static_cast<double>(nodes);
+        return (verify_seconds(nodes + 1) - verify_seconds(1)) / static_cast<double>(nodes);
     }
 
     /// Returns what it counts as: all of it where what was known is of an earlier text.
@@ -260,45 +249,25 @@ class value_cost_aware {
     }
 
     void learn_look(double gained) {
-        if (!passes_.known()) return;
+        if (!account_.passes().known()) return;
         looks_ = {options_.memory * looks_.gained + gained, options_.memory * looks_.weight + 1};
         if (looks_.gained > 0) {
             look_after_ = first_try;
         } else if (!are_few()) {
             look_after_ = std::min(2 * look_after_, most_try);
         }
-        looked_at_ = rounds_;
-    }
-
-    /// Books what a round gained or lost against plain decoding.
-    void settle(std::size_t tokens, double seconds, bool looked) {
-        if (!(passes_(1) > 0)) return;
-        const double passes = seconds / passes_(1);
-        tokens_ = options_.memory * tokens_ + static_cast<double>(tokens);
-        passes_spent_ = options_.memory * passes_spent_ + passes;
-        allowance_ += options_.budget * passes + (looked ? static_cast<double>(tokens) - passes : 0);
-        if (looked) passes_.spend(tokens, seconds);
-        allowance_ += passes_.take_refund() - passes_.take_due();
-        allowance_ = std::min(allowance_, most_allowance);
-    }
-
-    void end_round(const outcome& happened) {
-        if (happened.drafted == 0) plain_at_ = rounds_;
-        ++rounds_;
+        looked_at_ = account_.rounds();
     }
 
     value_cost_aware_options options_;
-    augur::detail::pass_seconds passes_;
+    augur::detail::time_account account_;
     timed first_depth_, further_depth_;                           ///< of drafting
     bool first_is_earlier_ = false, further_is_earlier_ = false;  ///< these figures, than this text
     std::array<counted, edges.size() + 1> accepted_{};
     counted below_;
     looks looks_;
-    double allowance_;
-    double kept_ = 0;          ///< nodes of a round, averaged
-    double tokens_ = 0;        ///< of late, fading
-    double passes_spent_ = 0;  ///< on them, in passes of plain decoding
-    std::size_t rounds_ = 0, plain_at_ = 0, looked_at_ = 0, look_after_ = first_try;
+    double kept_ = 0;                                     ///< nodes of a round, averaged
+    std::size_t looked_at_ = 0, look_after_ = first_try;  ///< rounds
 };
 
 }  // namespace augur::policy
