@@ -4,8 +4,8 @@
     benchmarks/trees.py --program build/dev/bin/augur --model model.gguf --output DIR [--tasks code maths conversation] [--limit 4]
                         [--grow 4] [--temperature 0.7]
 
-For each task `augur grow` makes a bank of Hydra trees from the first --grow of its prompts, where DIR has none yet; the next --limit
-prompts are decoded by all schemes in turn, --repeat times. The default trees of Medusa and Hydra are their published one of 63 nodes
+For each task `augur grow` makes a bank of Hydra trees from the first --grow of its prompts, where DIR has none yet; then one process
+(`augur bench schemes`) decodes the next --limit prompts by all schemes in turn, --repeat times, each with the next seed. The default trees of Medusa and Hydra are their published one of 63 nodes
 (mc_sim_7b_63), as far as the heads reach. Into --output go TASK.bank.json, results.json and results.md. Nothing else should run
 meanwhile. Exit code 1 where a greedy text is not plain decoding's.
 """
@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 import runs
-from runs import PLAIN, cell, report
+from runs import cell, report
 
 # Of the published default tree, how many children each node has; those that are not named have none.
 CHILDREN = {(): 10, (0,): 10, (1,): 7, (2,): 3, (3,): 2, **{(rank,): 1 for rank in range(4, 10)}}
@@ -44,46 +44,62 @@ def options():
     return parser.parse_args()
 
 
+def command_of(chosen, name, texts):
+    """Of the program, for what decodes texts by the model; with the options that follow, as text."""
+    command = [chosen.program, *name, "--model", chosen.model, "--weights", chosen.weights, "--chat", "--max-tokens", chosen.max_tokens]
+    command += ["--shape", chosen.shape] if chosen.shape else []
+    return lambda *options: [str(part) for part in [*command, "--prompts", texts, *options]]
+
+
+def written(chosen, name, task, prompts):
+    texts = chosen.output / f"{task}.{name}.jsonl"
+    texts.write_text("".join(json.dumps({"task": task, "prompt": prompt}) + "\n" for prompt in prompts), encoding="utf-8")
+    return texts
+
+
 def bank_of(chosen, task, prompts):
     bank = chosen.output / f"{task}.bank.json"
     if not bank.exists():
-        texts = chosen.output / f"{task}.jsonl"
-        texts.write_text("".join(json.dumps({"task": task, "prompt": prompt}) + "\n" for prompt in prompts), encoding="utf-8")
-        command = [chosen.program, "grow", "--model", chosen.model, "--weights", chosen.weights, "--chat"]
-        command += ["--shape", chosen.shape] if chosen.shape else []
-        command += ["--prompts", texts, "--max-tokens", chosen.max_tokens, "--nodes", chosen.nodes]
-        command += ["--state", chosen.output / f"{task}.state.json", "--output", bank]
-        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+        command = command_of(chosen, ["grow"], written(chosen, "grown", task, prompts))
+        state = chosen.output / f"{task}.state.json"
+        subprocess.run(command("--nodes", chosen.nodes, "--state", state, "--output", bank), check=True, stdout=subprocess.DEVNULL)
     return bank
 
 
 def schemes_of(chosen, bank):
+    """By what the table calls them, as `augur bench schemes` does."""
     tree = chosen.output / "published.json"
     tree.write_text(json.dumps([list(node) for node in published_tree() if len(node) <= chosen.heads]), encoding="utf-8")
-    schemes = {"plain": PLAIN}
+    schemes = {"plain": "plain"}
     for heads in ("medusa", "hydra"):
-        schemes[f"{heads}, chain that pays"] = ("--scheme", heads)
-        schemes[f"{heads}, published tree"] = ("--scheme", heads, "--tree", tree)
-    schemes |= {f"hydra, chain of {length}": ("--scheme", "hydra", "--length", length) for length in (1, 2, 3, 4)}
-    schemes["EntMTP*"] = ("--scheme", "hydra", "--tree", "auto", "--bank", bank)
-    schemes["EntMTP"] = ("--scheme", "entmtp", "--bank", bank)
-    return {name: (*scheme, "--temperature", chosen.temperature) for name, scheme in schemes.items()}
+        schemes |= {f"{heads}, chain that pays": heads, f"{heads}, published tree": f"{heads}:tree={tree}"}
+    schemes |= {f"hydra, chain of {length}": f"hydra:length={length}" for length in (1, 2, 3, 4)}
+    return schemes | {"EntMTP*": f"hydra:tree=auto:bank={bank}", "EntMTP": f"entmtp:bank={bank}"}
 
 
-def measure(chosen, schemes, prompt):
-    several = runs.in_turns(chosen, schemes, prompt)
-    plain = runs.milliseconds(several["plain"])
-    found = {}
-    for name, of in several.items():
-        drafted = sum(stage["drafted"] for stage in of[0]["stages"])
-        found[name] = {
-            "identical": bool(chosen.temperature) or all(run["ids"] == several["plain"][0]["ids"] for run in of),
-            "tokens_per_second": 1000 / runs.milliseconds(of),
-            "speedup": plain / runs.milliseconds(of),
-            "accepted_length": of[0]["accepted_length"],
-            "nodes": drafted / of[0]["rounds"],
-        }
+def measure(chosen, task, schemes, prompts):
+    """Of each prompt, by scheme, its figures."""
+    command = command_of(chosen, ["bench", "schemes"], written(chosen, "decoded", task, prompts))
+    named = [part for scheme in schemes.values() if scheme != "plain" for part in ("--scheme", scheme)]
+    asked = command("--repetitions", chosen.repeat, "--temperature", chosen.temperature, "--json", *named)
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr.strip())
+    found = []
+    for prompt in json.loads(done.stdout)["prompts"]:
+        by_scheme = {of["scheme"]: of for of in prompt["schemes"]}
+        found.append({name: figures_of(by_scheme[scheme]) for name, scheme in schemes.items()})
     return found
+
+
+def figures_of(of):
+    return {
+        "identical": of["identical"],
+        "tokens_per_second": 1000 / statistics.median(of["milliseconds_per_token"]),
+        "speedup": of["speedup"],
+        "accepted_length": of["accepted_length"],
+        "nodes": of["drafted"] / of["rounds"],
+    }
 
 
 def tables(found):
@@ -105,7 +121,7 @@ def main():
     for task, prompts in runs.prompts_of(chosen.prompts, chosen.tasks, chosen.grow + chosen.limit).items():
         print(f"trees: {task}", file=sys.stderr, flush=True)
         schemes = schemes_of(chosen, bank_of(chosen, task, prompts[: chosen.grow]))
-        found[task] = [measure(chosen, schemes, prompt) for prompt in prompts[chosen.grow :]]
+        found[task] = measure(chosen, task, schemes, prompts[chosen.grow :])
     (chosen.output / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (chosen.output / "results.md").write_text(tables(found), encoding="utf-8")
     return runs.refuse_other_texts("trees.py", found)

@@ -574,9 +574,8 @@ void note_given(const CLI::App& command, generate_options& chosen) {
 void add_comparison_options(CLI::App& command, generate_options& into) {
     command.add_flag("--compare", into.compare,
                      "Decode plainly as well, in turns until the ratio of the speeds is known to 5 %");
-    add_number(command, "--compare-seconds", into.compared.seconds,
-               "With --compare: after so many seconds no further turn begins; 0 for one turn", "S", "30",
-               most::seconds);
+    add_seconds(command, "--compare-seconds", into.compared.seconds,
+                "With --compare: after so many seconds no further turn begins; 0 for one turn", "30");
 }
 
 }  // namespace

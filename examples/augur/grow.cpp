@@ -370,8 +370,8 @@ void add_grow(CLI::App& program) {
         *command, "--shard", [chosen](const std::string& text) { chosen->shard = text; },
         "Score a part of the prompts only, with the others at each step: 2/8 is the second of eight processes", "I/N",
         "1/1");
-    add_number(*command, "--wait", chosen->wait, "With --shard: seconds that it waits for the others at a step", "S",
-               "3600", most::seconds);
+    add_seconds(*command, "--wait", chosen->wait, "With --shard: seconds that it waits for the others at a step",
+                "3600");
     command->add_option("--merge", chosen->merge, "The files of all shards: their trees are measured, none is grown")
         ->type_name("FILE");
     add_number(*command, "--nodes", chosen->nodes, "Nodes of the largest tree, at most 127", "N", "32",

@@ -66,10 +66,6 @@ void add_choice(CLI::App& command, const std::string& flag, Choice& into,
 
 constexpr std::size_t updates_between_notes = 200;
 
-/// What of the share goes into updates and what they learn from, and what drafts may lose that are tried. The rest is
-/// what updates cost the passes after them, whose weights they take out of the caches, and to spare.
-constexpr double taught_part = 0.5, tried_part = 0.1;
-
 /// With what was not chosen of an exit or of new heads: the adapter's, or the best known.
 learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
     learning_options made = chosen.learning;
@@ -239,6 +235,7 @@ class pupil {
         if (chosen_.compare) {
             plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {},
                                  {prompt.ids, options(chosen_.seed + pass), {}, {}});
+            if (plain->finish == finish_reason::cancelled) plain.reset();  // by Ctrl-C: it is no whole text
         }
         guarantee_ = made.guarantee;
         if (recorder_) add_to_record(prompt, made, pass, as_json(prompt, made, plain, now, notes));

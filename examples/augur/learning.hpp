@@ -29,6 +29,11 @@ namespace augur::program {
 /// Passes that a text may lose on drafts of what has yet to learn.
 inline constexpr double untaught_credit = 1;
 
+/// What of the share of time that learning may take goes into updates and what they learn from, and what drafts may lose
+/// that are tried. The rest is what updates cost the passes after them, whose weights they take out of the caches, and to
+/// spare.
+inline constexpr double taught_part = 0.5, tried_part = 0.1;
+
 struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
     std::vector<token> tokens{};  ///< that an exit's head or new heads have rows for; none: all

@@ -66,6 +66,7 @@ void loaded_scheme::load_learned(const llama::host_model& target) {
         }
         chosen.exit_layer = *scheme_.exit_layer;
     }
+    chosen.trainer.share *= taught_part;
     if (scheme_.scheme == "kangaroo") chosen.trainer.replay.capacity = chosen.trainer.least;  // which nobody fills
     if (chosen.attention_rank != 0) {
         drafters_.learned_attention = std::make_unique<learned_attending>(target, chosen);

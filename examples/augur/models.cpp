@@ -167,7 +167,7 @@ void for_each_line(const std::string& path,
     std::size_t number = 0;
     for (std::string line; std::getline(file, line);) {
         ++number;
-        if (line.empty()) continue;
+        if (line.empty() || line == "\r") continue;
         const std::string origin = detail::message(path, ", line ", number);
         const auto parsed = io::parse_json<nlohmann::ordered_json>(line, origin, most::line);
         see(io::json_reader<nlohmann::ordered_json>(parsed, origin), number);

@@ -48,7 +48,8 @@ template <class Number>
 Number parse_number(std::string_view option, std::string_view text, Number limit = most::any<Number>) {
     Number value{};
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem == std::errc() && end == text.data() + text.size()) {
+    const bool is_number = value == value;  // "nan" is none
+    if (problem == std::errc() && end == text.data() + text.size() && is_number) {
         most::check(option, value, limit);
         return value;
     }
@@ -85,6 +86,16 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Number& into
                         std::type_identity_t<Number> limit = most::any<Number>) {
     const auto take = [name, limit, &into](const std::string& text) { into = parse_number(name, text, limit); };
     return add_text(command, name, take, help, type, shown);
+}
+
+/// An option that takes seconds, 0 or more.
+inline void add_seconds(CLI::App& command, const std::string& name, double& into, const std::string& help,
+                        const std::string& shown) {
+    const auto take = [name, &into](const std::string& text) {
+        into = parse_number(name, text, most::seconds);
+        if (into < 0) augur::detail::fail(name, " is ", text, "; it must be 0 or more");
+    };
+    add_text(command, name, take, help, "S", shown);
 }
 
 }  // namespace augur::program

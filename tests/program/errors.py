@@ -22,7 +22,9 @@ class Generate(ProgramTest):
     def test_numbers(self):
         for arguments, expected in {
             ("--temperature", "-1"): ["temperature", "-1"],
-            ("--temperature", "nan"): ["temperature", "nan"],
+            ("--temperature", "nan"): ["--temperature is 'nan'", "a number"],
+            ("--compare-seconds", "nan"): ["--compare-seconds is 'nan'", "a number"],
+            ("--compare-seconds", "-1"): ["--compare-seconds is -1", "0 or more"],
             ("--temperature", "warm"): ["--temperature", "'warm'"],
             ("--top-p", "2"): ["top_p", "2"],
             ("--top-p", "0"): ["top_p", "0"],
@@ -198,9 +200,10 @@ class Generate(ProgramTest):
         self.refused(["'most'", "typical"], "--scheme", "hydra", "--tree", tree, "--accept", "most")
         typical = ("--scheme", "hydra", "--tree", tree, "--accept", "typical")
         for flag in ("--epsilon", "--delta"):
-            for wrong in ("-0.1", "1.5", "nan", "inf"):
+            for wrong in ("-0.1", "1.5", "inf"):
                 self.refused([flag, wrong, "0 to 1"], *typical, flag, wrong)
-            self.refused([flag, "'much'", "a number"], *typical, flag, "much")
+            for wrong in ("much", "nan"):
+                self.refused([flag, f"'{wrong}'", "a number"], *typical, flag, wrong)
             self.refused([flag, "0.2", "typical", "'exact'"], *typical[:4], "--accept", "exact", flag, "0.2")
             self.refused([flag, "0.2", "typical", "not given"], flag, "0.2")
         for text, expected in {

@@ -108,6 +108,8 @@ class Grow(ProgramTest):
         turns = FOLDER / "turns.json"
         for i in (1, 2):
             self.refuses(["waited 0 seconds for shard", "of 3 at step 0", "goes on"], *command(turns, "--shard", f"{i}/3", "--wait", 0))
+            for wrong in ("nan", "-1"):
+                self.refuses(["--wait is", wrong], *command(turns, "--shard", f"{i}/3", "--wait", wrong))
         for _ in range(8):
             ended = [run(*command(turns, "--shard", f"{i}/3", "--wait", 0)).returncode for i in (3, 1, 2)]
         self.assertEqual([0, 0, 0], ended)

@@ -413,6 +413,30 @@ class Learn(ProgramTest):
         self.assertEqual(0, process.returncode)
         self.assertGreater(adapter.stat().st_size, 0)
 
+    def test_an_interruption_of_the_plain_text_to_compare_with_ends_it_as_any_other(self):
+        report = FOLDER / "interrupted.html"
+        command = [PROGRAM, *map(str, learn("--passes", 100000, "--json", "--compare", "--report", report))]
+        for lines in range(1, 9):  # about half the time is the plain text's
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(AUGUR_FAMILY=str(FOLDER / "none")))
+            for _ in range(lines):
+                process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(b"", process.communicate()[1])
+            self.assertEqual(0, process.returncode)
+            self.assertIn("</html>", report.read_text(encoding="utf-8"))
+            report.unlink()
+
+    def test_lines_that_are_blank_are_no_prompts(self):
+        texts = prompts("blank.jsonl", TEXTS[:2]).read_bytes()
+        path = FOLDER / "blank.jsonl"
+        for end in (b"\n", b"\r\n"):
+            path.write_bytes(texts.replace(b"\n", end + end) + end)
+            made = self.works("learn", "--model", TARGET, "--prompts", path, *QUICK, "--json").stdout.decode().splitlines()
+            self.assertEqual([1, 3], [json.loads(line)["line"] for line in made])
+
+    def test_a_batch_that_no_ring_holds_is_refused(self):
+        self.refuses(["batch is 65", "64"], *learn("--batch", 65, "--positions", 64))
+
     def learned_after_two_layers(self, deeper, adapter, *ranks):
         """Learns twice into the adapter, with which both schemes then draft; the command, for what it refuses."""
         use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")

@@ -57,6 +57,20 @@ BOOST_AUTO_TEST_CASE(a_ring_goes_on_where_it_was) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_measured_of_rows_stays_what_it_was) {
+    const testing::scratch_folder folder;
+    const std::vector<token> measured{1, 4};
+    replay ring(width, vocabulary, {.capacity = 4, .top = 3}, measured);
+    replay read = ring;
+    replay_file::save(ring, folder / "r", whose);
+    replay_file::restore(read, folder / "r", whose);
+    const std::vector<float> hidden(width, 9), logits{0, 1, 0, 0, 5, 0};
+    for (replay* each : {&ring, &read}) {
+        BOOST_TEST(each->add({hidden, logits, 1, accept_bit::rejected, 0}));
+        BOOST_TEST((*each)[0].spread == 2);  // of 1 and 5
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_sampled_after_a_restore_is_what_would_have_been) {
     const testing::scratch_folder folder;
     for (const std::size_t capacity : {std::size_t{4}, std::size_t{5}, std::size_t{16}}) {

@@ -417,6 +417,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     refused([](auto& o) { o.batch = 0; });
     refused([](auto& o) { o.least = 0; });
     refused([](auto& o) { o.least = 65; });
+    refused([](auto& o) { o.batch = 65; });
     refused([](auto& o) { o.every = 0; });
     refused([](auto& o) { o.share = -0.1; });
     refused([](auto& o) { o.share = std::numeric_limits<double>::quiet_NaN(); });
@@ -482,7 +483,11 @@ BOOST_AUTO_TEST_CASE(rewards_are_of_what_this_head_drew) {
     online.update();
     BOOST_TEST(online.report().losses.policy > 0);
     online.update();
-    BOOST_TEST(online.report().losses.policy > 0);  // not published: the head that drew is the one that drafts
+    BOOST_TEST(online.report().losses.policy == 0);  // not published: numbers of before drafted
+    BOOST_TEST(online.state().rewards.drawn == 0U);
+    show(online, 3);
+    online.update();
+    BOOST_TEST(online.report().losses.policy == 0);
     BOOST_TEST(online.publish());
     online.update();
     BOOST_TEST(online.report().losses.policy == 0);
@@ -490,7 +495,7 @@ BOOST_AUTO_TEST_CASE(rewards_are_of_what_this_head_drew) {
     show(online, 2);
     BOOST_TEST(kept.rewards.drawn == 0U);
     BOOST_TEST(online.state().rewards.drawn == 1U);
-    for (int i = 0; i < 3; ++i) online.update();
+    BOOST_TEST(online.update());
     BOOST_TEST(online.report().losses.policy > 0);
     online.restore(kept);
     online.update();

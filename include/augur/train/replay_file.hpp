@@ -56,7 +56,7 @@ struct replay_file {
         same("the capacity", into.options_.capacity);
         same("top", into.options_.top);
         same("the context", into.options_.context);
-        replay read(into.width_, into.vocabulary_, into.options_);
+        replay read(into.width_, into.vocabulary_, into.options_, into.measured_);
         const auto number = [&](const char* what, std::size_t most) {
             const auto found = in.get<std::uint64_t>(what);
             if (found > most) detail::fail(in.origin(), ": ", what, " is ", found, ", more than ", most);

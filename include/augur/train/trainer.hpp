@@ -185,6 +185,8 @@ class trainer {
         const std::lock_guard lock(mutex_);
         const auto& optimizer = learner_.optimizer();
         const auto tokens = head_.tokens();
+        reward_average rewards = rewards_;
+        rewards.drawn = drawn_by_learner();
         return {head_.options(),
                 {tokens.begin(), tokens.end()},
                 learner_.head().values(),
@@ -193,7 +195,7 @@ class trainer {
                 optimizer.steps(),
                 optimizer.dropped(),
                 waiting_,
-                rewards_};
+                rewards};
     }
     /// Goes on from there; the head follows at once. Throws, with both values and where it is from, and changes
     /// nothing, where it was of a head of other options or tokens.
@@ -259,6 +261,9 @@ class trainer {
         if (options_.least > options_.replay.capacity) {
             detail::fail("trainer: least is ", options_.least, ", but the ring holds ", options_.replay.capacity);
         }
+        if (options_.batch > options_.replay.capacity) {
+            detail::fail("trainer: batch is ", options_.batch, ", but the ring holds ", options_.replay.capacity);
+        }
         if (options_.idle && options_.background) detail::fail("trainer: updates wait, so that its thread has none");
         if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
     }
@@ -308,9 +313,12 @@ class trainer {
         }
         auto made = batch_of<scalar>(replay_, slots, index_, temperature);
         if constexpr (attends) ask_with_texts(replay_, slots, texts_, made.asked);
-        if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, rewards_.drawn, made);
+        if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, drawn_by_learner(), made);
         return made;
     }
+
+    /// Positions that the present numbers drew: none while the head drafts by those before.
+    std::size_t drawn_by_learner() const { return is_ready_ ? 0 : rewards_.drawn; }
 
     void work() {
         std::unique_lock lock(mutex_);
