@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
     keeps(4, draft::no_draft{}, std::size_t{3});
     keeps(5, draft::prompt_lookup(1, 3), std::size_t{3});
     keeps(5, draft::prompt_lookup(2, 2), std::size_t{2});
-    keeps(7, sampling(model));
+    keeps(8, sampling(model));
     keeps(5, certain(model));
     keeps(5, sharing(model));
     keeps(4, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
@@ -106,7 +106,7 @@ struct tree_drafter {
 };
 
 BOOST_AUTO_TEST_CASE(drafters_of_trees_keep_them) {
-    keeps(8, tree_drafter<draft::sampled>{});
+    keeps(9, tree_drafter<draft::sampled>{});
     keeps(6, tree_drafter<draft::argmax>{});
     keeps(6, tree_drafter<draft::shared_noise>{});
 }
@@ -163,6 +163,12 @@ struct hides_matches : certain {
     hides_matches() : certain(::testing_drafter_laws::model) {}
 };
 
+/// Draws by the noise of the position, and claims the row as if it had been drawn from it anew.
+struct race_with_row {
+    using claim_type = distribution;
+    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.exponential_race(row)); }
+};
+
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
     every_law::watch all;
     all.holds(drafter_laws(sampling(model)));
@@ -183,9 +189,9 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                                           }},
                             3),
                "the prefix is left as it was");
-    all.breaks(drafter_laws(remembers_rejected{}, 3), "after follow, proposals are a fresh state's");
+    all.breaks(drafter_laws(remembers_rejected{}, 3), "after on_commit, proposals are a fresh state's");
     all.breaks(drafter_laws(follows_states<true>{}, testing::hidden_state_mock(testing::hashed_model(3, 2))),
-               "after follow, proposals are a fresh state's");
+               "after on_commit, proposals are a fresh state's");
     all.breaks(drafter_laws(wrong_drafter{sampling(model),
                                           [](const auto& proposed, auto&) {
                                               proposal<distribution> kept;
@@ -217,6 +223,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                                           }},
                             3),
                "claimed rows are transformed");
+    all.breaks(drafter_laws(draft::draft_model(model, race_with_row{})), "a token is drawn anew in each round");
     // Siblings were drawn one without the other, and claim the row that holds both.
     all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
                                           [](const auto& proposed, auto&) {

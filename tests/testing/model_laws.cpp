@@ -114,6 +114,45 @@ struct wrong_keep : testing::tree_mock {
     }
 };
 
+/// Keeps whatever nodes it is told, of the first tree or the last; `checks_end`: unless the sequence has changed.
+struct trusting_keep : testing::tree_mock {
+    bool checks_end;
+    explicit trusting_keep(bool checks) : testing::tree_mock(sound), checks_end(checks) {}
+    void keep(sequence_type& s, std::span<const std::size_t> path) const {
+        if (checks_end) model::check_tree_end(s.scored_at, s.tokens.size());
+        std::vector<token> kept;
+        for (const std::size_t node : path) kept.push_back(s.nodes.at(node));
+        s.tokens.insert(s.tokens.end(), kept.begin(), kept.end());
+    }
+};
+
+/// Right paths, also of a tree that another has replaced: it appends a tree's nodes to those that wait.
+struct waits_for_both : spoiled<testing::tree_mock> {
+    mutable std::vector<token> nodes;
+    mutable std::vector<std::int32_t> parents;
+    void after(const asked_type& asked) const override {
+        if (asked[0].parents.empty()) return;
+        nodes.insert(nodes.end(), asked[0].tokens.begin(), asked[0].tokens.end());
+        parents.insert(parents.end(), asked[0].parents.begin(), asked[0].parents.end());
+        asked[0].sequence->nodes = nodes;
+        asked[0].sequence->parents = parents;
+    }
+    void keep(sequence_type& s, std::span<const std::size_t> path) const {
+        nodes.clear();
+        parents.clear();
+        testing::tree_mock::keep(s, path);
+    }
+};
+
+/// Its cache ends before the context that it states.
+struct small_cache : testing::function_model {
+    small_cache() : testing::function_model(sound) {}
+    scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+        if (s.tokens.size() + tokens.size() >= context_length()) detail::fail("the cache is full");
+        return testing::function_model::extend(s, tokens);
+    }
+};
+
 /// Makes rows of the first tokens where those of the last are wanted.
 struct wrong_rows : testing::tree_mock {
     wrong_rows() : testing::tree_mock(sound) {}
@@ -212,6 +251,10 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     all.breaks(model_laws(wrong_ancestors{}), "a row of a tree equals its path's alone");
     all.breaks(model_laws(appends_a_tree{}), "a row of a tree equals its path's alone");
     all.breaks(model_laws(wrong_keep{}), "keep leaves the sequence as if the path had been extended");
+    all.breaks(model_laws(trusting_keep(true)), "keep of a wrong path throws and changes nothing");
+    all.breaks(model_laws(trusting_keep(false)), "keep of a wrong path throws and changes nothing");
+    all.breaks(model_laws(waits_for_both{}), "keep of a wrong path throws and changes nothing");
+    all.breaks(model_laws(small_cache{}), "a sequence can have all tokens of the context");
     all.breaks(model_laws(stale_hidden{}), "hidden rows equal recomputation");
     all.breaks(model_laws(states_of_rows_only{}), "states of a pass equal those of extend");
     all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");

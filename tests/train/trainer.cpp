@@ -491,6 +491,7 @@ BOOST_AUTO_TEST_CASE(rewards_are_of_what_this_head_drew) {
     BOOST_TEST(online.publish());
     online.update();
     BOOST_TEST(online.report().losses.policy == 0);
+    BOOST_TEST(online.publish());
     const auto kept = online.state();
     show(online, 2);
     BOOST_TEST(kept.rewards.drawn == 0U);

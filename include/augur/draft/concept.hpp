@@ -103,7 +103,7 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
 ///         further token is drafted depends on rows and earlier tokens, never on the value of the token at hand; after
-///         follow, proposals are those of a fresh state, so that no history of rejections shows.
+///         on_commit, proposals are those of a fresh state, so that no history of rejections shows.
 /// Composes: in front of any target; in turn with others, or merged with them; a scheme drafts for a better model.
 ///         speculate(draft::fallback(draft::prompt_lookup(2), small), target, policy::fixed_length{4}, accept::exact{})
 /// Models: draft::draft_model, draft::prompt_lookup, draft::no_draft. Smallest: tests/draft/concept.cpp.

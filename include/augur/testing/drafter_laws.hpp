@@ -96,7 +96,7 @@ class drafter_law_cases {
         return got == expected ? "" : asked.described() + ": left it as " + got + " instead of " + expected;
     }
 
-    std::string after_follow_like_fresh(choices& from) const {
+    std::string after_on_commit_like_fresh(choices& from) const {
         request asked = some_request(from);
         const law_chooser chooser = random::philox_chooser(from.below(1000));
         auto used = drafter_.make_state();
@@ -119,7 +119,7 @@ class drafter_law_cases {
         }
         const auto expected = propose_fresh(asked, chooser);
         const std::string found = difference(expected, propose(used, target, asked, chooser, asked.policy()));
-        return found.empty() ? found : asked.described() + ", having" + history + ' ' + found;
+        return found.empty() ? found : asked.described() + (history.empty() ? ":" : ", having" + history) + ' ' + found;
     }
 
     std::string length_does_not_depend_on_the_value(choices& from) const {
@@ -174,6 +174,40 @@ class drafter_law_cases {
                 return augur::detail::message(asked.described(), ": after ", describe(before.tokens), " token ", t,
                                               " is drawn with probability ", drawn, ", but its row claims ",
                                               claimed[i]);
+            }
+        }
+        return "";
+    }
+
+    /// A token that was drawn by noise which the next round meets again, as by a race at its position, is no draw of the
+    /// row that it claims: a criterion of drafts that are drawn anew would then lose the distribution.
+    std::string tokens_are_drawn_anew_in_each_round(choices& from) const {
+        request asked = some_request(from);
+        asked.room = 1;
+        std::map<std::vector<double>, std::map<std::pair<token, token>, double>> pairs;  // by both claimed rows
+        enumerate([&](const enumerating_chooser& chooser) {
+            const auto first = propose_fresh(asked, chooser), second = propose_fresh(asked, chooser, asked.policy(), 1);
+            if (!first.empty() && !second.empty()) {
+                std::vector<double> claimed;
+                for (const auto& of : {first[0], second[0]}) {
+                    for (std::size_t t = 0; t < vocabulary_; ++t) {
+                        claimed.push_back(of.probability(static_cast<token>(t)));
+                    }
+                }
+                pairs[claimed][{first[0].id, second[0].id}] += chooser.probability();
+            }
+            return std::vector<token>{};
+        });
+        for (const auto& [claimed, drawn] : pairs) {
+            double total = 0;
+            for (const auto& [pair, probability] : drawn) total += probability;
+            for (const auto& [pair, probability] : drawn) {
+                const double expected = claimed[static_cast<std::size_t>(pair.first)] *
+                                        claimed[vocabulary_ + static_cast<std::size_t>(pair.second)];
+                if (std::abs(probability / total - expected) < 1e-12) continue;
+                return augur::detail::message(asked.described(), ": draws token ", pair.first, ", and ", pair.second,
+                                              " in the round after, with probability ", probability / total,
+                                              ", but independent draws of the claimed rows do with ", expected);
             }
         }
         return "";
@@ -248,18 +282,19 @@ class drafter_law_cases {
     }
 
     proposal<claim> propose(typename D::state_type& state, typename Target::follower& target, request& asked,
-                            law_chooser chooser, const auto& policy) const {
+                            law_chooser chooser, const auto& policy, std::size_t round = 0) const {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
-                               observation{.prefix_length = asked.before.size()}, asked.room, signals::none, nullptr,
-                               target.template lent<D>());
+                               observation{.round = round, .prefix_length = asked.before.size()}, asked.room,
+                               signals::none, nullptr, target.template lent<D>());
         return draft::propose(drafter_, state, context);
     }
-    proposal<claim> propose_fresh(request& asked, law_chooser chooser, const auto& policy) const {
+    proposal<claim> propose_fresh(request& asked, law_chooser chooser, const auto& policy,
+                                  std::size_t round = 0) const {
         auto state = drafter_.make_state();
         typename Target::follower target(target_);
         target.prefill(drafter_, state, asked.before);
-        return propose(state, target, asked, chooser, policy);
+        return propose(state, target, asked, chooser, policy, round);
     }
     proposal<claim> propose_fresh(request& asked, law_chooser chooser) const {
         return propose_fresh(asked, chooser, asked.policy());
@@ -308,13 +343,14 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
     };
     law("never more tokens than are wanted, all of the vocabulary", &c::no_more_than_is_wanted);
     law("the prefix is left as it was", &c::the_prefix_is_left_alone);
-    law("after follow, proposals are a fresh state's", &c::after_follow_like_fresh);
+    law("after on_commit, proposals are a fresh state's", &c::after_on_commit_like_fresh);
     enumerated("the length does not depend on the value of a drawn token", &c::length_does_not_depend_on_the_value);
     if constexpr (branches<D>) {
         law("never more nodes than are wanted, nor deeper ones", &c::no_more_than_the_tree_that_is_wanted);
     }
     if constexpr (std::same_as<typename D::claim_type, distribution>) {
         enumerated("a claimed row is the one that the token was drawn from", &c::claimed_rows_are_drawn_from);
+        enumerated("a token is drawn anew in each round", &c::tokens_are_drawn_anew_in_each_round);
         law("claimed rows are transformed", &c::claimed_rows_are_transformed);
     }
     if constexpr (std::same_as<typename D::claim_type, mode_of_row>) {

@@ -119,6 +119,20 @@ class model_law_cases : public model_inputs<M> {
                        [&](auto& sequence) { model_.truncate(sequence, beyond); });
     }
 
+    /// In passes of up to 1024 tokens.
+    std::string whole_context_fits() const {
+        const std::size_t context = model_.context_length();
+        auto sequence = model_.make_sequence();
+        for (std::size_t length = 0; length < context; length = model_.length(sequence)) {
+            const std::vector<token> tokens(std::min<std::size_t>(1024, context - length));
+            model_.extend(sequence, tokens);
+            if (model_.length(sequence) == length + tokens.size()) continue;
+            return augur::detail::message(length, " tokens, extended by ", tokens.size(), ": length is ",
+                                          model_.length(sequence));
+        }
+        return "";
+    }
+
     std::string extending_past_the_context_throws(choices& from) const {
         const auto tokens = some_tokens(from, {1, 4, long_text});
         const std::size_t over = model_.context_length() - tokens.size() + from.between(1, 3);
@@ -162,7 +176,8 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     const c cases(model, allowed);
     const refined more(model, allowed);
     effort each = tries;
-    each.seconds /= static_cast<double>(12 + ScoresLastRows<M> + 2 * HiddenStateModel<M> + SplitModel<M>);
+    each.seconds /=
+        static_cast<double>(12 + ScoresLastRows<M> + TreeModel<M> + 2 * HiddenStateModel<M> + SplitModel<M>);
     const auto law = [&](const char* name, const auto& of, auto member) {
         check(r, name, each, [&](choices& from) { return (of.*member)(from); });
     };
@@ -173,6 +188,8 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     law("rows stay valid while other sequences are extended", cases, &c::rows_stay_valid);
     law("truncating beyond the length throws and changes nothing", cases, &c::truncating_beyond_throws);
     if (model.context_length() <= (1u << 20)) {
+        check(r, "a sequence can have all tokens of the context", {.cases = 1},
+              [&](choices&) { return cases.whole_context_fits(); });
         law("extending past the context throws and changes nothing", cases, &c::extending_past_the_context_throws);
     } else {
         r.skip("extending past the context throws and changes nothing", "a context of more than 2^20 tokens");
@@ -183,6 +200,9 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     law("a pass equals extend", more, &refined::a_pass_equals_extend);
     law("a row of a tree equals its path's alone", more, &refined::tree_rows_equal_their_paths);
     law("keep leaves the sequence as if the path had been extended", more, &refined::keep_leaves_the_path);
+    if constexpr (TreeModel<M>) {
+        law("keep of a wrong path throws and changes nothing", more, &refined::wrong_paths_are_refused);
+    }
     law("passes run together equal each alone", more, &refined::passes_together_equal_each_alone);
     law("a run with a wrong pass throws and changes nothing", more, &refined::wrong_passes_are_refused);
     if constexpr (HiddenStateModel<M>) {

@@ -88,6 +88,43 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(last_of(fresh(joined(text, more)), more.size()), got, where, ", then ", describe(more));
     }
 
+    /// Of a model's own `keep`: paths that are none, of a tree that another has replaced, after the sequence has changed.
+    std::string wrong_paths_are_refused(choices& from) const requires KeepsPaths<M> {
+        const auto tokens = some_tokens(from, {2, 4});
+        const std::vector<token> nodes(3);
+        const std::vector<std::int32_t> parents{-1, 0, 0};  // a node with two children
+        using path = std::vector<std::size_t>;
+        const auto score = [&](sequence_t<M>& sequence, std::size_t count) {
+            model::run<M>(model_, {.sequence = &sequence,
+                                   .tokens = std::span(nodes).first(count),
+                                   .parents = std::span(parents).first(count),
+                                   .rows = 0});
+        };
+        struct wrong_path {
+            const char* what;
+            path kept;
+            std::size_t next = 0;  ///< nodes of a tree that is scored after the first
+        };
+        for (const wrong_path& each : {wrong_path{"keep of a child without its parent", {1}},
+                                       {"keep of two siblings", {0, 1, 2}},
+                                       {"keep of a node twice", {0, 0}},
+                                       {"keep of a node that there is not", {0, 3}},
+                                       {"keep of a tree that another replaced", {0, 1}, 1}}) {
+            std::string found = refused(tokens, each.what, [&](sequence_t<M>& sequence) {
+                score(sequence, nodes.size());
+                if (each.next > 0) score(sequence, each.next);
+                model_.keep(sequence, each.kept);
+            });
+            if (!found.empty()) return found;
+        }
+        return refused(tokens, "keep after the sequence was cut", [&](sequence_t<M>& sequence) {
+            model_.extend(sequence, std::vector<token>{0});
+            score(sequence, nodes.size());
+            model_.truncate(sequence, tokens.size());
+            model_.keep(sequence, path{0});
+        });
+    }
+
     /// Chains, now and then trees, of several sequences, some rows of each.
     std::string passes_together_equal_each_alone(choices& from) const {
         const std::size_t members = from.between(2, 4);
