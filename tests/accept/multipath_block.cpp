@@ -239,6 +239,48 @@ BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_was_picked_from_other_rows_before_is_forgotten) {
+    const auto tree = [](const distribution& row) {
+        proposal<distribution> made;
+        for (const auto& [t, parent] : {std::pair{0, -1}, {2, -1}, {1, 0}, {2, 0}, {0, 1}, {1, 1}}) {
+            made.push(t, row, parent);
+        }
+        return made;
+    };
+    const auto one = tree(distribution::weighted({1, 2, 3})), other = tree(distribution::weighted({5, 1, 1}));
+    const std::vector<std::vector<float>> rows(7, {0, 0, 1});
+    const transform::pipeline transform({}, 3);
+    prefix before(std::vector<token>{0});
+    accept::greatest_path_storage kept, fresh;
+    const auto chances = [&](const proposal<distribution>& made, accept::greatest_path_storage& storage) {
+        const std::vector<distribution> targets(7, transform(rows[0], before));
+        const accept::greatest_path path(targets, made, storage);
+        BOOST_TEST_REQUIRE(path.size() == 2u);
+        return storage.rows[1].chances;
+    };
+    chances(one, kept);
+    BOOST_TEST(chances(other, kept) == chances(other, fresh), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(siblings_that_are_certain_and_differ_are_refused_where_the_target_is_not) {
+    for (const token second : {0, 1}) {
+        proposal<distribution> made;
+        made.push(0, distribution::point(0, 3), after_prefix);
+        made.push(second, distribution::point(second, 3), after_prefix);
+        const std::vector<std::vector<float>> rows(3, {0, 0, 0});
+        prefix before(std::vector<token>{0});
+        random::philox_chooser chooser(1);
+        const auto walk = [&] {
+            accept::walk(accept::multipath_block{}, made, rows, transform::pipeline({}, 3), before, chooser, 0);
+        };
+        if (second == 0) {
+            BOOST_CHECK_NO_THROW(walk());
+        } else {
+            BOOST_CHECK_THROW(walk(), error);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts) {
     const auto target = hashed_model(3, 1), small = hashed_model(3, 2);
     decode::options chosen;

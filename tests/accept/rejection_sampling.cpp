@@ -255,6 +255,19 @@ BOOST_AUTO_TEST_CASE(what_siblings_leave_has_the_same_bits_with_room_and_without
     }
 }
 
+BOOST_AUTO_TEST_CASE(where_a_sibling_leaves_nothing_what_was_left_before_stays_in_the_room_too) {
+    // The second sibling's row is what the first has left: nothing would be over.
+    const auto target = distribution::weighted({2, 1, 1});
+    const auto one = distribution::weighted({1, 0, 0}), rest = distribution::weighted({0, 1, 1});
+    accept::residual_storage room;
+    const auto first = accept::residual(target, drafted_token<distribution>{0, &one}, room);
+    const auto second = accept::residual(first, drafted_token<distribution>{1, &rest}, room);
+    BOOST_TEST(has_weights(second, {0, 0.25, 0.25}));
+    const auto third = accept::residual(second, drafted_token<distribution>{0, &one}, room);
+    BOOST_TEST(has_weights(third, {0, 0.5, 0.5}));
+    BOOST_TEST(has_weights(second, {0, 0.25, 0.25}));
+}
+
 /// Nothing that can be rejected is accepted.
 struct rejects : random::philox_chooser {
     using philox_chooser::philox_chooser;

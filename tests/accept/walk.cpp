@@ -295,6 +295,17 @@ BOOST_FIXTURE_TEST_CASE(a_verdict_in_storage_forgets_the_walk_before, fixture) {
     BOOST_TEST((out == verdict{.drafted = 1, .accepted = 1, .next = 2}));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_verdict_in_storage_forgets_the_token_where_no_row_gives_another, fixture) {
+    verdict out;
+    accept::walk_storage<transform::pipeline, accept::exact> storage;
+    wanted_rows sound(5, {3, 2}), broken(5, {3, 2});
+    broken.logits[5] = std::numeric_limits<float>::quiet_NaN();
+    for (const auto* rows : {&sound, &broken}) {
+        accept::walk(accept::exact{}, drafted({3}), rows->rows, greedy, before, chooser, 0, storage, out);
+    }
+    BOOST_TEST((out == verdict{.drafted = 1, .accepted = 1}));
+}
+
 BOOST_FIXTURE_TEST_CASE(in_a_tree_too_a_row_without_numbers_ends_the_walk_there, fixture) {
     wanted_rows target(5, {1, 4, 0, 4, 4, 2});
     target.logits[5 * 2 + 1] = std::numeric_limits<float>::quiet_NaN();  // after node 1

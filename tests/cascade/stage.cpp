@@ -34,7 +34,7 @@ template <class D>
 void keeps(const D& drafter) {
     const auto r = testing::drafter_laws(drafter, {.cases = 40});
     BOOST_TEST(r.kept(), r);
-    BOOST_TEST(r.checked.size() == 7u, r);
+    BOOST_TEST(r.checked.size() == 8u, r);
 }
 
 }  // namespace
@@ -140,6 +140,45 @@ BOOST_AUTO_TEST_CASE(rounds_inside_go_on_until_enough_tokens_stand) {
     rounds_go_on<accept::rejection_sampling>(counted);
     rounds_go_on<accept::block>(counted);
     rounds_go_on<accept::coupled>(counted);
+}
+
+/// Keeps what it was told.
+struct remembering {
+    struct round {
+        observation seen;
+        outcome happened;
+    };
+    std::shared_ptr<std::vector<round>> told = std::make_shared<std::vector<round>>();
+
+    std::size_t length(const observation&) const { return 2; }
+    void learn(const outcome& happened) { told->push_back({happened.decided_on, happened}); }
+};
+
+BOOST_AUTO_TEST_CASE(its_policy_is_told_of_the_round_before) {
+    const remembering policy;
+    const auto drafter = stage(accept::rejection_sampling{}, policy);
+    auto state = drafter.make_state();
+    prefix before(std::vector<token>{1, 2, 0});
+    const transform::pipeline pipeline({}, 3);
+    random::philox_chooser chooser(5);
+    const fixed_length above{9};
+    draft::context context(before, pipeline, chooser, above, {}, 20, shown_by<decltype(drafter)>);
+    draft::propose(drafter, state, context);
+    const auto& told = *policy.told;
+    BOOST_TEST_REQUIRE(told.size() > 3u);
+    std::size_t accepted = 0;
+    for (std::size_t i = 0; i + 1 < told.size(); ++i) {
+        const auto& [seen, happened] = told[i];
+        const observation& next = told[i + 1].seen;
+        BOOST_TEST(next.last_drafted == happened.drafted);
+        BOOST_TEST(next.last_accepted == happened.accepted);
+        BOOST_TEST(next.prefix_length == seen.prefix_length + happened.accepted + 1);
+        BOOST_TEST(next.round == seen.round + 1);
+        accepted += happened.accepted;
+    }
+    BOOST_TEST(accepted > 0u);
+    BOOST_TEST(told[0].seen.prefix_length == 3u);
+    BOOST_TEST(told[0].seen.last_drafted == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {

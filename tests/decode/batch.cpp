@@ -207,4 +207,42 @@ BOOST_AUTO_TEST_CASE(what_a_model_throws_ends_one_round_alone) {
     BOOST_TEST(batch.size() == 8 - left);
 }
 
+/// Throws the last token where it is 12 or more.
+class naming : public testing::pass_mock<pass_features::batches> {
+ public:
+    using testing::pass_mock<pass_features::batches>::pass_mock;
+
+    auto run(std::span<const pass<sequence_type>> asked) const {
+        for (const auto& each : asked) {
+            if (!each.tokens.empty() && each.tokens.back() >= 12) throw error(std::to_string(each.tokens.back()));
+        }
+        return pass_mock::run(asked);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(of_several_that_throw_the_first_is_heard_and_only_once) {
+    const naming target(testing::hashed_model(14, 1));
+    const auto scheme = plain(target);
+    std::deque<decode::session<std::remove_const_t<decltype(scheme)>>> sessions;
+    decode::batch batch(scheme);
+    for (const token last : {1, 12, 13}) {
+        batch.add(sessions.emplace_back(scheme, std::vector<token>{1, last}, transform::settings{},
+                                        commit::stop_conditions{.max_tokens = 1}, random::philox_chooser(0)));
+    }
+    BOOST_CHECK_EXCEPTION(batch.advance(), error, [](const error& e) { return std::string(e.what()) == "12"; });
+    BOOST_TEST(batch.size() == 1u);
+    BOOST_TEST(!batch.advance());
+}
+
+BOOST_AUTO_TEST_CASE(texts_together_have_no_stream) {
+    const auto target = testing::hashed_model(14, 1);
+    const std::vector<token> prompt{1, 2};
+    const std::vector<std::span<const token>> two(2, prompt);
+    decode::options chosen;
+    chosen.on_token = [](const commit::committed_token&) { return true; };
+    BOOST_CHECK_EXCEPTION(decode::generate_together(plain(target), two, chosen), error, [](const error& e) {
+        return std::string(e.what()).starts_with("generate_together: 2 texts, but one on_token");
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

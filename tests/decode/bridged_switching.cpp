@@ -363,6 +363,7 @@ BOOST_AUTO_TEST_CASE(a_full_context_takes_no_turn_and_ends_its_own) {
     const auto refused =
         bridged_generate(bridged_switching(spoken(roomy, letters), spoken(cramped, letters), policy), from, {1, 9});
     BOOST_TEST(refused.counts.full == 2u);
+    BOOST_TEST(refused.counts.lost == 0u);
     BOOST_TEST(refused.counts.models[0].written == 9u);
     BOOST_TEST((refused.finish == finish_reason::max_tokens));
     // The one that begins is full after four tokens: then the other goes on, or nobody.

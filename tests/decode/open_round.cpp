@@ -150,6 +150,35 @@ BOOST_FIXTURE_TEST_CASE(a_session_that_has_ended_begins_no_round, fixture) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_round_that_is_done_is_not_undone_where_it_wrote_nothing) {
+    const model_type broken(8, 64, [](std::span<const token>, std::span<float> row) {
+        std::fill(row.begin(), row.end(), std::numeric_limits<float>::quiet_NaN());
+    });
+    const auto scheme = plain(broken);
+    auto s = fixture::session_of(scheme);
+    decode::step(scheme, s);
+    BOOST_TEST((s.finished == finish_reason::invalid_logits));
+    BOOST_TEST(s.committed.size() == prompt.size());
+    BOOST_TEST(s.seen.round == 1u);
+}
+
+/// Cannot bear what it is shown.
+struct throwing {
+    void watch(const auto&) const { throw std::runtime_error("seen enough"); }
+};
+
+BOOST_FIXTURE_TEST_CASE(what_a_watcher_throws_undoes_nothing_that_was_written, fixture) {
+    const auto scheme = this->scheme();
+    auto s = session_of(scheme), undisturbed = session_of(scheme);
+    const decode::step_options untimed{.timed = false};
+    while (undisturbed.finished == finish_reason::running) {
+        decode::step(scheme, undisturbed, untimed);
+        BOOST_CHECK_THROW(decode::step(scheme, s, untimed, throwing{}), std::runtime_error);
+        BOOST_TEST(s.seen.round == undisturbed.seen.round);
+        BOOST_TEST_REQUIRE(told(s) == told(undisturbed));
+    }
+}
+
 /// Notes what it is shown, and where.
 struct diary {
     std::vector<token> tokens{};

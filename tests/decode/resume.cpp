@@ -10,6 +10,7 @@
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <limits>
 
 using namespace augur;
 
@@ -160,6 +161,42 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing) {
     refuses({1, 4}, "prompt token 6 is 4");
     BOOST_CHECK_THROW(decode::resume(scheme, s, {}, {.stop_tokens = {7}}), error);
     BOOST_TEST(s.committed.generated().size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_the_text_before_is_its_rounds_and_its_times) {
+    const testing::function_model target(4, 40, [](std::span<const token> before, std::span<float> row) {
+        row[before.size() % 4] = before.size() == 9 ? std::numeric_limits<float>::quiet_NaN() : 9;
+    });
+    const auto scheme = speculate(target, target, policy::fixed_length{3}, accept::exact{});
+    decode::session s(scheme, std::vector<token>{0}, {.temperature = {0}}, {}, random::philox_chooser(0));
+    while (s.finished == finish_reason::running) decode::step(scheme, s);
+    BOOST_TEST((s.finished == finish_reason::invalid_logits));
+    BOOST_TEST(s.fault != "");
+    BOOST_TEST(s.seen.round > 0u);
+    s.seen.last_drafted = s.seen.last_accepted = 3;
+    s.counts.seconds.prefill = 100;
+    const std::size_t rounds = s.seen.round;
+    decode::resume(scheme, s, std::vector<token>{1, 2}, {.max_tokens = 5});
+    BOOST_TEST(s.fault == "");
+    BOOST_TEST(s.seen.round == rounds);
+    BOOST_TEST(s.seen.last_drafted == 0u);
+    BOOST_TEST(s.seen.last_accepted == 0u);
+    BOOST_TEST(s.counts.seconds.prefill >= 100);
+}
+
+BOOST_AUTO_TEST_CASE(of_models_that_take_turns_the_writer_reads_what_was_added_at_once) {
+    const auto small = testing::hashed_model(6, 2), large = testing::hashed_model(6, 1);
+    const auto scheme = switching(small, large, policy::rolling_entropy({{0.0}, 3, 2}));
+    for (const bool warm : {false, true}) {
+        const auto chosen = scheme.with({.keep_warm = warm});
+        decode::session s(chosen, turns[0], {.temperature = {0}}, {.max_tokens = 6}, random::philox_chooser(0));
+        while (s.finished == finish_reason::running) decode::step(chosen, s);
+        BOOST_TEST_REQUIRE(s.writer == 1u);
+        decode::resume(chosen, s, turns[2], {.max_tokens = 5});
+        s.with_cache(1, [&](const auto& cache) { BOOST_TEST(cache.tokens().size() == s.committed.size() - 1); });
+        s.with_cache(0,
+                     [&](const auto& cache) { BOOST_TEST((cache.tokens().size() == s.committed.size() - 1) == warm); });
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -311,6 +311,56 @@ BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
     BOOST_TEST(written(by_second, sampling(20)).detail == "the model 2 of 3's logit of token 0 at position 5 is nan");
 }
 
+BOOST_AUTO_TEST_CASE(passes_and_tokens_are_counted_as_models_see_them) {
+    const testing::counting_model small(testing::hashed_model(8, 5)), large(testing::hashed_model(8, 6));
+    for (const bool warm : {false, true}) {
+        const auto scheme =
+            switching(small, large, rolling_entropy({.thresholds_bits = {2.2}, .window = 3, .dwell = 2}))
+                .with({.keep_warm = warm});
+        small.reset();
+        large.reset();
+        const auto made = written(scheme, sampling(40), {1, 2, 3});
+        const testing::counting_model<testing::function_model>* models[] = {&small, &large};
+        for (std::size_t i = 0; i < 2; ++i) {
+            const auto& counted = made.counts.models[i];
+            BOOST_TEST(counted.written > 0u);
+            BOOST_TEST(counted.passes == models[i]->counts().calls);
+            BOOST_TEST(counted.caught_up + models[i]->counts().rows == models[i]->counts().tokens);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_round_has_its_own_draft_and_log_probabilities) {
+    const auto small = testing::hashed_model(8, 5), large = testing::hashed_model(8, 6);
+    const auto scheme = switching(small, large, rolling_entropy({.thresholds_bits = {2.2}, .window = 3, .dwell = 2}))
+                            .with({.draft_length = 3});
+    auto chosen = sampling(50);
+    chosen.log_probabilities = true;
+    const auto made = written(scheme, chosen);
+    BOOST_TEST(made.log_probabilities.size() == made.tokens.size());
+    BOOST_TEST(made.counts.models[0].written > 0u);
+    BOOST_TEST(made.counts.models[0].drafted > 0u);
+    BOOST_TEST(made.counts.stages.back().drafted == made.counts.models[0].drafted);
+    BOOST_TEST(made.counts.seconds.decoding() > 0);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_drafted_from_a_row_without_numbers) {
+    const testing::function_model broken(
+        8, 64, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), std::nanf("")); });
+    const auto sound = testing::hashed_model(8, 1);
+    const rolling_entropy policy({.thresholds_bits = {0}, .window = 1, .dwell = 1});
+    const auto made = written(switching(broken, sound, policy).with({.first = 1, .draft_length = 3}), sampling(20));
+    BOOST_TEST(made.counts.models[0].drafted == 0u);
+    BOOST_TEST(made.tokens == written(plain(sound), sampling(20)).tokens, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(where_no_token_is_wanted_none_is_written) {
+    const auto small = testing::hashed_model(8, 5), large = testing::hashed_model(8, 6);
+    const auto made = written(switching(small, large, rolling_entropy{}), sampling(0));
+    BOOST_TEST((made.finish == finish_reason::max_tokens));
+    BOOST_TEST(made.tokens.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {
     const auto small = testing::hashed_model(8, 5), sound = testing::hashed_model(8, 6);
     auto passes = std::make_shared<std::size_t>(0);

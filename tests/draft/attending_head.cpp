@@ -167,6 +167,25 @@ BOOST_AUTO_TEST_CASE(what_the_target_computed_without_it_is_filled_in) {
     BOOST_TEST(holds_the_text(scheme, s, s.drafter_state, head));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_rejected_is_forgotten_where_a_text_goes_on) {
+    const split_mock target(testing::hashed_model(vocabulary, 4));
+    const attending_mock head = head_after(2, vocabulary);
+    const auto scheme = speculate(on_head(head), target, fixed_length{3}, accept::exact{});
+    decode::session s(scheme, long_prompt(9), greedy(), {.max_tokens = 40}, random::philox_chooser(1));
+    std::size_t cut = 0;
+    for (int round = 0; round < 12; ++round) {
+        decode::step(scheme, s, {.timed = false});
+        if (s.last.decided.drafted < s.last.decided.accepted + 2) continue;
+        ++cut;
+        decode::resume(scheme, s, {}, {.max_tokens = 40});
+        BOOST_TEST_REQUIRE(s.drafter_state.own.size() == s.committed.size() - 1);
+        const auto expected = states_after(target, s.committed.tokens().first(s.committed.size() - 1), head.layer());
+        const auto shown = s.drafter_state.own.text(head).states;
+        BOOST_TEST(std::equal(expected.begin(), expected.end(), shown.begin(), shown.end()));
+    }
+    BOOST_TEST(cut > 2u);
+}
+
 BOOST_AUTO_TEST_CASE(where_another_drafter_goes_on_its_positions_are_filled_in_later) {
     const split_mock target(testing::hashed_model(vocabulary, 4));
     const attending_mock head = head_after(2, vocabulary);

@@ -268,4 +268,71 @@ BOOST_FIXTURE_TEST_CASE(draws_of_a_tree_have_names_of_their_own, fixture) {
     BOOST_TEST(chain.draws(one, 0, 0).choose(row, purpose::draft) == chain.draws().choose(row, purpose::draft));
 }
 
+/// Looks at the greedy chain where there is one, and notes what it sees when it is asked.
+struct chain_policy {
+    static constexpr signals uses = signals::draft_confidence;
+    const augur::topology* answer;
+    std::vector<observation>* asked;
+    std::size_t looks_ahead() const { return 2; }
+    const augur::topology& topology(const observation& seen) const {
+        asked->push_back(seen);
+        return *answer;
+    }
+};
+static_assert(LooksAhead<chain_policy>);
+
+BOOST_FIXTURE_TEST_CASE(rows_after_the_chain_change_no_plan, fixture) {
+    const augur::topology shape{-1, 0, 1, 2};
+    std::vector<observation> asked;
+    const chain_policy policy{&shape, &asked};
+    draft::context context(before, transform, chooser, policy, observation{}, 10, signals::draft_confidence);
+    context.wants_more(0, uniform);
+    context.wants_more(1, uniform);
+    const std::size_t times = asked.size();
+    BOOST_TEST(asked.back().path_value == 1.0 / 16);
+    BOOST_TEST(context.wants_more(2, uniform));
+    BOOST_TEST(context.wants_more(3, certain));
+    BOOST_TEST(!context.wants_more(4, certain));
+    BOOST_TEST(asked.size() == times);
+    BOOST_TEST(context.seen().path_value == 1.0 / 16);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chain_that_is_kept_is_shown_with_its_value_and_its_sum, fixture) {
+    const augur::topology shape{-1, 0};
+    std::vector<observation> asked;
+    const chain_policy policy{&shape, &asked};
+    draft::context context(before, transform, chooser, policy, observation{}, 10, signals::draft_confidence);
+    context.wants_more(0, uniform);
+    context.wants_more(1, uniform);
+    for (const bool kept : {false, true}) {
+        if (kept) context.keep_chain();
+        context.begin(1, signals::none);
+        BOOST_TEST(asked.back().source == 1u);
+        BOOST_TEST(std::isnan(asked.back().path_value) == !kept);
+        BOOST_TEST(std::isnan(asked.back().path_value_sum) == !kept);
+        context.begin(0, signals::draft_confidence);
+        context.wants_more(0, uniform);
+        context.wants_more(1, uniform);
+    }
+    context.keep_chain();
+    context.begin(1, signals::none);
+    BOOST_TEST(asked.back().path_value == 1.0 / 16);
+    BOOST_TEST(asked.back().path_value_sum == 1.0 / 4 + 1.0 / 16);
+}
+
+/// Expects twice what a drafter says.
+struct sanguine {
+    std::size_t length(const observation&) const { return 2; }
+    float expected(float probability) const { return 2 * probability; }
+    std::size_t expands(const observation&, std::span<const float> values) const { return values.size(); }
+    std::size_t keeps(const observation&, std::span<const float> values) const { return values.size(); }
+};
+static_assert(WeighsNodes<sanguine>);
+
+BOOST_FIXTURE_TEST_CASE(no_node_is_worth_more_than_its_parent, fixture) {
+    draft::context context(before, transform, chooser, sanguine{}, observation{}, 10);
+    BOOST_TEST(context.expected(0.25f) == 0.5f);
+    BOOST_TEST(context.expected(0.75f) == 1.0f);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

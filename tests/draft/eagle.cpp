@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     BOOST_TEST(r.checked.size() == 5u, r);
     const auto sampling = testing::drafter_laws(draft::eagle(made.layer, draft::sampled{}), made.target);
     BOOST_TEST(sampling.kept(), sampling);
-    BOOST_TEST(sampling.checked.size() == 7u, sampling);
+    BOOST_TEST(sampling.checked.size() == 8u, sampling);
 }
 
 BOOST_AUTO_TEST_CASE(schemes_with_it_keep_theirs) {

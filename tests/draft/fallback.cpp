@@ -277,6 +277,11 @@ BOOST_AUTO_TEST_CASE(states_reach_those_that_follow_them) {
     BOOST_TEST(std::get<1>(state.drafters) == 33u);
 }
 
+BOOST_AUTO_TEST_CASE(two_that_follow_states_follow_those_of_one_size) {
+    const draft::fallback<reads_states, reads_states> both(reads_states{}, reads_states{});
+    BOOST_TEST(both.hidden_size() == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(different_vocabularies_are_refused) {
     const auto refused = [] {
         draft::fallback(model_drafter(testing::hashed_model(7, 1)), says{}, model_drafter(testing::hashed_model(8, 1)));

@@ -268,4 +268,33 @@ BOOST_AUTO_TEST_CASE(ranks_are_taken_after_bias_and_mask) {
     BOOST_TEST(std::count(proposed.tokens().begin(), proposed.tokens().end(), 3) == 0);
 }
 
+/// Of so many positions, from one on.
+struct some_states {
+    std::vector<std::vector<float>> rows;
+    std::size_t from;
+    std::size_t size() const { return rows.size(); }
+    std::size_t first() const { return from; }
+    const std::vector<float>& operator[](std::size_t i) const { return rows.at(i); }
+};
+
+BOOST_AUTO_TEST_CASE(a_stale_state_drafts_nothing) {
+    const draft::head_tree<heads_mock> drafter(heads_mock{testing::hashed_model(5, 2)});
+    const transform::pipeline greedy({.temperature = {0}}, 5);
+    random::philox_chooser chooser(0);
+    const policy::tree_static two{topology{-1, -1}};
+    auto state = drafter.make_state();
+    const auto drafted_after = [&](std::size_t tokens) {
+        prefix before(std::vector<token>(tokens, 1));
+        draft::context context(before, greedy, chooser, two, observation{}, 100, signals::draft_entropy);
+        return draft::propose(drafter, state, context).size();
+    };
+    const std::vector<float> row(5, 0.5f);
+    BOOST_TEST(drafted_after(1) == 0u);  // nothing was followed yet
+    drafter.on_commit(state, prefix(), some_states{{row, row, row}, 0});
+    BOOST_TEST(drafted_after(4) == 2u);
+    for (const std::size_t tokens : {1u, 2u, 3u, 5u, 6u, 20u}) BOOST_TEST(drafted_after(tokens) == 0u, tokens);
+    drafter.on_commit(state, prefix(), some_states{{}, 3});  // nothing came
+    BOOST_TEST(drafted_after(4) == 2u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

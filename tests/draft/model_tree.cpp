@@ -55,9 +55,9 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     keeps(draft::model_tree(trees, draft::dynamic_tree{3, 2, 5}), 6);
     keeps(draft::model_tree(chains, draft::dynamic_tree{3, 2, 5}), 6);
     keeps(draft::model_tree(trees, draft::shared_noise{}), 6);
-    keeps(draft::model_tree(chains, draft::sampled{}), 8);
-    keeps(draft::model_tree(trees, draft::sampled{}), 8);
-    keeps(draft::model_tree(trees, draft::sampled_with_replacement{}), 8);
+    keeps(draft::model_tree(chains, draft::sampled{}), 9);
+    keeps(draft::model_tree(trees, draft::sampled{}), 9);
+    keeps(draft::model_tree(trees, draft::sampled_with_replacement{}), 9);
 }
 
 /// Rounds, nodes that were accepted as a second or later sibling, and rounds whose tree branched.
@@ -307,6 +307,38 @@ BOOST_AUTO_TEST_CASE(what_was_committed_of_the_nodes_stays_in_the_cache) {
         kept += inner;
     }
     BOOST_TEST((kept > 20u && later > 3u), kept << " and " << later);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_chain_no_row_is_made_after_its_last_token) {
+    const counting_trees source(testing::hashed_model(6, 1));
+    const tree_mock target(testing::hashed_model(6, 2));
+    const auto scheme = speculate(draft::model_tree(source), target, policy::fixed_length{3}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+    for (int round = 0; round < 10; ++round) {
+        source.passes_run->clear();
+        BOOST_TEST(decode::step(scheme, session).proposed.size() == 3u);
+        BOOST_TEST(source.passes_run->size() == 3u);
+    }
+}
+
+/// One of two trees, in turn, their nodes path by path.
+struct alternating {
+    augur::topology first{-1, 0, 0, -1};
+    augur::topology second{-1, 0, -1, 2, 2};
+    const augur::topology& topology(const observation& seen) const { return seen.round % 2 == 0 ? first : second; }
+};
+
+BOOST_AUTO_TEST_CASE(each_round_has_its_own_plan) {
+    using numbers = std::vector<std::int32_t>;
+    const tree_mock source(testing::hashed_model(6, 1)), target(testing::hashed_model(6, 2));
+    const auto scheme = speculate(draft::model_tree(source), target, alternating{}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+    for (std::size_t round = 0; round < 10; ++round) {
+        const auto& proposed = decode::step(scheme, session).proposed;
+        BOOST_TEST(proposed.parents() ==
+                       std::span<const std::int32_t>(round % 2 == 0 ? numbers{-1, -1, 0, 0} : numbers{-1, -1, 0, 1, 1}),
+                   boost::test_tools::per_element());
+    }
 }
 
 /// The rows of nodes, in the order in which a model without trees is asked for them.

@@ -177,6 +177,10 @@ BOOST_AUTO_TEST_CASE(impossible_tables_are_refused_with_their_values) {
                           says("ngram_table: a text holds token -1, but the vocabulary has 9"));
 }
 
+BOOST_AUTO_TEST_CASE(the_longest_contexts_have_16_tokens) {
+    BOOST_TEST(ngram_table({1, 16, 9}, {0, 0}, {no_token, no_token}).orders().longest == 16u);
+}
+
 BOOST_AUTO_TEST_CASE(prints_itself) {
     std::ostringstream out;
     out << ngram_table::count(texts{{1, 2, 3}}, {1, 2, 10});

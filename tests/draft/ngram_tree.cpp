@@ -111,4 +111,32 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused_and_it_prints_itself) {
     BOOST_TEST(draft::ngram_tree(table).vocabulary_size() == 10u);
 }
 
+/// Wants nothing after a match.
+struct wary {
+    static constexpr signals uses = signals::match_length;
+    std::size_t length(const observation& seen) const { return seen.match_length > 0 ? 0 : 8; }
+};
+
+BOOST_AUTO_TEST_CASE(where_the_match_is_not_wanted_nothing_is_drafted) {
+    BOOST_TEST(drafted(draft::ngram_tree(table), {0, 1, 2}, wary{}) == "{}");
+}
+
+BOOST_AUTO_TEST_CASE(of_equally_cheap_ones_the_shallower_comes_before_the_one_that_was_made_first) {
+    // 1 is the second choice after 3 6, and was made before 7, the first after 4, which is less deep.
+    const draft::ngram_table deeper = draft::ngram_table::count(std::vector<ids>{{1, 2, 3},
+                                                                                 {9, 2, 4},
+                                                                                 {9, 2, 4},
+                                                                                 {9, 2, 4},
+                                                                                 {2, 3, 6},
+                                                                                 {9, 3, 5},
+                                                                                 {9, 3, 5},
+                                                                                 {4, 7},
+                                                                                 {3, 6, 0},
+                                                                                 {9, 6, 1},
+                                                                                 {9, 6, 1}},
+                                                                {.longest = 2, .vocabulary_size = 10});
+    BOOST_TEST(drafted(draft::ngram_tree(deeper, 1, {9, 3}), {0, 1, 2}, eight) ==
+               "{3, 6, 0, 4, 5, 7, 1} with parents {-1, 0, 1, -1, 0, 3, 1}");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

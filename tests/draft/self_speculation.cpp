@@ -514,6 +514,65 @@ BOOST_AUTO_TEST_CASE(untimed_rounds_say_a_millisecond) {
     BOOST_TEST(did.seconds.verify == 1e-3);
 }
 
+BOOST_AUTO_TEST_CASE(no_time_is_counted_twice) {
+    struct slow : split_mock {
+        using split_mock::split_mock;
+        auto run(std::span<const pass_type> asked) const {
+            if (asked[0].to_layer != all_layers) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            return split_mock::run(asked);
+        }
+    };
+    const slow target(testing::hashed_model(5, 1));
+    const exit_mock head{.vocabulary = 5};
+    const auto scheme = speculate(head, target, fixed_length{3}, exact{});
+    auto s = session_of(scheme);
+    const augur::detail::stopwatch watch;
+    const auto spent = decode::step(scheme, s).seconds;
+    const double took = watch.seconds();
+    BOOST_TEST(spent.draft >= 0);
+    BOOST_TEST(spent.total() <= took);
+}
+
+/// Adds up the seconds of the rounds that it was told of.
+struct timed {
+    struct sums {
+        double draft = 0, verify = 0;
+        std::size_t drafted = 0;
+    };
+    std::shared_ptr<sums> of = std::make_shared<sums>();
+
+    std::size_t length(const observation&) const { return 2; }
+    void learn(const outcome& happened) {
+        of->draft += happened.draft_seconds;
+        of->verify += happened.verify_seconds;
+        of->drafted += happened.drafted;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(inside_a_cascade_the_first_layers_count_as_the_verifiers_time_once) {
+    struct slow : split_mock {
+        using split_mock::split_mock;
+        auto run(std::span<const pass_type> asked) const {
+            if (asked[0].to_layer != all_layers) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            return split_mock::run(asked);
+        }
+    };
+    const slow middle(testing::hashed_model(5, 1));
+    const auto target = testing::hashed_model(5, 2);
+    const exit_mock head{.vocabulary = 5};
+    const timed policy;
+    const auto scheme = cascaded(head, cascade::model_link{policy, exact{}}, middle,
+                                 cascade::model_link{fixed_length{4}, exact{}}, target);
+    auto s = session_of(scheme);
+    const augur::detail::stopwatch watch;
+    decode::step(scheme, s);
+    const double took = watch.seconds();
+    BOOST_TEST(policy.of->drafted > 0u);
+    BOOST_TEST(policy.of->draft >= 0);
+    BOOST_TEST(policy.of->verify >= 5e-3 * static_cast<double>(policy.of->drafted));
+    BOOST_TEST(policy.of->draft + policy.of->verify <= took);
+}
+
 BOOST_AUTO_TEST_CASE(the_first_layers_count_as_the_verifiers_time) {
     struct slow : split_mock {
         using split_mock::split_mock;

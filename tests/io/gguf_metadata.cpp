@@ -83,6 +83,10 @@ BOOST_AUTO_TEST_CASE(floating_point_converts_when_nothing_is_lost) {
     BOOST_CHECK_EXCEPTION(file.get<float>("f64"), augur::error, says({"'f64'", "wanted as f32", "f64 1e+300"}));
     BOOST_CHECK_EXCEPTION(file.get<float>("u32"), augur::error, says({"'u32'", "u32 4294967295"}));
     BOOST_CHECK_EXCEPTION(file.get<double>("u64"), augur::error, says({"'u64'"}));
+    const auto below =
+        gguf_writer().set("exact", -(std::int64_t{1} << 53)).set("inexact", -(std::int64_t{1} << 53) - 1).bytes();
+    BOOST_TEST(gguf_view(below).get<double>("exact") == -9007199254740992.0);
+    BOOST_CHECK_EXCEPTION(gguf_view(below).get<double>("inexact"), augur::error, says({"'inexact'", "wanted as f64"}));
     BOOST_CHECK_EXCEPTION(file.get<int>("f32"), augur::error, says({"'f32'", "wanted as i32", "f32 0.1"}));
     const auto limits = gguf_writer().set("inf", -INFINITY).set("nan", std::nan("")).bytes();
     BOOST_TEST(gguf_view(limits).get<double>("inf") == -std::numeric_limits<double>::infinity());

@@ -54,6 +54,8 @@ BOOST_AUTO_TEST_CASE(a_count_is_a_whole_number_in_range) {
 
 BOOST_AUTO_TEST_CASE(a_number_is_in_range) {
     BOOST_TEST(read<double>(1e300) == 1e300);
+    BOOST_TEST(read<double>(0.0, {0.0, 2.0}) == 0.0);
+    BOOST_TEST(read<double>(2.0, {0.0, 2.0}) == 2.0);
     BOOST_CHECK_EXCEPTION(read<double>(1e300, {0.0, 2.0}), augur::error,
                           says({"length must be a number within 0..2, but is '1e+300'"}));
     BOOST_CHECK_EXCEPTION(read<double>(-0.5, {0.0, 2.0}), augur::error, says({"'-0.5'"}));

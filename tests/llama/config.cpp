@@ -74,8 +74,11 @@ BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
     refuse("llama.rope.dimension_count", 7, {"7 is odd"});
     refuse("llama.rope.dimension_count", 10, {"10", "8"});
     refuse("llama.vocab_size", 78, {"78", "77"});
+    refuse("llama.vocab_size", 76, {"76", "77"});
     refuse("llama.expert_count", 4, {"4 experts"});
+    refuse("llama.expert_count", 1, {"1 experts"});
     refuse("llama.attention.value_length", 16, {"16", "8"});
+    refuse("llama.attention.value_length", 4, {"4", "8"});
 }
 
 BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
@@ -153,6 +156,39 @@ BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {
     BOOST_TEST(llama::read_config(sound_json(), "config.json", false).tied_head);
 }
 
+BOOST_AUTO_TEST_CASE(what_json_leaves_out_has_its_usual_value) {
+    auto json = sound_json();
+    for (const auto* key : {"num_key_value_heads", "rms_norm_eps", "rope_theta", "max_position_embeddings"}) {
+        json.erase(key);
+    }
+    const auto c = llama::read_config(json, "config.json", true);
+    BOOST_TEST(c.key_value_heads == 8u);
+    BOOST_TEST(c.head_size == 8u);
+    BOOST_TEST(c.norm_epsilon == 1e-6f);
+    BOOST_TEST(c.rotary_base == 10000.0);
+    BOOST_TEST(c.context == 2048u);
+    small_llama file;
+    file.sizes.erase("llama.attention.head_count_kv");
+    file.shapes["blk.0.attn_k.weight"] = file.shapes["blk.0.attn_v.weight"] = {64, 64};
+    file.shapes["blk.1.attn_k.weight"] = file.shapes["blk.1.attn_v.weight"] = {64, 64};
+    BOOST_TEST(file.load().configuration().key_value_heads == 8u);
+    file = small_llama();
+    file.numbers["llama.attention.layer_norm_rms_epsilon"] = 0;
+    BOOST_TEST(file.load().configuration().norm_epsilon == 0.0f);
+}
+
+BOOST_AUTO_TEST_CASE(newer_json_has_the_rotary_numbers_in_one_place) {
+    auto json = sound_json();
+    json["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 2}, {"rope_theta", 500}};
+    json["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 3}};
+    const auto c = llama::read_config(json, "config.json", true);
+    BOOST_TEST(c.rotary_base == 500.0);
+    BOOST_TEST_REQUIRE(c.rotary_factors.size() == 4u);
+    BOOST_TEST(c.rotary_factors[0] == 2.0f);
+    json["rope_parameters"].erase("rope_theta");
+    BOOST_TEST(llama::read_config(json, "config.json", true).rotary_base == 10000.0);
+}
+
 BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
     refuse_json("model_type", "mistral", {"config.json", "mistral"});
     refuse_json("num_hidden_layers", -1, {"num_hidden_layers", "-1"});
@@ -161,6 +197,7 @@ BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
     refuse_json("num_key_value_heads", 3, {"8", "3"});
     refuse_json("hidden_size", 63, {"63", "8"});
     refuse_json("attention_bias", true, {"attention_bias"});
+    refuse_json("mlp_bias", true, {"mlp_bias"});
     refuse_json("hidden_act", "gelu", {"gelu"});
     refuse_json("rms_norm_eps", 1e300, {"rms_norm_eps must be a number", "1e+300"});
     refuse_json("num_hidden_layers", 1e30, {"num_hidden_layers must be a whole number", "1e+30"});
@@ -177,6 +214,13 @@ BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
                  {"high_freq_factor", 4},
                  {"original_max_position_embeddings", 64}},
                 {"low_freq_factor", "4"});
+    refuse_json("rope_scaling",
+                {{"rope_type", "llama3"},
+                 {"factor", 0},
+                 {"low_freq_factor", 1},
+                 {"high_freq_factor", 4},
+                 {"original_max_position_embeddings", 64}},
+                {"factor > 0", "not 0"});
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_a_file_are_printed_safely) {

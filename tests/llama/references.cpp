@@ -138,4 +138,25 @@ BOOST_AUTO_TEST_CASE(rotary_factors_in_a_gguf_mean_the_same) {
     BOOST_TEST(!same_bits(logits_in_steps(plain.load(), tokens, 30), wanted));
 }
 
+BOOST_AUTO_TEST_CASE(rotary_factors_and_linear_scaling_go_together) {
+    small_llama both, stretched;
+    both.texts["llama.rope.scaling.type"] = "linear";
+    both.numbers["llama.rope.scaling.factor"] = 4.0f;
+    both.given["rope_freqs.weight"] = {1, 2, 4, 8};
+    stretched.given["rope_freqs.weight"] = {4, 8, 16, 32};
+    const auto tokens = some_tokens(30, 77);
+    BOOST_TEST(same_bits(logits_in_steps(both.load(), tokens, 30), logits_in_steps(stretched.load(), tokens, 30)));
+}
+
+BOOST_AUTO_TEST_CASE(pairs_turn_by_their_place_among_those_that_turn) {
+    llama::config c;
+    c.head_size = 8;
+    c.rotary_size = 4;
+    c.rotary_base = 100;
+    const auto frequencies = llama::rotary_frequencies(c);
+    BOOST_TEST_REQUIRE(frequencies.size() == 2u);
+    BOOST_TEST(frequencies[0] == 1.0);
+    BOOST_TEST(frequencies[1] == 0.1, boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -156,6 +156,42 @@ BOOST_AUTO_TEST_CASE(states_of_a_kept_path_are_those_of_its_positions) {
     }
 }
 
+/// The last token is computed again with the tree.
+BOOST_AUTO_TEST_CASE(states_are_of_the_pass_that_was_made_last) {
+    const testing::full_mock model(testing::hashed_model(5, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> text{0, 3, 1, 2, 2}, nodes{1, 4}, whole{0, 3, 1, 2, 2, 1, 4},
+        longer{0, 3, 1, 2, 2, 1, 4, 3};
+    const std::vector<std::int32_t> parents{-1, 0};
+    const std::vector<std::size_t> path{0, 1};
+    const auto check = [&](std::size_t end, std::size_t first, std::size_t size) {
+        const auto states = cached.states(end);
+        BOOST_TEST(states.first() == first);
+        BOOST_TEST_REQUIRE(states.size() == size);
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto expected = fresh_row(testing::hashed_model(5, 1), std::span(longer).first(first + 1 + i));
+            BOOST_TEST(std::equal(expected.begin(), expected.end(), states[i].begin()));
+        }
+    };
+    cached.score(text, 5);
+    check(5, 0, 5);
+    auto asked = cached.ask_tree(text, nodes, parents);
+    asked.run();
+    asked.await_resume();
+    BOOST_TEST(cached.states(5).size() == 0u);
+    cached.keep(path);
+    check(7, 4, 3);
+    check(6, 4, 2);
+    cached.score(longer, 1);
+    check(8, 7, 1);
+    auto again = cached.ask_tree(text, nodes, parents);  // a second one
+    again.run();
+    again.await_resume();
+    cached.keep(path);
+    BOOST_TEST(cached.tokens() == std::span<const token>(whole), boost::test_tools::per_element());
+    check(7, 4, 3);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_tree_the_rows_of_its_last_nodes_can_be_asked_for) {
     const testing::function_model paths = testing::hashed_model(5, 1);
     const testing::tree_mock trees(paths);

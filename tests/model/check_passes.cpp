@@ -21,6 +21,7 @@ BOOST_AUTO_TEST_CASE(a_parent_is_an_earlier_token_or_none) {
     check({-1, 0, 1});
     check({-1, 0, 0});
     refuses([&] { check({-1, 0}); }, "run: 3 tokens, but 2 parents");
+    refuses([&] { check({-1, 0, 1, 2}); }, "run: 3 tokens, but 4 parents");
     refuses([&] { check({0, 0, 1}); }, "run: token 0 follows token 0; it must follow an earlier one or -1");
     refuses([&] { check({-1, 2, 1}); }, "run: token 1 follows token 2; it must follow an earlier one or -1");
     refuses([&] { check({-1, 0, -2}); }, "run: token 2 follows token -2; it must follow an earlier one or -1");

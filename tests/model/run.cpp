@@ -188,4 +188,27 @@ BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others)
     }
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_dropped_from_the_front_and_become_others) {
+    const auto check = [](const auto& model, std::size_t width) {
+        using M = std::remove_cvref_t<decltype(model)>;
+        auto sequence = model.make_sequence();
+        const pass<sequence_t<M>> asked{.sequence = &sequence, .tokens = nodes, .rows = 4};
+        model::pass_rows<M> rows;
+        model::run<M>(model, std::span(&asked, 1), std::span(&rows, 1));
+        const auto all = testing::copy_of(rows);
+        BOOST_TEST_REQUIRE(all.size() == 4u);
+        rows.drop(1);
+        BOOST_TEST(rows.size() == 3u);
+        BOOST_TEST(testing::difference({all[1], all[2], all[3]}, testing::copy_of(rows)) == "");
+        const auto own = rows.own(2, width);
+        std::fill(own.begin(), own.end(), 0.0f);
+        own[width + 1] = 7;
+        BOOST_TEST(rows.size() == 2u);
+        BOOST_TEST(rows[0][1] == 0.0f);
+        BOOST_TEST(rows[1][1] == 7.0f);
+    };
+    check(sound, 5);
+    check(smallest::batch_model{}, 8);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,9 +13,11 @@ namespace smallest {
 
 struct sequence {
     std::vector<augur::token> tokens;
-    std::vector<float> rows;          // of the last extend or run
-    std::vector<augur::token> nodes;  // of the last tree
-    std::vector<float> waiting;       // rows of tokens that the second layer has not seen
+    std::vector<float> rows;            // of the last extend or run
+    std::vector<augur::token> nodes;    // of the last tree
+    std::vector<std::int32_t> parents;  // theirs
+    std::size_t scored_at = 0;          // tokens before it
+    std::vector<float> waiting;         // rows of tokens that the second layer has not seen
 };
 
 struct model {
@@ -74,10 +76,15 @@ struct tree_model : model {
             one.sequence->rows[i * 8 + (one.sequence->tokens.size() + depths[i]) % 8] = 1;
         }
         one.sequence->nodes.assign(one.tokens.begin(), one.tokens.end());
+        one.sequence->parents.assign(one.parents.begin(), one.parents.end());
+        one.sequence->scored_at = one.sequence->tokens.size();
         return last_of(rows_of(*one.sequence), one.wanted());
     }
     void keep(sequence_type& s, std::span<const std::size_t> path) const {
+        augur::model::check_tree_end(s.scored_at, s.tokens.size());
+        augur::model::check_path(path, s.parents);
         for (std::size_t node : path) s.tokens.push_back(s.nodes[node]);
+        s.parents.clear();
     }
 };
 

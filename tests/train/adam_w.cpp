@@ -118,6 +118,9 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
         if (i >= 2) later.step(b, slope, blocks);
     }
     BOOST_TEST(a == b);
+    later.restore(whole.first(), whole.second(), 9, 3);
+    BOOST_TEST(later.steps() == 9U);
+    BOOST_TEST(later.dropped() == 3U);
     BOOST_CHECK_THROW(later.restore(vector<double>::Zero(5), vector<double>::Zero(6), 1, 0), error);
 }
 

@@ -284,4 +284,39 @@ BOOST_AUTO_TEST_CASE(the_newest_alone_are_sampled) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(of_a_ring_that_holds_fewer_than_the_newest_those_are_sampled) {
+    replay ring(width, vocabulary, {.capacity = 64, .top = 2, .newest = 8});
+    ring.add(seen(4).view());
+    for (const std::size_t slot : ring.draw(200, 0, 0)) BOOST_TEST(slot == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(where_none_was_accepted_all_are_sampled) {
+    replay ring(width, vocabulary, {.capacity = 4, .top = 2, .accepted_only = true, .least_accepted = 0});
+    ring.add(seen(0, accept_bit::rejected).view());
+    BOOST_TEST(!ring.draws_accepted(1, 0));
+    BOOST_TEST(ring.draw(5, 1, 0).size() == 5U);
+    ring.add(seen(1, accept_bit::accepted).view());
+    BOOST_TEST(ring.draws_accepted(1, 0));
+    for (const std::size_t slot : ring.draw(5, 1, 0)) BOOST_TEST(slot == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_keeps_nothing_of_what_it_held_before) {
+    replay ring(width, vocabulary, {.capacity = 1, .top = 2, .context = 2, .past = 8});
+    const seen first(0), second(1);
+    const std::vector<token> two{3, 4}, one{5};
+    sample shown = first.view();
+    shown.after = two;
+    shown.text = 7;
+    ring.add(shown);
+    BOOST_TEST(ring[0].after == two, boost::test_tools::per_element());
+    BOOST_TEST(ring[0].text == 7U);
+    shown = second.view();
+    shown.after = one;
+    shown.text = 9;
+    ring.add(shown);
+    const std::vector<token> after{5, no_token};
+    BOOST_TEST(ring[0].after == after, boost::test_tools::per_element());
+    BOOST_TEST(ring[0].text == 9U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -424,6 +424,11 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     refused([](auto& o) { o.losses.margin = -1; });
     refused([](auto& o) { o.steps.rate = 0; });
     refused([](auto& o) { o.replay.top = 17; });
+    auto chosen = small();
+    chosen.least = 64;  // all that the ring holds
+    chosen.replay.past = 100;
+    const trainer sound(head, chosen);
+    BOOST_TEST(sound.options().replay.past == 0U);  // the head does not attend
 }
 
 /// Positions with these bits, of a head that says nothing, so that a drafted token has half of what there is.

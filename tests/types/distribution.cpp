@@ -83,6 +83,16 @@ BOOST_AUTO_TEST_CASE(nothing_can_be_drawn_from_nothing) {
     for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(made[i] == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_point_loses_its_own_token_only) {
+    auto made = distribution::point(2, 4);
+    made.exclude(1);
+    BOOST_TEST(made.is_point());
+    BOOST_TEST(made.probability(2) == 1);
+    made.exclude(2);
+    BOOST_TEST(made.empty());
+    BOOST_TEST(made.size() == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(storage_is_kept_while_what_it_holds_changes) {
     distribution made = distribution::weighted(std::vector<float>(100, 1));
     const float* storage = nullptr;
