@@ -29,9 +29,9 @@ namespace augur::program {
 /// Passes that a text may lose on drafts of what has yet to learn.
 inline constexpr double untaught_credit = 1;
 
-/// What of the share of time that learning may take goes into updates and what they learn from, and what drafts may lose
-/// that are tried. The rest is what updates cost the passes after them, whose weights they take out of the caches, and to
-/// spare.
+/// What of the share of time that learning may take goes into updates and what they learn from, and what drafts may
+/// lose that are tried. The rest is what updates cost the passes after them, whose weights they take out of the caches,
+/// and to spare.
 inline constexpr double taught_part = 0.5, tried_part = 0.1;
 
 struct learning_options {

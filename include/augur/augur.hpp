@@ -89,6 +89,7 @@
 #include "augur/policy/learned_bins.hpp"
 #include "augur/policy/length_query.hpp"
 #include "augur/policy/rolling_entropy.hpp"
+#include "augur/policy/time_account.hpp"
 #include "augur/policy/tree_cost_aware.hpp"
 #include "augur/policy/tree_feature.hpp"
 #include "augur/policy/tree_hysteresis.hpp"

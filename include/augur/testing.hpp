@@ -2,13 +2,16 @@
 // Everything to test models, drafters, policies, criteria and schemes with. Made by cmake/umbrella.cmake.
 
 #include "augur/testing/asked_name.hpp"
+#include "augur/testing/checked_criterion.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/clocks.hpp"
 #include "augur/testing/compare_proposals.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/costed_model.hpp"
 #include "augur/testing/counting_model.hpp"
+#include "augur/testing/criterion_inputs.hpp"
 #include "augur/testing/criterion_laws.hpp"
+#include "augur/testing/drafter_inputs.hpp"
 #include "augur/testing/drafter_laws.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"

@@ -1,5 +1,6 @@
 #include "augur/testing/criterion_laws.hpp"
 
+#include <algorithm>
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
@@ -7,6 +8,10 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "every_law.hpp"
 #include "sanitized.hpp"
@@ -142,28 +147,30 @@ BOOST_AUTO_TEST_CASE(the_librarys_criteria_keep_them) {
 
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_criterion) {
     every_law::watch all;
+    const testing::effort some{.cases = 50};
     all.holds(criterion_laws(rejection_sampling{}, {.cases = 10}));
-    all.breaks(criterion_laws(no_residual{}), "keeps its promise" + drawn);
-    all.breaks(criterion_laws(certain{}), "keeps its promise" + drawn);
-    all.breaks(criterion_laws(distorts_the_draw{}), "keeps its promise" + points);
-    all.breaks(criterion_laws(takes_zero_for_agreement{}), "keeps its promise" + points);
-    all.breaks(criterion_laws(own_noise{}), "keeps its promise with shared noise" + points);
-    all.breaks(criterion_laws(trusts_the_draft{}), "keeps its promise with shared noise" + points);
-    all.breaks(criterion_laws(last_of_ties{}), "keeps its promise" + points);
-    all.breaks(criterion_laws(accepts_at_zero{}), "never an impossible token" + drawn);
-    all.breaks(criterion_laws(accepts_at_zero{}), "never an impossible token" + points);
-    all.breaks(criterion_laws(remembers{}), "equal arguments, equal decisions" + drawn);
-    all.breaks(criterion_laws(remembers{}), "equal arguments, equal decisions" + points);
-    all.breaks(criterion_laws(beyond_the_rows{}), "ends where the target cannot be drawn from" + drawn);
-    all.breaks(criterion_laws(beyond_the_rows{}), "ends where the target cannot be drawn from" + points);
-    all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings" + drawn);
-    all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings" + points);
-    all.breaks(criterion_laws(forgets_the_first{}), "keeps its promise among siblings with shared noise" + points);
-    const auto of_a_tree = criterion_laws(forgets_what_a_child_left{});
+    all.breaks(criterion_laws(no_residual{}, some), "keeps its promise" + drawn);
+    all.breaks(criterion_laws(certain{}, some), "keeps its promise" + drawn);
+    all.breaks(criterion_laws(distorts_the_draw{}, some), "keeps its promise" + points);
+    all.breaks(criterion_laws(takes_zero_for_agreement{}, some), "keeps its promise" + points);
+    all.breaks(criterion_laws(own_noise{}, some), "keeps its promise with shared noise" + points);
+    all.breaks(criterion_laws(trusts_the_draft{}, some), "keeps its promise with shared noise" + points);
+    all.breaks(criterion_laws(last_of_ties{}, some), "keeps its promise" + points);
+    all.breaks(criterion_laws(accepts_at_zero{}, some), "never an impossible token" + drawn);
+    all.breaks(criterion_laws(accepts_at_zero{}, some), "never an impossible token" + points);
+    all.breaks(criterion_laws(remembers{}, some), "equal arguments, equal decisions" + drawn);
+    all.breaks(criterion_laws(remembers{}, some), "equal arguments, equal decisions" + points);
+    all.breaks(criterion_laws(beyond_the_rows{}, some), "ends where the target cannot be drawn from" + drawn);
+    all.breaks(criterion_laws(beyond_the_rows{}, some), "ends where the target cannot be drawn from" + points);
+    all.breaks(criterion_laws(forgets_the_first{}, some), "keeps its promise among siblings" + drawn);
+    all.breaks(criterion_laws(forgets_the_first{}, some), "keeps its promise among siblings" + points);
+    all.breaks(criterion_laws(forgets_the_first{}, some),
+               "keeps its promise among siblings with shared noise" + points);
+    const auto of_a_tree = criterion_laws(forgets_what_a_child_left{}, some);
     all.breaks(of_a_tree, "keeps its promise among siblings" + drawn);
     BOOST_TEST(!of_a_tree.breaks("keeps its promise" + drawn), of_a_tree);  // chains are judged rightly
-    all.breaks(criterion_laws(takes_the_second{}), "no impossible token among siblings" + drawn);
-    all.breaks(criterion_laws(takes_the_second{}), "no impossible token among siblings" + points);
+    all.breaks(criterion_laws(takes_the_second{}, some), "no impossible token among siblings" + drawn);
+    all.breaks(criterion_laws(takes_the_second{}, some), "no impossible token among siblings" + points);
 }
 
 BOOST_AUTO_TEST_CASE(two_coins_of_one_name_are_named) {
@@ -174,6 +181,174 @@ BOOST_AUTO_TEST_CASE(two_coins_of_one_name_are_named) {
         BOOST_TEST(found->what.find("purpose accept, round 0 is asked for twice: first by flip(") != std::string::npos,
                    found->what);
     }
+}
+
+bool says(const testing::report& r, const std::string& what) {
+    return std::any_of(r.broken.begin(), r.broken.end(),
+                       [&](const auto& v) { return v.what.find(what) != std::string::npos; });
+}
+
+/// Counts the token that follows among the accepted ones.
+struct counts_one_more : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        verdict decided = block::judge_block(targets, proposed, draws);
+        if (decided.accepted == proposed.size()) ++decided.accepted;
+        return decided;
+    }
+};
+
+/// Takes a block for a tree, of which all but the last node are accepted, or a node that nobody drafted.
+template <std::size_t Beyond>
+struct finds_a_path_in_a_block : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        verdict decided = block::judge_block(targets, proposed, draws);
+        if (decided.accepted > 1) decided.path = {Beyond};
+        return decided;
+    }
+};
+
+/// Numbers tokens from 1.
+struct draws_from_1 : rejection_sampling {
+    token draw(const auto& target, auto& draws) const { return rejection_sampling::draw(target, draws) + 1; }
+};
+struct draws_nothing : rejection_sampling {
+    token draw(const auto&, auto&) const { return no_token; }
+};
+struct block_from_1 : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        verdict decided = block::judge_block(targets, proposed, draws);
+        if (decided.next != no_token) ++decided.next;
+        return decided;
+    }
+};
+
+/// Changes the answer of a right rule over trees.
+template <void (*Change)(std::vector<std::size_t>& path, token& next)>
+struct changed_tree : rejection_sampling {
+    token judge_tree(const auto& targets, const auto& proposed, const auto& draws,
+                     std::vector<std::size_t>& path) const {
+        token next = accept::traversal{}.judge_tree(targets, proposed, draws, path);
+        Change(path, next);
+        return next;
+    }
+};
+void leaf_first(std::vector<std::size_t>& path, token&) {
+    std::reverse(path.begin(), path.end());
+}
+void rows_for_nodes(std::vector<std::size_t>& path, token&) {
+    for (std::size_t& node : path) ++node;
+}
+void twice(std::vector<std::size_t>& path, token&) {
+    if (!path.empty()) path.push_back(path.back());
+}
+void from_1(std::vector<std::size_t>&, token& next) {
+    next += next == no_token ? 0 : 1;
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_are_no_places_break_a_law) {
+    const auto breaks = [](const auto& criterion, const std::string& what) {
+        const auto r = criterion_laws(criterion, {.cases = 50});
+        BOOST_TEST(says(r, "threw: " + what), what << "\n" << r);
+    };
+    breaks(counts_one_more{}, "accepts 1 of 0 drafted");
+    breaks(finds_a_path_in_a_block<0>{}, "accepts 2 on the path {0}");
+    breaks(finds_a_path_in_a_block<9>{}, "path {9}: node 9 of 2 drafted");
+    breaks(draws_from_1{}, "gives token 2 of a vocabulary of 2");
+    breaks(draws_nothing{}, "gives token -1 of a vocabulary of 2");
+    breaks(block_from_1{}, "gives token 2 of a vocabulary of 2");
+    breaks(changed_tree<from_1>{}, "gives token 2 of a vocabulary of 2");
+    breaks(changed_tree<leaf_first>{}, "path {1, 0}: node 1 follows 0, not -1");
+    breaks(changed_tree<rows_for_nodes>{}, "path {1}: node 1 of 1 drafted");
+    breaks(changed_tree<twice>{}, "path {0, 0}: node 0 follows -1, not 0");
+}
+
+/// Cannot be derived from, so that its answers are taken as they are.
+struct nobody_derives final : rejection_sampling {};
+
+BOOST_AUTO_TEST_CASE(a_final_class_is_a_criterion_too) {
+    const auto r = criterion_laws(nobody_derives{}, {.cases = 10});
+    BOOST_TEST(r.kept(), r);
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_small_or_now_and_then_very_large) {
+    std::set<double> seen;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        testing::choices from(seed);
+        for (const double weight : testing::uneven_weights(from, 3)) seen.insert(weight);
+    }
+    BOOST_TEST((seen == std::set<double>{0, 1, 2, 3, 4, 50, 1000}));
+}
+
+/// Takes what the target is nearly sure of without a coin.
+struct trusts_sure_tokens : rejection_sampling {
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        return target.probability(drafted.id) > 0.9 || rejection_sampling::accepts(target, drafted, draws);
+    }
+};
+
+/// Divides by no draft probability below 0.05.
+struct floors_the_draft : rejection_sampling {
+    bool accepts(const auto& target, const auto& drafted, auto& draws) const {
+        const double ratio = target.probability(drafted.id) / std::max(0.05, drafted.probability(drafted.id));
+        return draws.flip(std::min(1.0, ratio), purpose::accept);
+    }
+};
+
+/// Accepts the drafted token of this number unseen.
+template <std::size_t Unseen>
+struct accepts_unseen : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        verdict decided = block::judge_block(targets, proposed, draws);
+        if (decided.accepted + 1 != Unseen || targets.size() <= Unseen) return decided;
+        auto after = draws(Unseen);
+        return {.drafted = proposed.size(), .accepted = Unseen, .next = draw(targets[Unseen], after)};
+    }
+};
+
+/// Residual weights in groups of so many tokens, of which the full ones are the target's.
+template <std::size_t Lanes, class Drafted>
+struct grouped_residual {
+    const distribution& target;
+    Drafted drafted;
+    std::size_t size() const { return target.size(); }
+    double operator[](std::size_t i) const {
+        const auto t = static_cast<token>(i);
+        const double taken = i < size() / Lanes * Lanes ? 0 : drafted.probability(t);
+        return std::max(0.0, target.probability(t) - taken);
+    }
+    double total() const {
+        double sum = 0;
+        for (std::size_t i = 0; i < size(); ++i) sum += (*this)[i];
+        return sum;
+    }
+    double probability(token t) const { return (*this)[static_cast<std::size_t>(t)] / total(); }
+};
+template <std::size_t Lanes>
+struct wrong_in_full_groups : rejection_sampling {
+    const auto& after_rejection(const auto& left, const auto&) const { return left; }
+    template <class Claim>
+    auto after_rejection(const distribution& target, const drafted_token<Claim>& drafted) const {
+        return grouped_residual<Lanes, drafted_token<Claim>>{target, drafted};
+    }
+};
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_for_sure_tokens_long_drafts_or_wide_rows_is_found) {
+    const auto found = [](const auto& criterion) {
+        const auto r = testing::sanitized ? criterion_laws(criterion, {.cases = 150}) : criterion_laws(criterion);
+        BOOST_TEST(r.breaks("keeps its promise" + drawn), r);
+        return r;
+    };
+    found(trusts_sure_tokens{});
+    found(floors_the_draft{});
+    BOOST_TEST(says(found(accepts_unseen<4>{}), "drafting 4 of 5"));
+    BOOST_TEST(says(found(accepts_unseen<6>{}), "drafting 6 of 7"));
+    BOOST_TEST(says(found(wrong_in_full_groups<4>{}), "after token 1 target {"));
+    found(wrong_in_full_groups<8>{});
+    found(wrong_in_full_groups<16>{});
 }
 
 /// Accepts everything that is possible.

@@ -62,4 +62,17 @@ BOOST_AUTO_TEST_CASE(differences_below_the_tolerance_are_none) {
     BOOST_TEST(!testing::explain(a, b).equal);
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_differ_little_are_printed_with_digits_that_tell_them_apart) {
+    const auto found =
+        testing::explain(law_with({{{0}, 0.5}, {{1}, 0.5}}), law_with({{{0}, 0.5 + 2e-9}, {{1}, 0.5 - 2e-9}}));
+    std::ostringstream out;
+    out << found << ' ' << 1.0 / 3;
+    BOOST_TEST(out.str() ==
+               "total variation 2e-09 (4 and 4 paths)\n"
+               "    after {}, total variation 2e-09\n"
+               "      token       expected            got\n"
+               "          0  0.50000000000  0.50000000200\n"
+               "          1  0.50000000000  0.49999999800 0.333333");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -70,4 +70,27 @@ BOOST_AUTO_TEST_CASE(what_a_law_throws_is_a_violation) {
     BOOST_TEST(r.broken.at(0).what.ends_with(": threw: too loud"));
 }
 
+/// Two numbers that should be equal: some hundredths apart, and some rounding.
+std::string apart(choices& from) {
+    const double by = static_cast<double>(from.below(100)) / 100 + 1e-9 * static_cast<double>(from.between(1, 8));
+    return by > from.tolerance() ? augur::detail::message("apart by ", by) : "";
+}
+
+BOOST_AUTO_TEST_CASE(a_gross_fault_is_not_shrunk_to_one_of_rounding) {
+    testing::report r{"numbers"};
+    testing::check(r, "equal", {}, apart);
+    BOOST_TEST(r.broken.at(0).what.ends_with(": apart by 0.01"), r);
+    testing::check(r, "as it came", {.shrinks = 0}, apart);
+    BOOST_TEST(!r.broken.at(1).what.ends_with(": apart by 0.01"), r);
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_of_rounding_is_shrunk_as_one) {
+    testing::report r{"numbers"};
+    testing::check(r, "equal", {}, [](choices& from) {
+        const double by = 1e-8 * static_cast<double>(from.between(2, 90));
+        return by > from.tolerance() ? augur::detail::message("apart by ", by) : "";
+    });
+    BOOST_TEST(r.broken.at(0).what.ends_with(": apart by 2e-08"), r);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/time_account.hpp"
+#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
+#include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::policy {
@@ -281,7 +282,7 @@ class basic_cost_aware {
     }
 
     cost_aware_options options_;
-    augur::detail::time_account account_;
+    time_account account_;
     std::array<source, most_sources> sources_;
 };
 

@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/time_account.hpp"
+#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
+#include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
 
@@ -244,7 +245,7 @@ class basic_tree_cost_aware {
     static constexpr std::size_t first_try = 4, most_try = 64;  ///< rounds
 
     tree_cost_aware_options options_;
-    augur::detail::time_account account_;
+    time_account account_;
     timed node_seconds_;                                ///< of drafting
     bool is_earlier_ = false;                           ///< that figure, than this text
     std::vector<std::array<counted, Ranks>> accepted_;  ///< by depth and rank

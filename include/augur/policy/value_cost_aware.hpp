@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/time_account.hpp"
+#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/knowledge.hpp"
+#include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
 
@@ -260,7 +261,7 @@ class value_cost_aware {
     }
 
     value_cost_aware_options options_;
-    augur::detail::time_account account_;
+    time_account account_;
     timed first_depth_, further_depth_;                           ///< of drafting
     bool first_is_earlier_ = false, further_is_earlier_ = false;  ///< these figures, than this text
     std::array<counted, edges.size() + 1> accepted_{};

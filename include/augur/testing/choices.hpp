@@ -43,6 +43,11 @@ class choices {
         return made;
     }
 
+    /// How far apart numbers may be that a law wants equal: rounding. More while a gross mistake is made smaller, so
+    /// that no mere rounding takes its place.
+    double tolerance() const { return tolerance_; }
+    void tolerate(double difference) { tolerance_ = difference; }
+
     /// What was drawn so far: replaying it makes the same input.
     const std::vector<std::size_t>& made() const { return made_; }
 
@@ -59,6 +64,7 @@ class choices {
     std::vector<std::size_t> made_;
     std::uint64_t state_ = 0;
     bool replays_ = true;
+    double tolerance_ = 1e-12;
 };
 
 /// The smallest numbers found for which `fails(choices&)` still says true, starting from some that do: shorter first (a

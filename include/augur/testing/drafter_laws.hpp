@@ -20,6 +20,7 @@
 #include "augur/random/chooser.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_proposals.hpp"
+#include "augur/testing/drafter_inputs.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/followed_target.hpp"
 #include "augur/testing/law_chooser.hpp"
@@ -41,20 +42,14 @@ struct asked_policy {
     }
 };
 
-/// A policy that wants a tree.
-struct wants_tree {
-    augur::topology wanted;
-    const augur::topology& topology(const observation&) const { return wanted; }
-};
-
 /// Every law is a function of one random input that says what is wrong, or nothing.
 template <Drafter D, class Target>
-class drafter_law_cases {
- public:
-    using claim = typename D::claim_type;
+class drafter_law_cases : public drafter_inputs<D, Target> {
+    using typename drafter_inputs<D, Target>::request;
 
-    drafter_law_cases(const D& drafter, std::size_t vocabulary_size, const Target& target)
-        : drafter_(drafter), vocabulary_(vocabulary_size), target_(target) {}
+ public:
+    using typename drafter_inputs<D, Target>::claim;
+    using drafter_inputs<D, Target>::drafter_inputs;
 
     std::string no_more_than_is_wanted(choices& from) const {
         request asked = some_request(from);
@@ -170,7 +165,7 @@ class drafter_law_cases {
             for (std::size_t i = 0; i < vocabulary_; ++i) {
                 const token t = static_cast<token>(i);
                 const double drawn = at.drawn[t] / at.total;
-                if (std::abs(drawn - claimed[i]) < 1e-12) continue;
+                if (std::abs(drawn - claimed[i]) < from.tolerance()) continue;
                 return augur::detail::message(asked.described(), ": after ", describe(before.tokens), " token ", t,
                                               " is drawn with probability ", drawn, ", but its row claims ",
                                               claimed[i]);
@@ -179,8 +174,8 @@ class drafter_law_cases {
         return "";
     }
 
-    /// A token that was drawn by noise which the next round meets again, as by a race at its position, is no draw of the
-    /// row that it claims: a criterion of drafts that are drawn anew would then lose the distribution.
+    /// A token that was drawn by noise which the next round meets again, as by a race at its position, is no draw of
+    /// the row that it claims: a criterion of drafts that are drawn anew would then lose the distribution.
     std::string tokens_are_drawn_anew_in_each_round(choices& from) const {
         request asked = some_request(from);
         asked.room = 1;
@@ -204,7 +199,7 @@ class drafter_law_cases {
             for (const auto& [pair, probability] : drawn) {
                 const double expected = claimed[static_cast<std::size_t>(pair.first)] *
                                         claimed[vocabulary_ + static_cast<std::size_t>(pair.second)];
-                if (std::abs(probability / total - expected) < 1e-12) continue;
+                if (std::abs(probability / total - expected) < from.tolerance()) continue;
                 return augur::detail::message(asked.described(), ": draws token ", pair.first, ", and ", pair.second,
                                               " in the round after, with probability ", probability / total,
                                               ", but independent draws of the claimed rows do with ", expected);
@@ -251,64 +246,14 @@ class drafter_law_cases {
     }
 
  private:
-    /// What a drafter is asked to continue.
-    struct request {
-        prefix before;
-        transform::settings sampling;
-        std::size_t room = 0;
-        topology wanted{};  ///< by the policy, of a drafter that branches; else it wants all there is room for
-
-        std::string described() const {
-            return augur::detail::message("prefix ", describe(before.tokens()), ", room for ", room,
-                                          branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
-                                          describe_settings(sampling));
-        }
-        auto policy() const {
-            if constexpr (branches<D>) {
-                return wants_tree{wanted};
-            } else {
-                return policy::fixed_length{100};
-            }
-        }
-    };
-
-    request some_request(choices& from) const {
-        request made;
-        made.before = prefix(from.tokens(1, 6, vocabulary_));
-        made.room = from.below(4);
-        made.sampling = random_settings(from, vocabulary_);
-        if (branches<D>) made.wanted = some_topology(from);
-        return made;
-    }
-
-    proposal<claim> propose(typename D::state_type& state, typename Target::follower& target, request& asked,
-                            law_chooser chooser, const auto& policy, std::size_t round = 0) const {
-        const transform::pipeline transform(asked.sampling, vocabulary_);
-        draft::context context(asked.before, transform, chooser, policy,
-                               observation{.round = round, .prefix_length = asked.before.size()}, asked.room,
-                               signals::none, nullptr, target.template lent<D>());
-        return draft::propose(drafter_, state, context);
-    }
-    proposal<claim> propose_fresh(request& asked, law_chooser chooser, const auto& policy,
-                                  std::size_t round = 0) const {
-        auto state = drafter_.make_state();
-        typename Target::follower target(target_);
-        target.prefill(drafter_, state, asked.before);
-        return propose(state, target, asked, chooser, policy, round);
-    }
-    proposal<claim> propose_fresh(request& asked, law_chooser chooser) const {
-        return propose_fresh(asked, chooser, asked.policy());
-    }
-
-    /// `see(proposal, probability)` on every branch of the drafter's randomness.
-    template <class See>
-    void each_proposal(request& asked, const See& see) const {
-        enumerate([&](const enumerating_chooser& chooser) {
-            const auto proposed = propose_fresh(asked, chooser);
-            see(proposed, chooser.probability());
-            return std::vector<token>{};
-        });
-    }
+    using inputs = drafter_inputs<D, Target>;
+    using inputs::drafter_;
+    using inputs::each_proposal;
+    using inputs::propose;
+    using inputs::propose_fresh;
+    using inputs::some_request;
+    using inputs::target_;
+    using inputs::vocabulary_;
 
     static constexpr std::int32_t ended = -2;
 
@@ -320,10 +265,6 @@ class drafter_law_cases {
         }
         return text;
     }
-
-    const D& drafter_;
-    std::size_t vocabulary_;
-    Target target_;
 };
 
 /// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated,

@@ -31,18 +31,28 @@ struct explanation {
 
     friend std::ostream& operator<<(std::ostream& out, const explanation& e) {
         const auto flags = out.flags();
+        const auto precision = out.precision();
+        const int digits = e.digits();
         out << "total variation " << e.overall << " (" << e.expected_paths << " and " << e.got_paths << " paths)";
         if (!e.equal) {
             out << "\n    after " << describe(e.prefix) << ", total variation " << e.here;
-            out << "\n      token  expected       got" << std::fixed;
+            out << "\n      token  " << std::setw(digits + 2) << "expected"
+                << "  " << std::setw(digits + 2) << "got" << std::fixed << std::setprecision(digits);
             for (const auto& [t, probability] : e.expected) {
                 out << "\n      ";
                 t == no_token ? out << "  end" : out << std::setw(5) << t;
-                out << "  " << std::setw(8) << probability << "  " << std::setw(8) << e.got.at(t);
+                out << "  " << std::setw(digits + 2) << probability << "  " << std::setw(digits + 2) << e.got.at(t);
             }
         }
         out.flags(flags);
+        out.precision(precision);
         return out;
+    }
+
+    /// How many after the point tell the two rows apart: six, or more where only they do.
+    int digits() const {
+        if (here > 1e-4 || !(here > 0)) return 6;
+        return std::min(17, 2 + static_cast<int>(std::ceil(-std::log10(here))));
     }
 };
 

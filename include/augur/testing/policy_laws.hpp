@@ -165,7 +165,7 @@ class policy_law_cases {
         const auto drafted_by = [&](auto&& drafter) {
             const auto scheme = speculate(std::forward<decltype(drafter)>(drafter), target, clockless<Policy>(policy_),
                                           accept::rejection_sampling{});
-            return broken_promise(scheme, prompt, chosen);
+            return broken_promise(scheme, prompt, chosen, 10'000'000, from.tolerance());
         };
         std::string found;
         if constexpr (!includes(needs_of<Policy>, signals::match_length)) found = drafted_by(markov_model(draft_rows));

@@ -88,7 +88,8 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(last_of(fresh(joined(text, more)), more.size()), got, where, ", then ", describe(more));
     }
 
-    /// Of a model's own `keep`: paths that are none, of a tree that another has replaced, after the sequence has changed.
+    /// Of a model's own `keep`: paths that are none, of a tree that another has replaced, and after the sequence has
+    /// changed.
     std::string wrong_paths_are_refused(choices& from) const requires KeepsPaths<M> {
         const auto tokens = some_tokens(from, {2, 4});
         const std::vector<token> nodes(3);

@@ -80,10 +80,22 @@ std::string verdict_of(const Law& law, choices& from) {
         return std::string("threw: ") + thrown.what();
     }
 }
+
+/// A tolerance at which the law still finds fault with the input made of these numbers: of the fault's order.
+template <class Law>
+double tolerance_that_fails(const Law& law, const std::vector<std::size_t>& numbers) {
+    for (const double tolerance : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10}) {
+        choices again(numbers);
+        again.tolerate(tolerance);
+        if (!verdict_of(law, again).empty()) return tolerance;
+    }
+    return choices(numbers).tolerance();
+}
 }  // namespace detail
 
 /// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The
-/// first failing input is shrunk, and reported with the seed. The inputs are those of a sequence that the seed fixes;
+/// first failing input is shrunk, and reported with the seed; what is found with a smaller one is of the same order, if
+/// the law compares numbers to from.tolerance(). The inputs are those of a sequence that the seed fixes;
 /// only where it ends depends on the clock, if `tries.seconds` says so.
 template <class Law>
 void check(report& into, std::string name, const effort& tries, const Law& law) {
@@ -93,7 +105,9 @@ void check(report& into, std::string name, const effort& tries, const Law& law) 
         choices drawn(tries.seed * 1'000'003 + i);
         std::string what = detail::verdict_of(law, drawn);
         if (what.empty()) continue;
+        const double tolerance = tries.shrinks > 0 ? detail::tolerance_that_fails(law, drawn.made()) : 0;
         shrink(drawn.made(), tries.shrinks, [&](choices& from) {
+            from.tolerate(tolerance);
             std::string smaller = detail::verdict_of(law, from);
             if (smaller.empty()) return false;
             what = std::move(smaller);

@@ -42,7 +42,7 @@ class scheme_law_cases {
         const auto prompt = some_prompt(from);
         decode::options chosen = chosen_;
         chosen.stop.max_tokens = from.between(1, chosen_.stop.max_tokens);
-        const std::string found = broken_promise(scheme_, prompt, chosen);
+        const std::string found = broken_promise(scheme_, prompt, chosen, 10'000'000, from.tolerance());
         return found.empty() ? found : where(prompt, chosen) + ": " + found;
     }
 
@@ -54,7 +54,7 @@ class scheme_law_cases {
             tokens.resize(std::min(tokens.size(), shorter.stop.max_tokens));
             return tokens;
         });
-        return unequal(expected, law_of(scheme_, prompt, shorter), where(prompt, shorter));
+        return unequal(expected, law_of(scheme_, prompt, shorter), where(prompt, shorter), from.tolerance());
     }
 
     std::string a_stop_token_cuts_and_changes_nothing(choices& from) const {
@@ -67,7 +67,8 @@ class scheme_law_cases {
             return tokens;
         };
         return unequal(cut_law(reference(prompt), until_stop), law_of(scheme_, prompt, stopping),
-                       where(prompt, stopping) + ", stop token " + std::to_string(stopping.stop.stop_tokens[0]));
+                       where(prompt, stopping) + ", stop token " + std::to_string(stopping.stop.stop_tokens[0]),
+                       from.tolerance());
     }
 
     std::string caches_equal_rebuilt_ones(choices& from) const {
@@ -215,8 +216,8 @@ class scheme_law_cases {
     std::vector<token> some_prompt(choices& from) const {
         return from.tokens(1, 4, scheme_.target().vocabulary_size());
     }
-    static std::string unequal(const law& expected, const law& got, const std::string& at) {
-        const explanation found = explain(expected, got);
+    static std::string unequal(const law& expected, const law& got, const std::string& at, double tolerance) {
+        const explanation found = explain(expected, got, tolerance);
         if (found.equal) return "";
         std::ostringstream out;
         out << at << ": " << found;

@@ -147,7 +147,8 @@ struct tree_round {
 /// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is
 /// taken.
 template <class Criterion, class Drawing>
-std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing) {
+std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing,
+                           double tolerance = 1e-12) {
     using guarantee = guarantee_of<Criterion>;
     if constexpr (promises_text<guarantee>) {
         std::string found;
@@ -166,7 +167,7 @@ std::string broken_promise(const Criterion& criterion, const tree_round& round, 
         const law got =
             enumerate([&](const enumerating_chooser& chooser) { return round.text(criterion, drawing, chooser); });
         std::ostringstream out;
-        if (const explanation found = explain(expected, got); !found.equal) out << found;
+        if (const explanation found = explain(expected, got, tolerance); !found.equal) out << found;
         return out.str();
     }
 }

@@ -56,7 +56,7 @@ class trainer {
           texts_(head.hidden_size(), options_.replay.past),
           learner_(head, options_.losses, options_.steps),
           ready_(head) {
-        check();
+        check(options_);
         if (!options_.clock) options_.clock = [watch = detail::stopwatch()] { return watch.seconds(); };
         if (options_.background) worker_ = std::thread([this] { work(); });
     }
@@ -251,23 +251,6 @@ class trainer {
         if constexpr (requires { head_.head_count(); }) return head_.head_count();
         return replay::most_heads + 1;
     }
-    void check() const {
-        const auto positive = [](const char* what, std::size_t value) {
-            if (value == 0) detail::fail("trainer: ", what, " is 0; it must be 1 or more");
-        };
-        positive("batch", options_.batch);
-        positive("least", options_.least);
-        positive("every", options_.every);
-        if (options_.least > options_.replay.capacity) {
-            detail::fail("trainer: least is ", options_.least, ", but the ring holds ", options_.replay.capacity);
-        }
-        if (options_.batch > options_.replay.capacity) {
-            detail::fail("trainer: batch is ", options_.batch, ", but the ring holds ", options_.replay.capacity);
-        }
-        if (options_.idle && options_.background) detail::fail("trainer: updates wait, so that its thread has none");
-        if (!(options_.share >= 0)) detail::fail("trainer: share is ", options_.share, "; it must be 0 or more");
-    }
-
     /// An unbounded share allows what it takes in no time, too: infinity times 0 is no number.
     static bool within(double spent, double share, double seconds) {
         return std::isinf(share) || spent <= share * seconds;

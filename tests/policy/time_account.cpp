@@ -1,4 +1,4 @@
-#include "augur/detail/time_account.hpp"
+#include "augur/policy/time_account.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include "augur/types/error.hpp"
 
 using namespace augur;
-using detail::account_terms;
-using detail::time_account;
+using policy::account_terms;
+using policy::time_account;
 
-BOOST_AUTO_TEST_SUITE(detail_time_account)
+BOOST_AUTO_TEST_SUITE(policy_time_account)
 
 const auto is = boost::test_tools::tolerance(1e-12);
 const std::vector<double> flat{1, 1, 1};

@@ -11,7 +11,7 @@
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 
-namespace augur::detail {
+namespace augur::policy {
 
 /// How a policy keeps its account.
 struct account_terms {
@@ -25,12 +25,12 @@ struct account_terms {
 };
 
 /// Rounds of drafts, against plain decoding. What a round gains is saved, what it loses is spent, in passes of plain
-/// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit and that share, where no
-/// draft is begun that is not `affordable`. Cost: that of pass_seconds.
+/// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit and that share, where
+/// no draft is begun that is not `affordable`. Cost: that of pass_seconds.
 class time_account {
  public:
-    /// `verify_seconds`: of passes over 1, 2, ... rows, that were measured before. Throws, in the policy's name and with
-    /// the value, where a term is out of its range, or no time is positive and finite.
+    /// `verify_seconds`: of passes over 1, 2, ... rows, that were measured before. Throws, in the policy's name and
+    /// with the value, where a term is out of its range, or a time is not positive and finite.
     time_account(const account_terms& terms, std::span<const double> verify_seconds)
         : memory_(terms.memory),
           budget_(terms.budget),
@@ -39,8 +39,8 @@ class time_account {
           passes_(terms.most_rows, checked(terms, verify_seconds).memory, verify_seconds),
           allowance_(terms.credit) {}
 
-    const pass_seconds& passes() const { return passes_; }
-    pass_seconds& passes() { return passes_; }
+    const augur::detail::pass_seconds& passes() const { return passes_; }
+    augur::detail::pass_seconds& passes() { return passes_; }
 
     /// Passes of plain decoding that may still be lost.
     double allowance() const { return allowance_; }
@@ -82,24 +82,25 @@ class time_account {
  private:
     static const account_terms& checked(const account_terms& terms, std::span<const double> verify_seconds) {
         if (!(terms.memory > 0 && terms.memory < 1)) {
-            fail(terms.policy, ": memory is ", terms.memory, "; it must be between 0 and 1");
+            augur::detail::fail(terms.policy, ": memory is ", terms.memory, "; it must be between 0 and 1");
         }
         if (!(terms.budget >= 0 && terms.budget < 1)) {
-            fail(terms.policy, ": budget is ", terms.budget, "; it must be at least 0 and less than 1");
+            augur::detail::fail(terms.policy, ": budget is ", terms.budget, "; it must be at least 0 and less than 1");
         }
         if (!(std::abs(terms.credit) <= terms.most)) {
-            fail(terms.policy, ": credit is ", terms.credit, "; it must be from ", -terms.most, " to ", terms.most);
+            augur::detail::fail(terms.policy, ": credit is ", terms.credit, "; it must be from ", -terms.most, " to ",
+                                terms.most);
         }
         for (const double seconds : verify_seconds) {
             if (seconds > 0 && std::isfinite(seconds)) continue;
-            fail(terms.policy, ": verify_seconds holds ", seconds, "; it must be positive and finite");
+            augur::detail::fail(terms.policy, ": verify_seconds holds ", seconds, "; it must be positive and finite");
         }
         return terms;
     }
 
     double memory_, budget_, most_;
     std::size_t plain_after_;
-    pass_seconds passes_;
+    augur::detail::pass_seconds passes_;
     double allowance_;
     double tokens_ = 0;  ///< of late, fading
     double spent_ = 0;   ///< on them, in passes of plain decoding
@@ -107,4 +108,4 @@ class time_account {
     std::size_t plain_at_ = 0;  ///< the round that was last plain
 };
 
-}  // namespace augur::detail
+}  // namespace augur::policy
