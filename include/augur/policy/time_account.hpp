@@ -16,7 +16,7 @@ namespace augur::policy {
 /// How a policy keeps its account.
 struct account_terms {
     std::string_view policy;  ///< named in errors
-    std::size_t most_rows;    ///< of a verify pass, that are told apart
+    std::size_t most_rows;    ///< of a verify pass, that are distinguished
     double memory;            ///< weight of the past when a figure is updated, in (0, 1)
     double budget;            ///< share of the time that may be lost on finding out, in [0, 1)
     double credit;            ///< passes of plain decoding that may be lost before anything is gained; below 0: owed
