@@ -21,9 +21,9 @@ std::size_t layers_beyond_caches(const llama::config& c, backend::host::storage 
     return std::min<std::size_t>(c.layers, static_cast<std::size_t>(beyond_caches / layer) + 2);
 }
 
-/// As the files of a family are and the program holds them, where the shape has whole blocks.
+/// As the program holds a family's that draft for lossless schemes, where the shape has whole blocks.
 backend::host::storage format_of_members(const llama::config& c, backend::host::storage otherwise) {
-    constexpr auto format = backend::host::storage::q8_0;
+    constexpr auto format = backend::host::storage::q4_0;
     const std::size_t block = backend::host::layout_of(format).file_depth;
     const bool has_blocks = c.width % block == 0 && c.feed_forward % block == 0 && c.heads * c.head_size % block == 0;
     return has_blocks ? format : otherwise;

@@ -120,8 +120,8 @@ class Advise(ProgramTest):
             return int(re.search(rb"take (\d+) bytes", run(*command).stderr).group(1))
 
         layer = 65536 * 128 * (2 * 512 + 2 * 64) + 3 * 65536 * 262144
-        two_in_q8_0 = 1.05 * 34 / 32 * (2 * layer + 99 * 65536)
-        self.assertAlmostEqual(two_in_q8_0, needed("sd") - needed("lookup"), delta=1000)
+        two_in_q4_0 = 1.05 * 18 / 32 * (2 * layer + 99 * 65536)
+        self.assertAlmostEqual(two_in_q4_0, needed("sd") - needed("lookup"), delta=1000)
 
 
 if __name__ == "__main__":
