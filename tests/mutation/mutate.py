@@ -2,6 +2,7 @@
 """Would the tests notice? Breaks one line of the headers at a time, as mutants.txt says, and runs the tests against it.
 
     mutate.py               every mutant; most of them together (together.py), the others one by one
+    mutate.py --new         those not judged yet, and those that survived
     mutate.py --stale       those not judged yet, those that survived, and those whose header or killing test has changed since
     mutate.py --sample      the first of each folder; records nothing
     mutate.py --only block  those in headers whose path contains this (with any of the above)
@@ -362,7 +363,7 @@ def default_compiler():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("--check", "--state", "--sample", "--stale"):
+    for flag in ("--check", "--state", "--sample", "--new", "--stale"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--not", dest="without", action="append", default=[], metavar="PART")
@@ -377,6 +378,8 @@ def main():
         record.check(results, PAGES)
     visible = [mutant for mutant in mutants if not mutant.equivalent and arguments.only in mutant.header]
     visible = [mutant for mutant in visible if not any(part in mutant.header for part in arguments.without)]
+    if arguments.new:
+        visible = [mutant for mutant in visible if results.open(mutant)]
     if arguments.stale:
         visible = [mutant for mutant in visible if results.stale(mutant)]
     if arguments.sample:

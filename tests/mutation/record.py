@@ -78,6 +78,10 @@ class Record:
         """The test file that killed it when it was last judged."""
         return self.of[identity(mutant)].get("test")
 
+    def open(self, mutant):
+        """Never judged, or survived."""
+        return self.of[identity(mutant)]["verdict"] not in ("killed", "equivalent")
+
     def stale(self, mutant):
         """Never judged, survived, or judged with another header or another text of the test that killed it."""
         entry = self.of[identity(mutant)]
