@@ -58,13 +58,7 @@ class basic_cost_aware {
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
     explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          account_({.policy = "cost_aware",
-                    .most_rows = options_.max_length + 1,
-                    .memory = options_.memory,
-                    .budget = options_.budget,
-                    .credit = options_.credit,
-                    .most = most_allowance,
-                    .plain_after = plain_after},
+          account_(account_by("cost_aware", options_, options_.max_length + 1, most_allowance, plain_after),
                    options_.verify_seconds) {
         for (source& each : sources_) {
             for (kind& of : each.kinds) of.positions.resize(options_.max_length);

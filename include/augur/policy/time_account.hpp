@@ -24,6 +24,12 @@ struct account_terms {
     std::size_t plain_after;  ///< rounds after which plain decoding is measured again
 };
 
+/// By a policy's own options.
+account_terms account_by(std::string_view policy, const auto& options, std::size_t most_rows, double most,
+                         std::size_t plain_after) {
+    return {policy, most_rows, options.memory, options.budget, options.credit, most, plain_after};
+}
+
 /// Rounds of drafts, against plain decoding. What a round gains is saved, what it loses is spent, in passes of plain
 /// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit and that share, where
 /// no draft is begun that is not `affordable`. Cost: that of pass_seconds.

@@ -55,13 +55,7 @@ class basic_tree_cost_aware {
     /// `before`: what one with the same max_depth learned in earlier texts; its passes go before verify_seconds.
     explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          account_({.policy = "tree_cost_aware",
-                    .most_rows = options_.max_nodes + 1,
-                    .memory = options_.memory,
-                    .budget = options_.budget,
-                    .credit = options_.credit,
-                    .most = most_allowance,
-                    .plain_after = plain_after},
+          account_(account_by("tree_cost_aware", options_, options_.max_nodes + 1, most_allowance, plain_after),
                    options_.verify_seconds),
           accepted_(options_.max_depth) {
         recall(before);

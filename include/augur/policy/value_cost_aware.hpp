@@ -56,13 +56,7 @@ class value_cost_aware {
     /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
     explicit value_cost_aware(value_cost_aware_options options = {}, const knowledge& before = {})
         : options_(checked(std::move(options))),
-          account_({.policy = "value_cost_aware",
-                    .most_rows = options_.max_nodes + 1,
-                    .memory = options_.memory,
-                    .budget = options_.budget,
-                    .credit = options_.credit,
-                    .most = most_allowance,
-                    .plain_after = plain_after},
+          account_(account_by("value_cost_aware", options_, options_.max_nodes + 1, most_allowance, plain_after),
                    options_.verify_seconds) {
         recall(before);
     }
