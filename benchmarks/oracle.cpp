@@ -1,18 +1,24 @@
-// What share of the per-round oracle a policy by cost reaches: the oracle knows the text, and takes for every round the
+// What share of the per-round oracle policies by cost reach: the oracle knows the text, and takes for every round the
 // drafter and the length that write it soonest.
 //
 //   bench_oracle --model FILE --eagle FILE --prompts FILE.jsonl [--chat] [--weights bf16] [--limit N] [--max-tokens N]
 //
-// Greedy, chains, two drafters: prompt lookup and an EAGLE-like layer. Each drafts from every position of plain
-// decoding's text, under a criterion that accepts nothing: so it is known how much of a draft would be accepted
-// anywhere. The oracle's path is a shortest one (dynamic programming). Both paths are priced alike, by T(n) as measured
-// beforehand and by what a token of the layer took in this run; so shares do not depend on the machine's moods.
+// Greedy, two drafters: prompt lookup and an EAGLE-like layer, held as `augur` holds it. Each drafts chains from every
+// position of plain decoding's text, under a criterion that accepts nothing: so it is known how much of a draft would
+// be accepted anywhere. The oracle's path is a shortest one (dynamic programming). Beside it:
+//   chains   policy::cost_aware, of chains as the oracle's
+//   trees    policy::hybrid_value_cost_aware, whose trees of the layer are what `--scheme auto` drafts
+//   again    the same on the same text once more, with what it learned of it: what is lost on finding out is not in it
+// All paths are priced alike, by T(n) as measured beforehand and by what a token of the layer took in this run; so
+// shares do not depend on the machine's moods, but for what these make of a policy's own clock. A depth of a tree costs
+// what a token of a chain does.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle.hpp>
+#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/gguf.hpp>
@@ -21,12 +27,16 @@
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/policy/hybrid_value_cost_aware.hpp>
+#include <augur/policy/knowledge.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats.hpp"
@@ -36,7 +46,8 @@ namespace {
 
 using namespace augur;
 
-constexpr std::size_t longest = 10;
+constexpr std::size_t longest = 10;     // chain
+constexpr std::size_t most_nodes = 32;  // of a tree
 
 struct settings {
     std::string model, eagle, prompts, weights = "bf16";
@@ -114,12 +125,73 @@ struct priced {
 
     void watch(const auto& view) {
         const outcome made = view.result();
-        const bool looked = std::isfinite(made.decided_on.first_draft_entropy_nats);
-        const std::size_t by_layer =
-            made.decided_on.match_length > 0 ? 0 : std::max<std::size_t>(made.drafted, looked ? 1 : 0);
-        seconds += pass[made.drafted] + static_cast<double>(by_layer) * layer_seconds;
+        const bool by_layer = made.decided_on.source == 1;
+        // A chain was looked at where its first row's entropy is known; a tree has noted its depths.
+        const bool looked = made.drafted > 0 || std::isfinite(made.decided_on.first_draft_entropy_nats);
+        const std::size_t depths =
+            std::max({deep(view.proposed), made.decided_on.drafted, std::size_t{looked ? 1u : 0u}});
+        seconds += pass[made.drafted] + static_cast<double>(by_layer ? depths : 0) * layer_seconds;
+    }
+
+    static std::size_t deep(const auto& proposed) {
+        std::size_t most = 0;
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            most = std::max(most, parents::depth_of(proposed.parents(), static_cast<std::int32_t>(node)));
+        }
+        return most;
     }
 };
+
+/// Of some prompts.
+struct sums {
+    double plain = 0, oracle = 0, chains = 0, trees = 0, again = 0;
+};
+
+struct measurement {
+    const llama::host_model& target;
+    const llama::eagle_model& layer;
+    std::span<const double> pass;
+    decode::options how;
+    draft::prompt_lookup lookup{2};
+    draft::eagle<const llama::eagle_model&> eagle{layer};
+
+    /// Seconds of a prompt's text, by each.
+    sums of(std::span<const token> prompt) const {
+        const std::vector<said> drafters{listen(lookup, target, prompt, how), listen(eagle, target, prompt, how)};
+        const auto& text = drafters[0].text;
+        if (text != drafters[1].text) detail::fail("the texts of two drafters differ");
+        const auto run = [&](const auto& scheme) {
+            priced paid{pass, drafters[1].token_seconds};
+            const auto made = decode::generate(scheme, prompt, how, paid);
+            if (made.tokens != text) detail::fail("the text is not plain decoding's");
+            return std::pair(paid.seconds, made.policy.learned());
+        };
+        const std::vector<double> curve(pass.begin(), pass.end());
+        const auto trees = [&](const policy::knowledge& known) {
+            const draft::eagle_tree drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
+            const policy::hybrid_value_cost_aware as_it_pays({.max_nodes = most_nodes, .verify_seconds = curve}, known);
+            return run(speculate(draft::fallback(lookup, drafts), target, as_it_pays, accept::exact{}));
+        };
+        const policy::cost_aware chains({.verify_seconds = curve});
+        const auto [tree_seconds, learned] = trees({});
+        return {.plain = static_cast<double>(text.size()) * pass[0],
+                .oracle = oracle_seconds(drafters, pass, text.size()),
+                .chains = run(speculate(draft::fallback(lookup, eagle), target, chains, accept::exact{})).first,
+                .trees = tree_seconds,
+                .again = trees(learned).first};
+    }
+};
+
+void print(const std::map<std::string, sums>& by_task) {
+    std::printf("|prompts|oracle, times plain|chains, share|trees, share|again, share|\n|-|-|-|-|-|\n");
+    for (const auto& [name, of] : by_task) {
+        std::printf("|%s|%.2f|", name.c_str(), of.plain / of.oracle);
+        for (const double seconds : {of.chains, of.trees, of.again}) {
+            std::printf("%.2f, %.2f|", of.plain / seconds, of.oracle / seconds);
+        }
+        std::printf("\n");
+    }
+}
 
 void run(const settings& chosen) {
     const io::gguf_file file(chosen.model);
@@ -127,45 +199,32 @@ void run(const settings& chosen) {
     const io::tokenizer words(vocabulary);
     const auto target = llama::host_model::load(
         chosen.model, {.weights = format_named(chosen.weights), .threads = chosen.threads, .context_length = 4096});
-    const auto layer = llama::eagle_model::load(chosen.eagle, target);
-    const auto pass = tune::verify_curve(target, longest + 1, {.repetitions = 6});
-    const draft::prompt_lookup lookup(2);
-    const draft::eagle eagle(layer);
+    const auto layer = llama::eagle_model::load(chosen.eagle, target, {.weights = llama::weight_format::halved});
+    const auto pass = tune::verify_curve(target, most_nodes + 1, {.repetitions = 6});
     decode::options how;
     how.sampling.temperature.value = 0;
     how.stop.max_tokens = chosen.max_tokens;
-    struct sums {
-        double plain = 0, policy = 0, oracle = 0;
-    };
+    const measurement measure{target, layer, pass, how};
     std::map<std::string, sums> by_task;
     for (const auto& each : read_prompts(chosen.prompts, chosen.limit, chosen.chat, words, vocabulary)) {
-        const std::vector<said> drafters{listen(lookup, target, each.tokens, how),
-                                         listen(eagle, target, each.tokens, how)};
-        if (drafters[0].text != drafters[1].text) detail::fail("the texts of two drafters differ");
-        priced paid{pass, drafters[1].token_seconds};
-        const policy::cost_aware as_it_pays({.verify_seconds = pass});
-        const auto hybrid = speculate(draft::fallback(lookup, eagle), target, as_it_pays, accept::exact{});
-        if (decode::generate(hybrid, each.tokens, how, paid).tokens != drafters[0].text) {
-            detail::fail("the text is not plain decoding's");
-        }
-        const std::size_t length = drafters[0].text.size();
+        const sums made = measure.of(each.tokens);
         for (const auto& name : {each.task, std::string("all")}) {
-            by_task[name].plain += static_cast<double>(length) * pass[0];
-            by_task[name].policy += paid.seconds;
-            by_task[name].oracle += oracle_seconds(drafters, pass, length);
+            sums& so_far = by_task[name];
+            for (const auto part : {&sums::plain, &sums::oracle, &sums::chains, &sums::trees, &sums::again}) {
+                so_far.*part += made.*part;
+            }
         }
     }
-    std::printf("|prompts|policy, times plain|oracle, times plain|share of the oracle|\n|-|-|-|-|\n");
-    for (const auto& [name, of] : by_task) {
-        std::printf("|%s|%.2f|%.2f|%.2f|\n", name.c_str(), of.plain / of.policy, of.plain / of.oracle,
-                    of.oracle / of.policy);
-    }
+    std::printf("T(n) in milliseconds:");
+    for (const double seconds : pass) std::printf(" %.2f", 1e3 * seconds);
+    std::printf("\n");
+    print(by_task);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("The share of the per-round oracle that a policy by cost reaches");
+    CLI::App app("The share of the per-round oracle that policies by cost reach");
     settings chosen;
     app.add_option("--model", chosen.model, "GGUF file")->required();
     app.add_option("--eagle", chosen.eagle, "An EAGLE-like layer of the model's family, GGUF")->required();

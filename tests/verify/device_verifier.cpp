@@ -1,10 +1,12 @@
 #include "augur/verify/device_verifier.hpp"
 
 #include <algorithm>
+#include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
+#include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -104,6 +106,8 @@ BOOST_AUTO_TEST_CASE(claims_of_distributions_bring_no_row) {
             decode::options chosen = options_with(temperature, seed);
             if (seed % 2 == 1) chosen.sampling.top_k.k = 4;
             check(drawn, policy, accept::rejection_sampling{}, chosen);
+            check(drawn, policy, accept::block{}, chosen);
+            check(drawn, policy, accept::traversal{}, chosen);
             check(drawn, policy, accept::fuzzy<measure::kl>{0.3}, chosen);
             check(drawn, policy, accept::typical{}, chosen);
         }
@@ -127,6 +131,8 @@ BOOST_AUTO_TEST_CASE(trees_bring_no_row) {
         check(shared, policy, accept::coupled{}, chosen);
         check(drawn, policy, accept::rejection_sampling{}, chosen);
         check(certain, policy, accept::rejection_sampling{}, chosen);
+        check(drawn, policy, accept::traversal{}, chosen);
+        check(certain, policy, accept::traversal{}, chosen);
         check(certain, policy, accept::typical{{.epsilon = 0.2, .delta = 0.6}}, chosen);
         check(drawn, policy, accept::fuzzy<measure::total_variation>{0.3}, chosen);
     }

@@ -6,6 +6,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/detail/host_device.hpp"
 #include "augur/types/drawing.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/verdict.hpp"
@@ -49,7 +50,10 @@ struct block {
         return decided;
     }
 
-    token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
+        return rejection_sampling{}.draw(target, draws);
+    }
 
     /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
     template <class Claim>

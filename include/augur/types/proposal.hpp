@@ -206,14 +206,17 @@ void push_path(speculative_suffix& path, const ChainProposal auto& proposed, std
     path.push(proposed.tokens()[number]);
 }
 
-/// Throws where the nodes of a proposal are not a chain, for those who judge nothing else.
-void require_chain(const ChainProposal auto& proposed) {
-    const auto all = parents_of(proposed);
-    for (std::size_t node = 0; node < all.size(); ++node) {
-        if (all[node] == static_cast<std::int32_t>(node) - 1) continue;
-        detail::fail("a chain of drafted tokens is wanted here, but of ", proposed.size(), " the parent of node ", node,
-                     " is ", all[node]);
+/// Throws where nodes with these parents are not a chain, for those who judge nothing else.
+inline void require_chain(std::span<const std::int32_t> parents) {
+    for (std::size_t node = 0; node < parents.size(); ++node) {
+        if (parents[node] == static_cast<std::int32_t>(node) - 1) continue;
+        detail::fail("a chain of drafted tokens is wanted here, but of ", parents.size(), " the parent of node ", node,
+                     " is ", parents[node]);
     }
+}
+/// The same of a proposal's.
+void require_chain(const ChainProposal auto& proposed) {
+    require_chain(parents_of(proposed));
 }
 
 }  // namespace augur

@@ -9,6 +9,7 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/fuzzy.hpp"
+#include "augur/accept/multipath_block.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/rejection_then_fuzzy.hpp"
 #include "augur/accept/traversal.hpp"
@@ -33,7 +34,8 @@ BOOST_AUTO_TEST_SUITE(backend_accept_tree)
 const std::vector<emulated_system> emulated{{false}, {true}};
 
 static_assert(device::DeviceCriterion<accept::typical> && !device::KernelCriterion<accept::typical>);
-static_assert(!device::DeviceCriterion<accept::traversal>);  // it judges from the leaves
+static_assert(device::DeviceCriterion<accept::traversal> && !device::KernelCriterion<accept::traversal>);
+static_assert(!device::DeviceCriterion<accept::multipath_block>);  // it sorts the vocabulary
 
 BOOST_AUTO_TEST_CASE(exact) {
     check_trees(emulated, accept::exact{}, {0});
@@ -75,15 +77,19 @@ BOOST_AUTO_TEST_CASE(typical_draws_what_is_just_as_probable_as_it_must_be) {
     BOOST_TEST(seen.corrected > 10u);
 }
 
+/// Siblings with and without replacement, and fixed ones, from the leaves to the root.
+BOOST_AUTO_TEST_CASE(traversal) {
+    check_trees(emulated, accept::traversal{}, sampled, 3);
+    check_trees(emulated, accept::traversal{}, {0});
+}
+
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {
     check_trees(emulated, rounds::likely_enough{}, sampled);
 }
 
-/// The draft gives token 2 too much, and so little that what token 1 has less by is lost in rounding: the next sibling
-/// is judged by the target.
-BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_left) {
-    const std::vector<float> logits{-rows::infinity, 0, -27.7f};
-    trees::one_tree played{.vocabulary = 3,
+/// A tree of lone tokens after a prefix of one token, whose target's rows are all the same.
+trees::one_tree same_rows(const std::vector<float>& logits, std::size_t rows) {
+    trees::one_tree played{.vocabulary = logits.size(),
                            .seed = 0,
                            .number = 0,
                            .chosen = {},
@@ -91,23 +97,74 @@ BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_left) {
                            .target = {},
                            .certain = {},
                            .drawn = {}};
+    for (std::size_t row = 0; row < rows; ++row) {
+        played.target.insert(played.target.end(), logits.begin(), logits.end());
+    }
+    return played;
+}
+
+/// The first seed for which the coin of child number i after the prefix is not below shares[i].
+std::uint64_t seed_that_rejects(const std::vector<double>& shares) {
+    const auto rejects = [&](std::uint64_t seed) {
+        const augur::random::philox_chooser by(seed);
+        std::size_t child = 0;
+        while (child < shares.size() &&
+               by.uniform({.position = 1, .why = augur::purpose::accept, .sibling = child}) >= shares[child])
+            ++child;
+        return child == shares.size();
+    };
+    std::uint64_t seed = 0;
+    while (seed < 50'000'000 && !rejects(seed)) ++seed;
+    BOOST_REQUIRE(rejects(seed));
+    return seed;
+}
+
+/// Two tokens as the target has them, but for so little too much of the second that what the first has less is lost in
+/// rounding.
+augur::distribution just_too_much(const augur::distribution& target, std::size_t first, std::size_t second) {
+    std::vector<float> weights(target.size());
+    weights[first] = 1;
+    weights[second] = static_cast<float>(target[second] / target[first] * (1 + 0x1p-20));
+    return augur::distribution::weighted(weights);
+}
+
+/// The next sibling is judged by the target.
+BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_left) {
+    const std::vector<float> logits{-rows::infinity, 0, -27.7f};
+    auto played = same_rows(logits, 3);
     const auto target = augur::transform::pipeline({}, 3)(logits, played.before);
-    const auto draft = augur::distribution::weighted({0, 1, static_cast<float>(target[2] * (1 + 0x1p-20))});
+    const auto draft = just_too_much(target, 1, 2);
     for (const token id : {2, 1}) {
         played.certain.push(id, augur::after_prefix);
         played.drawn.push(id, draft, augur::after_prefix);
     }
-    for (int row = 0; row < 3; ++row) played.target.insert(played.target.end(), logits.begin(), logits.end());
-    const double share = target.probability(2) / draft.probability(2);
-    const auto rejects = [&](std::uint64_t seed) {
-        return augur::random::philox_chooser(seed).uniform({.position = 1, .why = augur::purpose::accept}) >= share;
-    };
-    while (played.seed < 50'000'000 && !rejects(played.seed)) ++played.seed;
-    BOOST_REQUIRE(rejects(played.seed));
+    played.seed = seed_that_rejects({target.probability(2) / draft.probability(2)});
     trees::outcomes seen;
     trees::check_tree(emulated, accept::rejection_sampling{}, played, played.drawn, seen);
     BOOST_TEST(seen.accepted == 1u);
     BOOST_TEST(seen.aside == 1u);
+}
+
+/// What the first child left, by its sums, though the second left sums of nothing.
+BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_traversal_draws_from_what_was_left) {
+    constexpr token near = 1, first = 300, second = 301;  // the latter of another chunk
+    std::vector<float> logits(400, -rows::infinity);
+    logits[near] = logits[first] = 0;
+    logits[second] = -27.7f;
+    auto played = same_rows(logits, 3);
+    const auto target = augur::transform::pipeline({}, 400)(logits, played.before);
+    const auto add = [&](token id, const augur::distribution& row) {
+        played.certain.push(id, augur::after_prefix);
+        played.drawn.push(id, row, augur::after_prefix);
+    };
+    add(near, augur::distribution::point(near, 400));  // leaves the others as they are
+    add(second, just_too_much(target, first, second));
+    played.seed = seed_that_rejects({target.probability(near), 1 - 0x1p-21});
+    trees::outcomes seen;
+    trees::check_tree(emulated, accept::traversal{}, played, played.drawn, seen);
+    BOOST_TEST(seen.accepted == 0u);
+    BOOST_TEST(seen.corrected == 1u);
+    BOOST_TEST(rounds::judged_on_host(accept::traversal{}, played, played.drawn).next == first);
 }
 
 /// Rows that are certain of different tokens: who reads the row of another node follows another path, or ends it with

@@ -2,9 +2,12 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/walk.hpp"
 #include "augur/measure/entropy.hpp"
@@ -58,6 +61,24 @@ BOOST_AUTO_TEST_CASE(verdicts_and_entropies_are_the_hosts) {
         }
         BOOST_TEST(accepted > 10u);
     }
+}
+
+/// Before anything runs.
+BOOST_AUTO_TEST_CASE(a_tree_is_refused_by_who_judges_chains) {
+    const rows_on_device::model there(augur::testing::hashed_model(7, 1, 3));
+    auto judge = there.make_device_verifier(accept::block{}, {}, augur::random::philox_chooser(1));
+    auto sequence = there.make_sequence();
+    const std::vector<token> text{5, 1, 2};
+    const std::vector<std::int32_t> parents{augur::after_prefix, augur::after_prefix};
+    const augur::prefix before(std::vector<token>{5});
+    augur::proposal<augur::point_mass> proposed;
+    for (const token id : {1, 2}) proposed.push(id, augur::after_prefix);
+    augur::verdict out;
+    const rows_on_device::model::pass_type asked{.sequence = &sequence, .tokens = text, .parents = parents, .rows = 3};
+    BOOST_CHECK_EXCEPTION(judge.judge(asked, before, proposed, 0, out), augur::error, [](const augur::error& e) {
+        return std::string(e.what()) == "a chain of drafted tokens is wanted here, but of 2 the parent of node 1 is -1";
+    });
+    BOOST_TEST(there.length(sequence) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -28,7 +28,7 @@ struct keep_paths {
 
     template <class Team>
     void operator()(const Team& team) const {
-        device::paths_of_block<Team, std::uint32_t> paths(team, offset);
+        device::values_of_block<Team, std::uint32_t> paths(team, offset);
         paths.reset(rows);
         for (std::size_t i = 1; i < rows; i += 2) {
             paths.put(i, paths[i - 1] + static_cast<std::uint32_t>(10 * i));
@@ -66,10 +66,10 @@ BOOST_AUTO_TEST_CASE(a_blocks_memory_does_not_overlap) {
             const device::tree_memory memory(vocabulary, nodes, 16);
             const std::size_t sums = 2 * augur::detail::chunks_in(vocabulary) * sizeof(double);
             BOOST_TEST(memory.taken >= device::chunk_tile::shared_bytes + sums);
-            BOOST_TEST(memory.paths >= memory.taken + nodes * sizeof(device::taken_away));
-            BOOST_TEST(memory.end >= memory.paths + (nodes + 1) * 16);
+            BOOST_TEST(memory.kept >= memory.taken + nodes * sizeof(device::taken_away));
+            BOOST_TEST(memory.end >= memory.kept + (nodes + 1) * 16);
             BOOST_TEST(memory.taken % alignof(device::taken_away) == 0u);
-            BOOST_TEST(memory.paths % sizeof(double) == 0u);
+            BOOST_TEST(memory.kept % sizeof(double) == 0u);
             BOOST_TEST(device::tree_memory(vocabulary, 0, 0).taken == memory.taken);  // which tree_row relies on
         }
     }

@@ -140,7 +140,7 @@ struct accept_tree {
     AUGUR_KERNEL tree_verdict follow(const walking_block<Team>& block) const {
         std::int32_t last = after_prefix;
         if constexpr (ends_path) {
-            paths_of_block<Team, typename Criterion::path_type> paths(block.team(), memory().paths);
+            values_of_block<Team, typename Criterion::path_type> paths(block.team(), memory().kept);
             const auto above = [this](std::size_t row) { return load_near(outcomes + row).above; };
             last = criterion.end_of_path(every_row<Team>{rows, block}, above, proposed, paths);
         } else {

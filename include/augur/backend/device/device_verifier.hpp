@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "augur/accept/concept.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/send.hpp"
@@ -60,6 +61,7 @@ class device_verifier {
     template <class Sequence>
     void judge(const pass<Sequence>& asked, const prefix& before, const judged_proposal& proposed, std::size_t round,
                verdict& out) {
+        if constexpr (ReturnsVerdict<Criterion, point_mass>) require_chain(proposed.parents());
         require(proposed.size() + 1);
         judge_->on_commit(before);
         const auto& on = model_->system();

@@ -13,6 +13,7 @@
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
 #include "augur/backend/device/system.hpp"
+#include "augur/backend/device/traverse_tree.hpp"
 #include "augur/backend/device/weighed_rows.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
@@ -55,10 +56,10 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
     JudgesEach<C, point_mass> && JudgesEach<C, distribution> && std::is_trivially_copyable_v<C>;
 
-/// What judges rounds on a device: token by token, or whole trees by where the accepted path ends.
+/// What judges rounds on a device: token by token, or whole trees, by where the accepted path ends or from the leaves.
 template <class C>
 concept DeviceCriterion = KernelCriterion<C> ||
-    (EndsPath<C>&& AcceptanceCriterionFor<C, point_mass>&& std::is_trivially_copyable_v<C>);
+    ((EndsPath<C> || JudgesFromLeaves<C>)&&AcceptanceCriterionFor<C, point_mass>&& std::is_trivially_copyable_v<C>);
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is
@@ -110,9 +111,15 @@ class round_judge {
     template <class Nodes>
     void judge(const float* rows, const drafted_tree<Nodes>& proposed, std::size_t position, std::size_t round) const {
         const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
-        const accept_tree<Criterion, drafted_tree<Nodes>> walk{
-            criterion_, proposed, view, seed_, position, round, outcomes_.data(), decided_tree_.data()};
-        on_.launch(walk.blocks(), walk);
+        if constexpr (JudgesFromLeaves<Criterion>) {
+            const traverse_tree<Criterion, drafted_tree<Nodes>> walk{
+                criterion_, proposed, view, seed_, position, round, decided_tree_.data()};
+            on_.launch(walk.blocks(), walk);
+        } else {
+            const accept_tree<Criterion, drafted_tree<Nodes>> walk{
+                criterion_, proposed, view, seed_, position, round, outcomes_.data(), decided_tree_.data()};
+            on_.launch(walk.blocks(), walk);
+        }
     }
 
     /// Where kernels and the host find the outcome of the last judgement of a chain, once it is done; of a tree.

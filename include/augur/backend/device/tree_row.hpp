@@ -45,14 +45,14 @@ struct taken_away {
 };
 
 /// Shared memory of a block that judges a row of a tree, after that of a walking_block: what siblings have taken away,
-/// and paths.
+/// and what a criterion keeps for each row or depth.
 struct tree_memory {
-    std::size_t taken = 0, paths = 0, end = 0;
+    std::size_t taken = 0, kept = 0, end = 0;
 
-    AUGUR_HOST_DEVICE tree_memory(std::size_t vocabulary_size, std::size_t nodes, std::size_t path_bytes) {
+    AUGUR_HOST_DEVICE tree_memory(std::size_t vocabulary_size, std::size_t nodes, std::size_t kept_bytes) {
         taken = chunk_tile::shared_bytes + 2 * augur::detail::chunks_in(vocabulary_size) * sizeof(double);
-        paths = taken + nodes * sizeof(taken_away);
-        end = paths + (nodes + 1) * path_bytes;
+        kept = taken + nodes * sizeof(taken_away);
+        end = kept + (nodes + 1) * kept_bytes;
     }
 };
 
@@ -65,6 +65,17 @@ class tree_row : public chain_row<Team> {
     AUGUR_KERNEL bool empty() const { return !possible_; }
     AUGUR_KERNEL taken_away* taken() const {
         return this->block().team().template shared<taken_away>(tree_memory(this->size(), 0, 0).taken);
+    }
+    /// The weight of a token after rejected siblings, number `first` to `end` of what was taken.
+    AUGUR_KERNEL double left_of(std::size_t token, std::size_t first, std::size_t end) const {
+        double weight = (*this)[token];
+        for (; first < end; ++first) weight = taken()[first].left(weight, taken()[first].drafted[token]);
+        return weight;
+    }
+    AUGUR_KERNEL void take(std::size_t number, const taken_away& what) const {
+        this->block().team().each([&](unsigned thread) {
+            if (thread == 0) taken()[number] = what;
+        });
     }
 
  private:
@@ -83,29 +94,29 @@ AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, tree_row<Team>, dr
     return block.add_up(terms, block.sums_of_terms());
 }
 
-/// A criterion's storage of paths, in shared memory.
-template <class Team, class Path>
-class paths_of_block {
+/// What is kept for each row or depth, in shared memory.
+template <class Team, class Value>
+class values_of_block {
  public:
-    AUGUR_KERNEL paths_of_block(const Team& team, std::size_t offset)
-        : team_(team), paths_(team.template shared<Path>(offset)) {}
+    AUGUR_KERNEL values_of_block(const Team& team, std::size_t offset)
+        : team_(team), values_(team.template shared<Value>(offset)) {}
 
     AUGUR_KERNEL void reset(std::size_t rows) {
         team_.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < rows; i += team_.threads()) paths_[i] = Path{};
+            for (std::size_t i = thread; i < rows; i += team_.threads()) values_[i] = Value{};
         });
     }
-    AUGUR_KERNEL void put(std::size_t row, const Path& path) {
+    AUGUR_KERNEL void put(std::size_t at, const Value& value) {
         team_.each([](unsigned) {});  // until all have read what was there
         team_.each([&](unsigned thread) {
-            if (thread == 0) paths_[row] = path;
+            if (thread == 0) values_[at] = value;
         });
     }
-    AUGUR_KERNEL Path operator[](std::size_t row) const { return paths_[row]; }
+    AUGUR_KERNEL Value operator[](std::size_t at) const { return values_[at]; }
 
  private:
     const Team& team_;
-    Path* paths_;
+    Value* values_;
 };
 
 }  // namespace augur::backend::device
@@ -129,13 +140,7 @@ class residual_weights<backend::device::claimed_row, backend::device::tree_row<T
     }
 
     AUGUR_KERNEL std::size_t size() const { return target_->size(); }
-    AUGUR_KERNEL double operator[](std::size_t i) const {
-        double weight = (*target_)[i];
-        for (std::size_t n = 0; n < count_; ++n) {
-            weight = target_->taken()[n].left(weight, target_->taken()[n].drafted[i]);
-        }
-        return weight;
-    }
+    AUGUR_KERNEL double operator[](std::size_t i) const { return target_->left_of(i, 0, count_); }
     AUGUR_KERNEL double total() const { return total_; }
     AUGUR_KERNEL double probability(token of) const { return (*this)[static_cast<std::size_t>(of)] / total_; }
     AUGUR_KERNEL const double* sums() const { return target_->block().sums_of_residual(); }
@@ -147,9 +152,7 @@ class residual_weights<backend::device::claimed_row, backend::device::tree_row<T
         if (!(total_ > 0)) add_up({{1, 0}, rejected.row});
     }
     AUGUR_KERNEL void add_up(const backend::device::taken_away& last) {
-        target_->block().team().each([&](unsigned thread) {
-            if (thread == 0) target_->taken()[count_ - 1] = last;
-        });
+        target_->take(count_ - 1, last);
         total_ = target_->block().add_up(*this, target_->block().sums_of_residual());
     }
 
