@@ -10,8 +10,9 @@
 //   trees    policy::hybrid_value_cost_aware, whose trees of the layer are what `--scheme auto` drafts
 //   again    the same on the same text once more, with what it learned of it: what is lost on finding out is not in it
 // All paths are priced alike, by T(n) as measured beforehand and by what a token of the layer took in this run; so
-// shares do not depend on the machine's moods, but for what these make of a policy's own clock. A depth of a tree costs
-// what a token of a chain does.
+// shares do not depend on the machine's moods, but for what these make of T(n) and of a policy's own clock. With
+// --level X the trees' policy is told prices in place of times: X times those, with noise of 8 % and a pass in thirty
+// of 2.5 times its time, the same in every run. A depth of a tree costs what a token of a chain does.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/knowledge.hpp>
+#include <augur/random/chooser.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cmath>
 #include <cstdint>
@@ -52,6 +54,7 @@ constexpr std::size_t most_nodes = 32;  // of a tree
 struct settings {
     std::string model, eagle, prompts, weights = "bf16";
     std::size_t limit = 0, max_tokens = 96, threads = 0;
+    double level = 0;  ///< 0: the policy's clock is the machine's
     bool chat = false;
 };
 
@@ -142,6 +145,30 @@ struct priced {
     }
 };
 
+/// A policy that is told prices in place of times.
+template <class Policy>
+struct told_prices : Policy {
+    std::span<const double> pass;
+    double layer_seconds, level;
+
+    told_prices(const Policy& policy, std::span<const double> curve, double layer, double times)
+        : Policy(policy), pass(curve), layer_seconds(layer), level(times) {}
+
+    void watch(const auto& view) {
+        if (level == 0) return Policy::watch(view);
+        priced paid{pass, layer_seconds};
+        paid.watch(view);
+        const double drawn = random::philox_chooser(1).uniform({.position = view.length_before});
+        const double times = level * (drawn > 0.97 ? 2.5 : 0.97 + 0.08 * drawn);
+        time_spent told = view.seconds;
+        told.verify = times * pass[view.decided.drafted];
+        told.draft = times * (paid.seconds - pass[view.decided.drafted]);
+        told.accept = 0;
+        Policy::watch(round_view{view.prefix, view.length_before, view.proposed, view.rows, view.states, view.decided,
+                                 view.committed, view.decided_on, told});
+    }
+};
+
 /// Of some prompts.
 struct sums {
     double plain = 0, oracle = 0, chains = 0, trees = 0, again = 0;
@@ -152,6 +179,7 @@ struct measurement {
     const llama::eagle_model& layer;
     std::span<const double> pass;
     decode::options how;
+    double level;
     draft::prompt_lookup lookup{2};
     draft::eagle<const llama::eagle_model&> eagle{layer};
 
@@ -170,7 +198,8 @@ struct measurement {
         const auto trees = [&](const policy::knowledge& known) {
             const draft::eagle_tree drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
             const policy::hybrid_value_cost_aware as_it_pays({.max_nodes = most_nodes, .verify_seconds = curve}, known);
-            return run(speculate(draft::fallback(lookup, drafts), target, as_it_pays, accept::exact{}));
+            const told_prices policy(as_it_pays, pass, drafters[1].token_seconds, level);
+            return run(speculate(draft::fallback(lookup, drafts), target, policy, accept::exact{}));
         };
         const policy::cost_aware chains({.verify_seconds = curve});
         const auto [tree_seconds, learned] = trees({});
@@ -204,7 +233,7 @@ void run(const settings& chosen) {
     decode::options how;
     how.sampling.temperature.value = 0;
     how.stop.max_tokens = chosen.max_tokens;
-    const measurement measure{target, layer, pass, how};
+    const measurement measure{target, layer, pass, how, chosen.level};
     std::map<std::string, sums> by_task;
     for (const auto& each : read_prompts(chosen.prompts, chosen.limit, chosen.chat, words, vocabulary)) {
         const sums made = measure.of(each.tokens);
@@ -233,6 +262,9 @@ int main(int argc, char** argv) {
     app.add_option("--weights", chosen.weights, "How weights are held")->capture_default_str();
     app.add_option("--limit", chosen.limit, "Prompts, 0 for all")->capture_default_str();
     app.add_option("--max-tokens", chosen.max_tokens, "Of each text")->capture_default_str();
+    app.add_option("--level", chosen.level,
+                   "Prices that the trees' policy is told, beside the curve's; 0 for its clock")
+        ->capture_default_str();
     app.add_option("--threads", chosen.threads, "0 for one per core")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     try {

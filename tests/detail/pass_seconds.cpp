@@ -59,10 +59,10 @@ BOOST_AUTO_TEST_CASE(what_a_curve_said_too_little_of_is_owed_until_a_plain_pass_
     const std::vector<double> curve{1, 1, 1};
     pass_seconds passes(3, 0.99, curve);
     const double usual = passes(3);
-    BOOST_TEST(passes.learn(3, 1.5) == 1.5);
-    BOOST_TEST(!passes.owes());
-    passes.learn(2, 9.0, false);  // somebody else's draft
-    BOOST_TEST(!passes.owes());
+    const double two = passes(2);
+    BOOST_TEST(passes.learn(2, 9.0, false) == 2 * two);  // somebody else's draft
+    passes.learn(1, 1.0);
+    BOOST_TEST(passes.take_due() == 0.0);
     passes = pass_seconds(3, 0.99, curve);
     BOOST_TEST(passes.learn(3, 10.0) == 2 * usual);
     BOOST_TEST(passes(3) > 2.0);  // believed
@@ -78,6 +78,53 @@ BOOST_AUTO_TEST_CASE(what_a_curve_said_too_little_of_is_owed_until_a_plain_pass_
     without.learn(1, 1.0);
     without.learn(3, 100.0);
     BOOST_TEST(!without.owes());
+}
+
+/// A curve says how passes compare, and one pass how fast they are here.
+BOOST_AUTO_TEST_CASE(what_the_first_passes_take_is_carried_over_to_those_of_other_rows) {
+    const std::vector<double> curve{1, 1.1, 1.2, 1.3};
+    pass_seconds passes(4, 0.99, curve);
+    const double one = passes(1), two = passes(2), three = passes(3), four = passes(4);
+    passes.learn(3, 1.5 * three);
+    BOOST_TEST(passes(1) == 1.5 * one, is);
+    BOOST_TEST(passes(4) == 1.5 * four, boost::test_tools::tolerance(0.02));
+    const double halfway = passes(2);
+    passes.learn(4, 0.5 * passes(4));  // on average with the one before; the root of a half
+    BOOST_TEST(passes(2) < 0.8 * halfway);
+    BOOST_TEST(passes(2) > 0.7 * halfway);
+    passes.learn(1, 2 * one);  // a plain one says all
+    BOOST_TEST(passes(2) == 2 * two, boost::test_tools::tolerance(0.1));
+    const double measured = passes(2);
+    passes.learn(3, 1.5 * three);  // was measured here before
+    BOOST_TEST(passes(2) == measured, boost::test_tools::tolerance(0.02));
+    pass_seconds disturbed(4, 0.99, curve);
+    disturbed.learn(3, 100);
+    BOOST_TEST(disturbed(1) == 2.0, is);  // no more than a factor of 2
+    disturbed.learn(1, 1.0);
+    BOOST_TEST(disturbed(1) == 1.0, is);
+    pass_seconds faster(4, 0.99, curve);
+    faster.learn(3, 0.01);
+    BOOST_TEST((faster(1) > 0.4 && faster(1) <= 0.5));  // three rows took less than half of what one did
+    pass_seconds without(4, 0.99);
+    without.learn(1, 1);
+    without.learn(3, 9);
+    BOOST_TEST(without(1) == 1.0);
+}
+
+/// By more than a tenth, and only until a plain one has been timed here.
+BOOST_AUTO_TEST_CASE(a_pass_of_another_time_than_was_said_asks_for_a_plain_one) {
+    const std::vector<double> curve{1, 1.1, 1.2, 1.3};
+    for (const double times : {0.85, 0.95, 1.05, 1.15}) {
+        for (const bool pays : {false, true}) {
+            pass_seconds passes(4, 0.99, curve);
+            passes.learn(3, times * passes(3), pays);
+            BOOST_TEST(passes.owes() == (times < 0.9 || times > 1.1), times);
+            passes.learn(1, times);
+            BOOST_TEST(!passes.owes());
+            passes.learn(4, 1.5 * passes(4), pays);
+            BOOST_TEST(!passes.owes());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(one_slow_pass_is_forgotten) {

@@ -2,6 +2,7 @@
 // How long a pass over some rows takes, from passes that were timed.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -31,7 +32,9 @@ struct faded_average {
 /// Estimated seconds of a pass over 1 to `most_rows` rows. For each number of rows an average that fades: whatever was
 /// not measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten.
 /// Beyond what was measured a further row costs half of what the rows before did, or a tenth of the first, so that it
-/// is tried. A pass over more rows takes no less than one over fewer. Cost: O(most_rows^2) per measurement.
+/// is tried. A pass over more rows takes no less than one over fewer. What was measured elsewhere (a curve, an earlier
+/// text) says how passes compare; the first ones here say how fast they are. Cost: O(most_rows^2) per
+/// measurement.
 class pass_seconds {
  public:
     /// Passes that figures from before count as, at most.
@@ -73,21 +76,27 @@ class pass_seconds {
         for (std::size_t i = 1; i < figures_.size(); ++i) figures_[i].weight *= memory_;
         figures_[1].weight =
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
-        const double counted = figures_[rows].add(seconds, estimates_[rows], earlier_[rows]);
+        const double usual = estimates_[rows];
         if (rows == 1) {
             if (seconds > 0) due_ += owed_ / seconds;  // else no clock can have measured it
             owed_ = 0;
             compare_drafts(seconds);
-        } else if (pays && earlier_[rows]) {
-            owed_ += seconds - counted;
+            is_elsewhere_ = false;
+        }
+        if (earlier_[rows]) carry_over(rows, seconds, usual);
+        const double counted = figures_[rows].add(seconds, usual, earlier_[rows]);
+        if (rows > 1 && earlier_[rows]) {
+            if (pays) owed_ += seconds - counted;
+            is_elsewhere_ = is_elsewhere_ || (earlier_[1] && std::abs(seconds - usual) > same * usual);
         }
         earlier_[rows] = false;
         if (known()) estimate();
         return counted;
     }
 
-    /// Whether a pass took far longer than was said elsewhere: the next should be plain.
-    bool owes() const { return owed_ > 0; }
+    /// Whether a pass took far longer than was said elsewhere, or no plain one has told yet why one took another time
+    /// than was said: the next should be plain.
+    bool owes() const { return owed_ > 0 || is_elsewhere_; }
     /// What was owed when a plain pass was timed, in such passes; once.
     double take_due() { return std::exchange(due_, 0); }
 
@@ -103,6 +112,7 @@ class pass_seconds {
  private:
     static constexpr double least_weight = 0.25;
     static constexpr std::size_t most_compared = 8;  ///< rounds since the last plain pass
+    static constexpr double same = 0.1;              ///< of a time, that another may differ by
 
     /// Of rounds with drafts.
     struct spending {
@@ -119,6 +129,18 @@ class pass_seconds {
         if (usual > 0 && now > usual && spent_.rounds <= most_compared)
             refund_ += spent_.lost(usual) - spent_.lost(now);
         spent_ = {};
+    }
+
+    /// The first pass here over so many rows took longer or shorter than was said elsewhere: so will those over others.
+    /// A plain one says it alone; of the others each as much as those before it together, on average. None says more
+    /// than a factor of 2.
+    void carry_over(std::size_t rows, double seconds, double elsewhere) {
+        if (!(elsewhere > 0)) return;
+        const double ratio = std::clamp(seconds / elsewhere, 0.5, 2.0);
+        const double by = rows == 1 ? ratio : std::pow(ratio, 1 / static_cast<double>(++carried_));
+        for (std::size_t i = 1; i < figures_.size(); ++i) {
+            if (earlier_[i]) figures_[i].mean *= by;
+        }
     }
 
     bool counts(std::size_t rows) const { return figures_[rows].weight >= least_weight; }
@@ -157,6 +179,8 @@ class pass_seconds {
     std::vector<faded_average> figures_;  ///< by rows
     std::vector<double> estimates_;
     std::vector<bool> earlier_;  ///< whether what is known of so many rows was measured elsewhere
+    std::size_t carried_ = 0;    ///< passes that said how fast they are here
+    bool is_elsewhere_ = false;  ///< what was measured elsewhere, as it seems: passes take another time here
     double owed_ = 0;            ///< seconds
     double due_ = 0;             ///< plain passes
     spending spent_;             ///< since the last plain pass
