@@ -540,4 +540,27 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
     }
 }
 
+/// Behind a longer text, or in another state of the machine: drafts are worth what they were.
+BOOST_AUTO_TEST_CASE(where_all_passes_take_longer_than_was_said_as_much_is_gained) {
+    const std::array<double, width> shares{0.4, 0.1, 0.05, 0.02};
+    std::vector<double> curve;
+    for (std::size_t rows = 1; rows <= 33; ++rows) curve.push_back(1 + 0.08 * static_cast<double>(rows - 1));
+    const auto rate = [&](double level) {  // beside plain decoding
+        total sum;
+        for (unsigned text = 0; text < 40; ++text) {
+            value_cost_aware policy({.credit = 2, .verify_seconds = curve});
+            world in{.believed = shares, .taken = as_often(shares, text)};
+            in.seconds = [&](std::size_t rows) { return level * curve[rows - 1]; };
+            in.first_depth = in.further_depth = 0.05 * level;
+            const total of = live(policy, in, 60);
+            sum.tokens += of.tokens;
+            sum.seconds += of.seconds / level;
+        }
+        return sum.tokens / sum.seconds;
+    };
+    const double as_said = rate(1);
+    BOOST_TEST(as_said > 1.1);
+    for (const double level : {0.7, 1.2, 1.4, 1.8}) BOOST_TEST(rate(level) > 1 + 0.8 * (as_said - 1), level);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
