@@ -1,18 +1,14 @@
 #pragma once
 // Where a model computes: on the processor, or on a GPU where the program was built for one.
 
-#include <augur/accept/coupled.hpp>
-#include <augur/accept/exact.hpp>
-#include <augur/accept/rejection_sampling.hpp>
-#include <augur/accept/typical.hpp>
+#include <augur/llama/device/gpu.hpp>
 #include <augur/llama/host_model.hpp>
-#include <augur/model/any_model.hpp>
 #include <string>
 
 namespace augur::program {
 
-/// A target, wherever it computes: the criteria are those that a GPU judges by itself.
-using engine = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling, accept::typical>;
+/// A target, wherever it computes: what judges on a GPU by itself is said there.
+using engine = llama::gpu_model;
 
 /// Throws, before anything is loaded, unless the device is known and there, and holds weights as `--weights` says.
 void check_device(const std::string& device, const std::string& weights);

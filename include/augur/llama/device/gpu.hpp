@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <string>
 
+#include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/accept/traversal.hpp"
 #include "augur/accept/typical.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/weights.hpp"
@@ -21,7 +23,8 @@ enum class gpu_number { bfloat16, binary16, q8_0, q4_0 };
 std::string describe_gpu();
 
 /// A model on some engine, with what judges rounds by these criteria where its rows are.
-using gpu_model = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling, accept::typical>;
+using gpu_model = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling, accept::block,
+                                         accept::traversal, accept::typical>;
 
 /// A device_model with the current GPU. Throws what its constructor refuses, and where there is no GPU.
 gpu_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);
