@@ -33,8 +33,7 @@ struct faded_average {
 /// not measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten.
 /// Beyond what was measured a further row costs half of what the rows before did, or a tenth of the first, so that it
 /// is tried. A pass over more rows takes no less than one over fewer. What was measured elsewhere (a curve, an earlier
-/// text) says how passes compare; the first ones here say how fast they are. Cost: O(most_rows^2) per
-/// measurement.
+/// text) says how passes compare; the first ones here say how fast they are. Cost: O(most_rows^2) per measurement.
 class pass_seconds {
  public:
     /// Passes that figures from before count as, at most.

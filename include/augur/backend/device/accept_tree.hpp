@@ -40,10 +40,9 @@ struct alignas(16) tree_verdict {
     std::uint32_t valid = 0;  ///< 0 where the row after the path could not be drawn from
 };
 
-/// Kernel: accept::walk through a tree, or along a chain. A block per row and tile, as accept_chain: what follows a row
-/// is judged whatever became of the nodes before it; the last block of all goes along the accepted ones.
+/// A tree, or a chain, with the target's rows, for a kernel that judges it.
 template <class Criterion, class Tree>
-struct accept_tree {
+struct judged_tree {
     static constexpr unsigned threads = 256;
 
     Criterion criterion;
@@ -52,8 +51,25 @@ struct accept_tree {
     std::uint64_t seed;
     std::size_t position;  ///< after the prefix
     std::size_t round;
+
+    /// Of the children of `parent`; names are the host's.
+    template <class Team>
+    AUGUR_KERNEL chain_draws<Team> draws_after(const walking_block<Team>& block, std::int32_t parent) const {
+        const auto parents = proposed.parents();
+        return {block, seed, position + parents::depth_of(parents, parent), round, parents::aside(parents, parent)};
+    }
+};
+
+/// Kernel: accept::walk through a tree, or along a chain. A block per row and tile, as accept_chain: what follows a row
+/// is judged whatever became of the nodes before it; the last block of all goes along the accepted ones.
+template <class Criterion, class Tree>
+struct accept_tree : judged_tree<Criterion, Tree> {
     tree_outcome* outcomes;  ///< of each row
     tree_verdict* decided;
+
+    using judged_tree<Criterion, Tree>::criterion;
+    using judged_tree<Criterion, Tree>::proposed;
+    using judged_tree<Criterion, Tree>::rows;
 
     std::size_t blocks() const { return rows.blocks(); }
     std::size_t shared_bytes() const { return memory().end; }
@@ -101,8 +117,7 @@ struct accept_tree {
         const tree_row<Team> target = every_row<Team>{rows, block}[row];
         const auto parents = proposed.parents();
         const std::int32_t parent = static_cast<std::int32_t>(row) - 1;
-        const std::size_t depth = parents::depth_of(parents, parent);
-        chain_draws<Team> draws(block, seed, position + depth, round, parents::aside(parents, parent));
+        chain_draws<Team> draws = this->draws_after(block, parent);
         const std::size_t child = parents::next_child(parents, proposed.size(), parent, row);
         if constexpr (ends_path) {
             if (child < proposed.size()) out.above = criterion.threshold(target);

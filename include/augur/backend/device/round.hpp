@@ -113,11 +113,11 @@ class round_judge {
         const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
         if constexpr (JudgesFromLeaves<Criterion>) {
             const traverse_tree<Criterion, drafted_tree<Nodes>> walk{
-                criterion_, proposed, view, seed_, position, round, decided_tree_.data()};
+                {criterion_, proposed, view, seed_, position, round}, decided_tree_.data()};
             on_.launch(walk.blocks(), walk);
         } else {
             const accept_tree<Criterion, drafted_tree<Nodes>> walk{
-                criterion_, proposed, view, seed_, position, round, outcomes_.data(), decided_tree_.data()};
+                {criterion_, proposed, view, seed_, position, round}, outcomes_.data(), decided_tree_.data()};
             on_.launch(walk.blocks(), walk);
         }
     }

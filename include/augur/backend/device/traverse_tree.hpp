@@ -95,16 +95,12 @@ class traversed_rows {
 /// Kernel: a tree, or a chain, judged by accept::traversal_walk. One block, for what is judged of a row depends on what
 /// was before; a pass over the vocabulary for each rejected node.
 template <class Criterion, class Tree>
-struct traverse_tree {
-    static constexpr unsigned threads = 256;
-
-    Criterion criterion;
-    Tree proposed;
-    weighed_view rows;  ///< the row after the prefix, then that after each node and its path
-    std::uint64_t seed;
-    std::size_t position;  ///< after the prefix
-    std::size_t round;
+struct traverse_tree : judged_tree<Criterion, Tree> {
     tree_verdict* decided;
+
+    using judged_tree<Criterion, Tree>::criterion;
+    using judged_tree<Criterion, Tree>::proposed;
+    using judged_tree<Criterion, Tree>::rows;
 
     static constexpr std::size_t blocks() { return 1; }
     std::size_t shared_bytes() const { return memory().end; }
@@ -114,7 +110,11 @@ struct traverse_tree {
         const walking_block<Team> block(team, rows.of.vocabulary_size);
         const traversed_rows<Team> targets(rows, block);
         values_of_block<Team, level> levels(team, memory().kept);
-        const auto draws = [&](std::int32_t parent, std::size_t sibling) { return draws_at(block, parent, sibling); };
+        const auto draws = [&](std::int32_t parent, std::size_t sibling) {
+            auto named = this->draws_after(block, parent);
+            named.at_sibling(sibling);
+            return named;
+        };
         accept::traversal_walk walk(targets, levels, proposed, proposed.parents(), draws);
         const left_of_row left = walk.run();
         const std::int32_t last = levels[walk.depth()].node;
@@ -133,16 +133,6 @@ struct traverse_tree {
     using level = accept::traversal_level<left_of_row>;
 
     AUGUR_HOST_DEVICE tree_memory memory() const { return {rows.of.vocabulary_size, proposed.size(), sizeof(level)}; }
-
-    template <class Team>
-    AUGUR_KERNEL chain_draws<Team> draws_at(const walking_block<Team>& block, std::int32_t parent,
-                                            std::size_t sibling) const {
-        const auto parents = proposed.parents();
-        chain_draws<Team> named(block, seed, position + parents::depth_of(parents, parent), round,
-                                parents::aside(parents, parent));
-        named.at_sibling(sibling);
-        return named;
-    }
 };
 
 }  // namespace augur::backend::device
