@@ -110,6 +110,7 @@
 #include "augur/transform/top_p.hpp"
 #include "augur/tree/bank.hpp"
 #include "augur/tree/frontier.hpp"
+#include "augur/tree/greatest_path.hpp"
 #include "augur/tree/growth.hpp"
 #include "augur/tree/known.hpp"
 #include "augur/tree/paths.hpp"

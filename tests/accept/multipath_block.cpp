@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(what_was_picked_from_other_rows_before_is_forgotten) {
     accept::greatest_path_storage kept, fresh;
     const auto chances = [&](const proposal<distribution>& made, accept::greatest_path_storage& storage) {
         const std::vector<distribution> targets(7, transform(rows[0], before));
-        const accept::greatest_path path(targets, made, storage);
+        const accept::picked_path path(targets, made, storage);
         BOOST_TEST_REQUIRE(path.size() == 2u);
         return storage.rows[1].chances;
     };

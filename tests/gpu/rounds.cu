@@ -2,6 +2,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
@@ -38,6 +39,7 @@ BOOST_AUTO_TEST_CASE(verdicts_on_trees_are_the_hosts) {
     trees::check_trees(gpu, augur::accept::exact{}, {0});
     trees::check_trees(gpu, augur::accept::rejection_sampling{}, rounds::sampled);
     trees::check_trees(gpu, augur::accept::traversal{}, rounds::sampled);
+    trees::check_trees(gpu, augur::accept::multipath_block{}, rounds::sampled);
 }
 
 BOOST_AUTO_TEST_CASE(races_and_thresholds_on_trees_are_the_hosts) {

@@ -5,6 +5,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
+#include <augur/accept/multipath_block.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
@@ -102,12 +103,14 @@ BOOST_AUTO_TEST_CASE(claims_of_distributions_bring_no_row) {
         const policy::fixed_length policy{seed % 5};
         const auto model = testing::hashed_model(7, 3 + seed, 2);
         const draft::draft_model<const testing::function_model&, draft::sampled> drawn(model);
+        const draft::draft_model<const testing::function_model&, draft::sampled_with_replacement> again(model);
         for (const float temperature : {0.7f, 1.0f, 0.0f}) {
             decode::options chosen = options_with(temperature, seed);
             if (seed % 2 == 1) chosen.sampling.top_k.k = 4;
             check(drawn, policy, accept::rejection_sampling{}, chosen);
             check(drawn, policy, accept::block{}, chosen);
             check(drawn, policy, accept::traversal{}, chosen);
+            check(again, policy, accept::multipath_block{}, chosen);
             check(drawn, policy, accept::fuzzy<measure::kl>{0.3}, chosen);
             check(drawn, policy, accept::typical{}, chosen);
         }
@@ -133,6 +136,9 @@ BOOST_AUTO_TEST_CASE(trees_bring_no_row) {
         check(certain, policy, accept::rejection_sampling{}, chosen);
         check(drawn, policy, accept::traversal{}, chosen);
         check(certain, policy, accept::traversal{}, chosen);
+        const testing::bush<draft::sampled_with_replacement> again{model};
+        check(again, policy, accept::multipath_block{}, chosen);
+        check(again, policy, accept::multipath_block{}, options_with(0, seed));
         check(certain, policy, accept::typical{{.epsilon = 0.2, .delta = 0.6}}, chosen);
         check(drawn, policy, accept::fuzzy<measure::total_variation>{0.3}, chosen);
     }

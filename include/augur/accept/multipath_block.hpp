@@ -11,6 +11,9 @@
 #include "augur/accept/block.hpp"
 #include "augur/accept/concept.hpp"
 #include "augur/accept/rejection_sampling.hpp"
+#include "augur/detail/chunks.hpp"
+#include "augur/detail/host_device.hpp"
+#include "augur/tree/greatest_path.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
@@ -21,63 +24,87 @@ namespace augur::accept {
 
 /// The law of a token that was picked from among several draws of one row; normalised.
 struct picked_row {
-    std::vector<double> chances;
+    std::vector<double> chances{};
 
     double operator[](std::size_t i) const { return chances[i]; }
     double total() const { return 1; }
     double probability(token t) const { return chances[static_cast<std::size_t>(t)]; }
 };
 
-/// A token, by target / draft; of equal ones the lower id is greater.
-struct ranked_token {
-    double ratio;
-    token id;
-    friend bool operator<(const ranked_token& a, const ranked_token& b) {
-        return a.ratio != b.ratio ? a.ratio < b.ratio : a.id > b.id;
-    }
-};
+/// What the draft gives to ranked tokens together.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <class Row>
+AUGUR_HOST_DEVICE double weight_of(const tree::ranked_token* begin, const tree::ranked_token* end, const Row& row) {
+    double sum = 0;
+    for (; begin != end; ++begin) sum += row.probability(begin->id);
+    return sum;
+}
 
-/// What greatest_path keeps from round to round.
+/// The law of the greatest token, not normalised, of tokens that follow one another in their order; the draft draws
+/// those before them with probability `before`. Says of the picked token what is below it.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <class Row>
+AUGUR_HOST_DEVICE void weigh_ranked(const tree::ranked_token* begin, const tree::ranked_token* end, double before,
+                                    const Row& row, const tree::none_above& above, tree::picked_token& picked,
+                                    double* chances) {
+    double sum = 0;
+    for (; begin != end; ++begin) {
+        const double here = row.probability(begin->id), below = before + sum;
+        sum += here;
+        chances[begin->id] = here * above.slope(below, before + sum);
+        if (begin->id != picked.id) continue;
+        picked.below = below;
+        picked.here = here;
+    }
+}
+
+/// Refuses a node that was not drawn from the row that its eldest sibling was drawn from. `row_of(node)`.
+void require_one_row(std::span<const std::int32_t> parents, std::size_t nodes, std::size_t node, const auto& row_of) {
+    const std::size_t eldest = parents::next_child(parents, nodes, parents::of(parents, node), 0);
+    const distribution &a = row_of(eldest), &b = row_of(node);
+    if (&a == &b || (a.is_point() && b.is_point() && a.mode() == b.mode())) return;
+    if (!a.is_point() && !b.is_point() &&
+        std::equal(a.weights().begin(), a.weights().end(), b.weights().begin(), b.weights().end()))
+        return;
+    detail::fail(
+        "accept::multipath_block needs siblings that are drawn with replacement, from one row, but that of node ", node,
+        " is not that of its sibling ", eldest, "; draw by draft::sampled_with_replacement");
+}
+
+/// What multipath_block keeps from round to round on the host.
 struct greatest_path_storage {
-    /// A token on the path: the draft draws lower ones with probability `below`, and it with probability `here`.
-    struct step {
-        double below;
-        double here;
-    };
-    std::vector<std::size_t> depths{};  ///< of nodes whose path is the path so far, or a part of it; else 0
-    std::vector<token> tokens{};        ///< of the path; and so on
-    std::vector<picked_row> rows{};     ///< at least as many
-    std::vector<step> steps{};
+    std::vector<std::uint32_t> depths{}, begins{};
+    std::vector<tree::picked_token> picked{};
+    std::vector<token> tokens{};     ///< of the path; and so on
+    std::vector<picked_row> rows{};  ///< at least as many
     std::vector<const distribution*> targets{};
     std::vector<std::size_t> nodes{};
-    std::vector<ranked_token> order{};   ///< of a row
-    std::vector<double> coefficients{};  ///< of polynomials, one after the other
+    std::vector<tree::ranked_token> order{};  ///< of a row
+    std::vector<double> coefficients{};
 };
 
-/// The greatest path of a tree in lexicographic order, by target / draft of each token, with the law that its tokens
-/// have. It is a chain for `block`; where it ends the target's rows end, or the tree does.
+/// The greatest path on the host, with the law that its tokens have: a chain for `block`. Where it ends the target's
+/// rows end, or the tree does.
 template <class Targets, ChainProposal Proposal>
-class greatest_path {
+class picked_path {
  public:
     using claim_type = picked_row;
 
-    greatest_path(const Targets& targets, const Proposal& proposed, greatest_path_storage& kept)
+    picked_path(const Targets& targets, const Proposal& proposed, greatest_path_storage& kept)
         : proposed_(proposed), kept_(kept) {
-        kept.depths.assign(proposed.size(), 0);
-        kept.tokens.clear();
-        kept.steps.clear();
-        kept.targets.clear();
-        std::size_t last = proposed.size();  // of the nodes that have the path's tokens the first
-        for (const distribution* target = &targets[0]; !target->empty(); target = &targets[last + 1]) {
-            kept.targets.push_back(target);
-            const std::size_t node = pick(*target);
-            if (node == proposed.size()) break;
-            last = node;
+        make_room();
+        tree::greatest_path<Proposal> path{proposed, parents_of(proposed), kept.depths.data(), kept.picked.data()};
+        for (std::size_t row = 0; !targets[row].empty(); row = kept.picked[path.size - 1].node + 1) {
+            kept.targets.push_back(&targets[row]);
+            const std::size_t first = path.competitor(0);
+            if (first == proposed.size()) break;
+            pick(path, first, targets[row]);
+            if (!(kept.picked[path.size++].ratio > 0)) break;  // what follows is not accepted
         }
+        std::size_t node = size() == 0 ? 0 : kept.picked[size() - 1].node;
         kept.nodes.resize(size());
-        for (std::size_t i = size(); i > 0; --i) {
-            kept.nodes[i - 1] = last;
-            if (i > 1) last = static_cast<std::size_t>(parent_of(last));
+        for (std::size_t i = size(); i > 0; node = static_cast<std::size_t>(parents::of(path.parents, node))) {
+            kept.nodes[--i] = node;
         }
     }
 
@@ -94,121 +121,53 @@ class greatest_path {
     std::span<const std::size_t> nodes() const { return kept_.nodes; }
 
  private:
-    using step = greatest_path_storage::step;
+    using path_type = tree::greatest_path<Proposal>;
 
-    std::int32_t parent_of(std::size_t node) const { return parents::of(parents_of(proposed_), node); }
-    /// Whether the path to a node's parent has the tokens of the path so far.
-    bool competes(std::size_t node) const {
-        const std::int32_t parent = parent_of(node);
-        return parent == after_prefix ? size() == 0
-                                      : size() > 0 && kept_.depths[static_cast<std::size_t>(parent)] == size();
-    }
-    /// The first from `from` on that competes for the next token of the path.
-    std::size_t next_competitor(std::size_t from) const {
-        while (from < proposed_.size() && !competes(from)) ++from;
-        return from;
+    void make_room() {
+        const std::size_t nodes = proposed_.size();
+        kept_.depths.assign(nodes, 0);
+        kept_.picked.resize(nodes);
+        kept_.coefficients.resize(tree::doubles_for(nodes));
+        kept_.begins.resize(tree::depths_for(nodes));
+        kept_.tokens.clear();
+        kept_.targets.clear();
     }
 
-    /// Adds the greatest token that may follow, and returns its first node; proposed.size() where nothing follows.
-    std::size_t pick(const distribution& target) {
-        const std::size_t first = next_competitor(0);
-        if (first == proposed_.size()) return first;
+    void pick(const path_type& path, std::size_t first, const distribution& target) {
+        for (std::size_t node = first; node < proposed_.size(); node = path.competitor(node + 1)) {
+            require_one_row(path.parents, proposed_.size(), node,
+                            [&](std::size_t i) -> const distribution& { return *proposed_[i].row; });
+        }
         const distribution& row = *proposed_[first].row;
-        const auto rank = [&](token t) { return ranked_token{target.probability(t) / row.probability(t), t}; };
-        ranked_token best = rank(proposed_.tokens()[first]);
-        for (std::size_t node = first; node < proposed_.size(); node = next_competitor(node + 1)) {
-            require_sibling_of_one_row(node);
-            best = std::max(best, rank(proposed_.tokens()[node]));
-        }
-        if (kept_.rows.size() == size()) kept_.rows.emplace_back();
-        std::vector<double>& chances = kept_.rows[size()].chances;
-        chances.assign(row.size(), 0.0);
-        kept_.steps.push_back(weigh(row, rank, best.id, chances));
-        std::size_t found = proposed_.size();
-        for (std::size_t node = proposed_.size(); node > first; --node) {
-            if (!competes(node - 1) || proposed_.tokens()[node - 1] != best.id) continue;
-            found = node - 1;
-            kept_.depths[found] = size() + 1;
-        }
-        kept_.tokens.push_back(best.id);
-        return found;
+        const auto rank = [&](token t) {
+            return tree::ranked_token{static_cast<float>(target.probability(t) / row.probability(t)), t};
+        };
+        path.pick(first, rank);
+        if (kept_.rows.size() == path.size) kept_.rows.emplace_back();
+        weigh(row, rank, path.next_above(kept_.coefficients.data(), kept_.begins.data()), kept_.picked[path.size],
+              kept_.rows[path.size].chances);
+        kept_.tokens.push_back(kept_.picked[path.size].id);
     }
 
-    /// The law of the greatest token, given the path so far; what is below `picked`.
-    step weigh(const distribution& row, const auto& rank, token picked, std::vector<double>& chances) const {
+    /// The law of the greatest token, given the path so far, by chunks of the order.
+    void weigh(const distribution& row, const auto& rank, const tree::none_above& above, tree::picked_token& picked,
+               std::vector<double>& chances) const {
         auto& order = kept_.order;
         order.clear();
         for (std::size_t i = 0; i < row.size(); ++i) {
             if (row[i] > 0) order.push_back(rank(static_cast<token>(i)));
         }
         std::sort(order.begin(), order.end());
-        kept_.coefficients.clear();
-        none_above_among(after_prefix, 0);
-        step found{0, 0};
-        double below = 0, sum = 0;
-        for (const ranked_token& each : order) {
-            const double here = row.probability(each.id), up_to = below + here;
-            if (each.id == picked) found = {below, here};
-            sum += chances[static_cast<std::size_t>(each.id)] = here * slope(kept_.coefficients, below, up_to);
-            below = up_to;
+        chances.assign(row.size(), 0.0);
+        double before = 0;
+        for (std::size_t begin = 0; begin < order.size(); begin += detail::chunk_size) {
+            const tree::ranked_token *const from = &order[begin], *const to = order.data() +
+                                                                              detail::end_of_chunk(begin, order.size());
+            weigh_ranked(from, to, before, row, above, picked, chances.data());
+            before += weight_of(from, to, row);
         }
+        const double sum = detail::sum_in_chunks(chances, chances.size());
         for (double& chance : chances) chance /= sum;
-        return found;
-    }
-
-    /// That no path beneath `parent` is greater than the path so far with one more token: a polynomial in the
-    /// probability that one draw of that token is not greater. Adds its coefficients, from the constant on.
-    void none_above_among(std::int32_t parent, std::size_t depth) const {
-        auto& all = kept_.coefficients;
-        const std::size_t product = all.size();
-        all.push_back(1);
-        const auto parents = parents_of(proposed_);
-        for (auto child = parents::next_child(parents, proposed_.size(), parent, 0); child < proposed_.size();
-             child = parents::next_child(parents, proposed_.size(), parent, child + 1)) {
-            const std::size_t factor = all.size();
-            if (depth < size()) {
-                none_above_among(static_cast<std::int32_t>(child), depth + 1);
-                for (std::size_t i = factor; i < all.size(); ++i) all[i] *= kept_.steps[depth].here;
-                all[factor] += kept_.steps[depth].below;
-            } else {
-                all.insert(all.end(), {0.0, 1.0});
-            }
-            multiply(product, factor);
-        }
-    }
-
-    /// The last two polynomials become their product.
-    void multiply(std::size_t a, std::size_t b) const {
-        auto& all = kept_.coefficients;
-        const std::size_t end = all.size(), made = end - a - 1;
-        all.resize(end + made, 0.0);
-        for (std::size_t i = a; i < b; ++i) {
-            for (std::size_t k = b; k < end; ++k) all[end + (i - a) + (k - b)] += all[i] * all[k];
-        }
-        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(end), made, all.begin() + static_cast<std::ptrdiff_t>(a));
-        all.resize(a + made);
-    }
-
-    /// (polynomial(b) - polynomial(a)) / (b - a), without a difference.
-    static double slope(const std::vector<double>& polynomial, double a, double b) {
-        double value = polynomial.back(), found = 0;
-        for (std::size_t i = polynomial.size() - 1; i > 0; --i) {
-            found = found * b + value;
-            value = value * a + polynomial[i - 1];
-        }
-        return found;
-    }
-
-    void require_sibling_of_one_row(std::size_t node) const {
-        const std::size_t eldest = parents::next_child(parents_of(proposed_), proposed_.size(), parent_of(node), 0);
-        const distribution &a = *proposed_[eldest].row, &b = *proposed_[node].row;
-        if (&a == &b || (a.is_point() && b.is_point() && a.mode() == b.mode())) return;
-        if (!a.is_point() && !b.is_point() &&
-            std::equal(a.weights().begin(), a.weights().end(), b.weights().begin(), b.weights().end()))
-            return;
-        detail::fail(
-            "accept::multipath_block needs siblings that are drawn with replacement, from one row, but that of node ",
-            node, " is not that of its sibling ", eldest, "; draw by draft::sampled_with_replacement");
     }
 
     const Proposal& proposed_;
@@ -236,7 +195,7 @@ struct multipath_block {
                      std::vector<std::size_t>& path, storage_type& storage) const {
         if (token after = no_token; follow_points(targets, proposed, path, after)) return after;
         path.clear();
-        const greatest_path<Targets, Proposal> greatest(targets, proposed, storage);
+        const picked_path<Targets, Proposal> greatest(targets, proposed, storage);
         const auto nodes = greatest.nodes();
         const auto along = [&](std::size_t i) {
             return draws(i == 0 ? after_prefix : static_cast<std::int32_t>(nodes[i - 1]), 0);
@@ -253,7 +212,10 @@ struct multipath_block {
         return judge_tree(targets, proposed, draws, path, storage);
     }
 
-    token draw(const auto& target, auto& draws) const { return rejection_sampling{}.draw(target, draws); }
+    AUGUR_WHERE_ARGUMENTS_CAN
+    AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const {
+        return rejection_sampling{}.draw(target, draws);
+    }
 
     /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>&,

@@ -35,7 +35,7 @@ const std::vector<emulated_system> emulated{{false}, {true}};
 
 static_assert(device::DeviceCriterion<accept::typical> && !device::KernelCriterion<accept::typical>);
 static_assert(device::DeviceCriterion<accept::traversal> && !device::KernelCriterion<accept::traversal>);
-static_assert(!device::DeviceCriterion<accept::multipath_block>);  // it sorts the vocabulary
+static_assert(device::DeviceCriterion<accept::multipath_block> && !device::KernelCriterion<accept::multipath_block>);
 
 BOOST_AUTO_TEST_CASE(exact) {
     check_trees(emulated, accept::exact{}, {0});
@@ -81,6 +81,12 @@ BOOST_AUTO_TEST_CASE(typical_draws_what_is_just_as_probable_as_it_must_be) {
 BOOST_AUTO_TEST_CASE(traversal) {
     check_trees(emulated, accept::traversal{}, sampled, 3);
     check_trees(emulated, accept::traversal{}, {0});
+}
+
+/// Independent siblings, the greatest path of which is judged from its end.
+BOOST_AUTO_TEST_CASE(multipath_block) {
+    check_trees(emulated, accept::multipath_block{}, sampled, 3);
+    check_trees(emulated, accept::multipath_block{}, {0});
 }
 
 BOOST_AUTO_TEST_CASE(a_criterion_of_a_user) {

@@ -9,6 +9,7 @@
 
 #include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
+#include "augur/accept/multipath_block.hpp"
 #include "augur/accept/walk.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/testing/models.hpp"
@@ -79,6 +80,36 @@ BOOST_AUTO_TEST_CASE(a_tree_is_refused_by_who_judges_chains) {
         return std::string(e.what()) == "a chain of drafted tokens is wanted here, but of 2 the parent of node 1 is -1";
     });
     BOOST_TEST(there.length(sequence) == 0u);
+}
+
+/// Before anything runs, as on the host; at temperature 0 it does not matter.
+BOOST_AUTO_TEST_CASE(siblings_of_two_rows_are_refused_where_independent_ones_are_judged) {
+    const rows_on_device::model there(augur::testing::hashed_model(3, 1, 3));
+    const std::vector<token> text{2, 0, 1, 1};
+    const std::vector<std::int32_t> parents{augur::after_prefix, 0, 0}, with_prefix{augur::after_prefix, 0, 1, 1};
+    const augur::prefix before(std::vector<token>{2});
+    const auto judged = [&](float temperature, const std::vector<float>& other) {
+        auto judge = there.make_device_verifier(accept::multipath_block{}, {.temperature = {temperature}},
+                                                augur::random::philox_chooser(1));
+        augur::proposal<augur::distribution> proposed;
+        for (std::size_t node = 0; node < parents.size(); ++node) {
+            const auto row = augur::distribution::weighted(node == 2 ? other : std::vector<float>{1, 2, 3});
+            proposed.push(text[node + 1], row, parents[node]);
+        }
+        auto sequence = there.make_sequence();
+        const rows_on_device::model::pass_type asked{
+            .sequence = &sequence, .tokens = text, .parents = with_prefix, .rows = 4};
+        augur::verdict out;
+        judge.judge(asked, before, proposed, 0, out);
+        return out;
+    };
+    BOOST_CHECK_NO_THROW(judged(1, {1, 2, 3}));
+    BOOST_CHECK_NO_THROW(judged(0, {3, 2, 1}));
+    BOOST_CHECK_EXCEPTION(judged(1, {3, 2, 1}), augur::error, [](const augur::error& e) {
+        return std::string(e.what()) ==
+               "accept::multipath_block needs siblings that are drawn with replacement, from one row, but that of "
+               "node 2 is not that of its sibling 1; draw by draft::sampled_with_replacement";
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "augur/accept/concept.hpp"
+#include "augur/accept/multipath_block.hpp"
+#include "augur/backend/device/judge_greatest.hpp"
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/send.hpp"
@@ -20,6 +22,7 @@
 #include "augur/model/pass.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/distribution.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/verdict.hpp"
@@ -62,6 +65,7 @@ class device_verifier {
     void judge(const pass<Sequence>& asked, const prefix& before, const judged_proposal& proposed, std::size_t round,
                verdict& out) {
         if constexpr (ReturnsVerdict<Criterion, point_mass>) require_chain(proposed.parents());
+        if constexpr (JudgesGreatest<Criterion>) require_siblings_of_one_row(proposed);
         require(proposed.size() + 1);
         judge_->on_commit(before);
         const auto& on = model_->system();
@@ -118,6 +122,15 @@ class device_verifier {
         const std::int32_t* const parents = proposed.is_chain() ? nullptr : parents_.data();
         judge_->judge(rows, drafted_tree<Nodes>{nodes, parents, model_->vocabulary_size()}, position, round);
         judge_->result(proposed.parents(), proposed.size(), out);
+    }
+
+    /// Before anything runs, also of those that the host would not meet.
+    void require_siblings_of_one_row(const judged_proposal& proposed) const {
+        if (!(chosen_.temperature.value > 0)) return;
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            accept::require_one_row(proposed.parents(), proposed.size(), node,
+                                    [&](std::size_t i) -> const distribution& { return proposed.row(i); });
+        }
     }
 
     void require(std::size_t rows) {

@@ -7,8 +7,10 @@
 #include <type_traits>
 
 #include "augur/accept/concept.hpp"
+#include "augur/accept/exact.hpp"
 #include "augur/backend/device/accept_chain.hpp"
 #include "augur/backend/device/accept_tree.hpp"
+#include "augur/backend/device/judge_greatest.hpp"
 #include "augur/backend/device/row_edits.hpp"
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/shared_buffer.hpp"
@@ -16,6 +18,7 @@
 #include "augur/backend/device/traverse_tree.hpp"
 #include "augur/backend/device/weighed_rows.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/tree/greatest_path.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
@@ -58,8 +61,10 @@ concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCri
 
 /// What judges rounds on a device: token by token, or whole trees, by where the accepted path ends or from the leaves.
 template <class C>
-concept DeviceCriterion = KernelCriterion<C> ||
-    ((EndsPath<C> || JudgesFromLeaves<C>)&&AcceptanceCriterionFor<C, point_mass>&& std::is_trivially_copyable_v<C>);
+concept DeviceCriterion =
+    KernelCriterion<C> ||
+    ((EndsPath<C> || JudgesFromLeaves<C>)&&AcceptanceCriterionFor<C, point_mass>&& std::is_trivially_copyable_v<C>) ||
+    JudgesGreatest<C>;
 
 /// accept::walk with transform::pipeline and random::philox_chooser(seed), on the device that the rows lie on. Effect:
 /// the criterion's; on an emulated system the host's verdicts bit for bit (docs/backend/device_round.md). Memory is
@@ -85,6 +90,10 @@ class round_judge {
           decided_tree_(on, 1) {
         if (most_rows == 0) augur::detail::fail("a round judges 1 row or more, but most_rows is 0");
         accept::check(criterion, chosen);
+        if (JudgesGreatest<Criterion> && chosen.temperature.value > 0) {
+            order_ = buffer<tree::ranked_token, S>(on, 2 * vocabulary_size);
+            laws_ = buffer<double, S>(on, (most_rows - 1) * vocabulary_size);
+        }
     }
 
     /// The prefix after which the next round is judged: penalties count its tokens, so that with them it is needed
@@ -111,14 +120,19 @@ class round_judge {
     template <class Nodes>
     void judge(const float* rows, const drafted_tree<Nodes>& proposed, std::size_t position, std::size_t round) const {
         const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
-        if constexpr (JudgesFromLeaves<Criterion>) {
+        if constexpr (JudgesGreatest<Criterion>) {
+            if (!(view.temperature > 0)) return walk(accept::exact{}, proposed, view, position, round);
+            const judge_greatest<Criterion, drafted_tree<Nodes>> walk{
+                {criterion_, proposed, view, seed_, position, round},
+                {order_.data(), laws_.data()},
+                decided_tree_.data()};
+            on_.launch(walk.blocks(), walk);
+        } else if constexpr (JudgesFromLeaves<Criterion>) {
             const traverse_tree<Criterion, drafted_tree<Nodes>> walk{
                 {criterion_, proposed, view, seed_, position, round}, decided_tree_.data()};
             on_.launch(walk.blocks(), walk);
         } else {
-            const accept_tree<Criterion, drafted_tree<Nodes>> walk{
-                {criterion_, proposed, view, seed_, position, round}, outcomes_.data(), decided_tree_.data()};
-            on_.launch(walk.blocks(), walk);
+            walk(criterion_, proposed, view, position, round);
         }
     }
 
@@ -159,10 +173,18 @@ class round_judge {
 
     std::size_t memory_bytes() const {
         return weighed_.memory_bytes() + edits_.memory_bytes() + outcomes_.memory_bytes() + decided_.memory_bytes() +
-               decided_tree_.memory_bytes();
+               decided_tree_.memory_bytes() + order_.memory_bytes() + laws_.memory_bytes();
     }
 
  private:
+    template <class By, class Tree>
+    void walk(const By& criterion, const Tree& proposed, const weighed_view& view, std::size_t position,
+              std::size_t round) const {
+        const accept_tree<By, Tree> walk{
+            {criterion, proposed, view, seed_, position, round}, outcomes_.data(), decided_tree_.data()};
+        on_.launch(walk.blocks(), walk);
+    }
+
     void check_size(std::size_t drafted) const {
         if (drafted >= most_rows_) {
             augur::detail::fail("a round of at most ", most_rows_, " rows cannot judge ", drafted, " drafted tokens");
@@ -184,6 +206,8 @@ class round_judge {
     weighed_rows<S> weighed_;
     row_edits<S> edits_;
     buffer<tree_outcome, S> outcomes_;
+    buffer<tree::ranked_token, S> order_;
+    buffer<double, S> laws_;
     shared_buffer<chain_verdict, S> decided_;
     shared_buffer<tree_verdict, S> decided_tree_;
 };

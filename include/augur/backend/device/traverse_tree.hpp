@@ -34,16 +34,19 @@ struct left_of_row {
     AUGUR_HOST_DEVICE double total() const { return sum; }
 };
 
-/// The target's rows for accept::traversal_walk in a block that is alone.
+/// The target's rows for accept::traversal_walk in a block that is alone; `on_path` names those of a chain that is a
+/// path of a tree.
 template <class Team>
 class traversed_rows {
  public:
     using left_type = left_of_row;
 
-    AUGUR_KERNEL traversed_rows(const weighed_view& rows, const walking_block<Team>& block)
-        : rows_(rows), block_(block) {}
+    AUGUR_KERNEL traversed_rows(const weighed_view& rows, const walking_block<Team>& block,
+                                const std::uint32_t* on_path = nullptr)
+        : rows_(rows), block_(block), on_path_(on_path) {}
 
     AUGUR_KERNEL left_of_row begin(std::size_t row, const left_of_row& above) const {
+        if (on_path_ != nullptr) row = on_path_[row];
         const double total = rows_.possible(row) ? rows_.target(block_, row).total() : 0;
         return {static_cast<std::uint32_t>(row), above.end, above.end, total};
     }
@@ -90,7 +93,29 @@ class traversed_rows {
 
     const weighed_view& rows_;
     const walking_block<Team>& block_;
+    const std::uint32_t* on_path_;
 };
+
+using traversal_level = accept::traversal_level<left_of_row>;
+
+/// What accept::traversal_walk says; its levels lie in shared memory from `offset` on.
+template <class Team, class Criterion, class Tree, class Draws>
+AUGUR_KERNEL tree_verdict walked_from_leaves(const Team& team, const Criterion& criterion,
+                                             const traversed_rows<Team>& targets, const Tree& proposed,
+                                             std::span<const std::int32_t> parents, const Draws& draws,
+                                             std::size_t offset) {
+    values_of_block<Team, traversal_level> levels(team, offset);
+    accept::traversal_walk walk(targets, levels, proposed, parents, draws);
+    const left_of_row left = walk.run();
+    const std::int32_t last = levels[walk.depth()].node;
+    tree_verdict made{last, static_cast<std::uint32_t>(walk.depth())};
+    if (targets.can_follow(left)) {
+        auto after = draws(last, 0);
+        made.next = targets.drawn(criterion, left, after);
+        made.valid = 1;
+    }
+    return made;
+}
 
 /// Kernel: a tree, or a chain, judged by accept::traversal_walk. One block, for what is judged of a row depends on what
 /// was before; a pass over the vocabulary for each rejected node.
@@ -109,30 +134,22 @@ struct traverse_tree : judged_tree<Criterion, Tree> {
     AUGUR_KERNEL void operator()(const Team& team) const {
         const walking_block<Team> block(team, rows.of.vocabulary_size);
         const traversed_rows<Team> targets(rows, block);
-        values_of_block<Team, level> levels(team, memory().kept);
         const auto draws = [&](std::int32_t parent, std::size_t sibling) {
             auto named = this->draws_after(block, parent);
             named.at_sibling(sibling);
             return named;
         };
-        accept::traversal_walk walk(targets, levels, proposed, proposed.parents(), draws);
-        const left_of_row left = walk.run();
-        const std::int32_t last = levels[walk.depth()].node;
-        tree_verdict made{last, static_cast<std::uint32_t>(walk.depth())};
-        if (targets.can_follow(left)) {
-            auto after = draws(last, 0);
-            made.next = targets.drawn(criterion, left, after);
-            made.valid = 1;
-        }
+        const tree_verdict made =
+            walked_from_leaves(team, criterion, targets, proposed, proposed.parents(), draws, memory().kept);
         team.each([&](unsigned thread) {
             if (thread == 0) *decided = made;
         });
     }
 
  private:
-    using level = accept::traversal_level<left_of_row>;
-
-    AUGUR_HOST_DEVICE tree_memory memory() const { return {rows.of.vocabulary_size, proposed.size(), sizeof(level)}; }
+    AUGUR_HOST_DEVICE tree_memory memory() const {
+        return {rows.of.vocabulary_size, proposed.size(), sizeof(traversal_level)};
+    }
 };
 
 }  // namespace augur::backend::device

@@ -20,15 +20,16 @@
 
 namespace augur::backend::device {
 
-/// What is claimed of a drafted token whose row lies in device memory: weights, or certainty.
+/// What is claimed of a drafted token whose row lies in device memory: weights, certainty, or the law of a picked one.
 struct claimed_row {
     const float* weights = nullptr;
     double total = 1;
     token point = no_token;
+    const double* chances = nullptr;
 
     AUGUR_HOST_DEVICE double operator[](std::size_t i) const {
         if (point != no_token) return static_cast<std::size_t>(point) == i ? 1.0 : 0.0;
-        return static_cast<double>(weights[i]);
+        return chances != nullptr ? chances[i] : static_cast<double>(weights[i]);
     }
     AUGUR_HOST_DEVICE double probability(token of) const { return (*this)[static_cast<std::size_t>(of)] / total; }
 };

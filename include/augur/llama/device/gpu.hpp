@@ -7,6 +7,7 @@
 #include "augur/accept/block.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
+#include "augur/accept/multipath_block.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/traversal.hpp"
 #include "augur/accept/typical.hpp"
@@ -24,7 +25,7 @@ std::string describe_gpu();
 
 /// A model on some engine, with what judges rounds by these criteria where its rows are.
 using gpu_model = model::split_any_model<accept::exact, accept::coupled, accept::rejection_sampling, accept::block,
-                                         accept::traversal, accept::typical>;
+                                         accept::traversal, accept::multipath_block, accept::typical>;
 
 /// A device_model with the current GPU. Throws what its constructor refuses, and where there is no GPU.
 gpu_model on_gpu(const config& c, const weights& from, gpu_number number, std::size_t context_length = 0);
