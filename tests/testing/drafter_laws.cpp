@@ -48,13 +48,13 @@ void keeps(std::size_t laws, const Arguments&... arguments) {
 }
 
 BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
-    keeps(4, draft::no_draft{}, std::size_t{3});
-    keeps(5, draft::prompt_lookup(1, 3), std::size_t{3});
-    keeps(5, draft::prompt_lookup(2, 2), std::size_t{2});
-    keeps(8, sampling(model));
-    keeps(5, certain(model));
-    keeps(5, sharing(model));
-    keeps(4, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
+    keeps(5, draft::no_draft{}, std::size_t{3});
+    keeps(6, draft::prompt_lookup(1, 3), std::size_t{3});
+    keeps(6, draft::prompt_lookup(2, 2), std::size_t{2});
+    keeps(9, sampling(model));
+    keeps(6, certain(model));
+    keeps(6, sharing(model));
+    keeps(5, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(large_vocabularies_are_not_enumerated) {
@@ -106,9 +106,9 @@ struct tree_drafter {
 };
 
 BOOST_AUTO_TEST_CASE(drafters_of_trees_keep_them) {
-    keeps(9, tree_drafter<draft::sampled>{});
-    keeps(6, tree_drafter<draft::argmax>{});
-    keeps(6, tree_drafter<draft::shared_noise>{});
+    keeps(10, tree_drafter<draft::sampled>{});
+    keeps(7, tree_drafter<draft::argmax>{});
+    keeps(7, tree_drafter<draft::shared_noise>{});
 }
 
 /// A tree as it was proposed, with what `each(node)` says of the row of every node.
@@ -169,6 +169,12 @@ struct race_with_row {
     token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.exponential_race(row)); }
 };
 
+/// Draws by the coin that will judge, or by what is drawn where it is rejected.
+template <purpose Why>
+struct drawn_as_judged : draft::sampled {
+    token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.choose(row, Why)); }
+};
+
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
     every_law::watch all;
     all.holds(drafter_laws(sampling(model)));
@@ -224,6 +230,11 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                             3),
                "claimed rows are transformed");
     all.breaks(drafter_laws(draft::draft_model(model, race_with_row{})), "a token is drawn anew in each round");
+    all.breaks(drafter_laws(draft::draft_model(model, drawn_as_judged<purpose::accept>{})),
+               "the numbers that judge are left to it");
+    all.breaks(drafter_laws(draft::draft_model(model, drawn_as_judged<purpose::correction>{})),
+               "the numbers that judge are left to it");
+    all.breaks(drafter_laws(tree_drafter<drawn_as_judged<purpose::accept>>{}), "the numbers that judge are left to it");
     // Siblings were drawn one without the other, and claim the row that holds both.
     all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
                                           [](const auto& proposed, auto&) {

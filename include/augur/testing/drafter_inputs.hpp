@@ -24,6 +24,19 @@ struct wants_tree {
     const augur::topology& topology(const observation&) const { return wanted; }
 };
 
+/// A policy that needs `Needed`, wants a fixed length, and counts how often it is asked.
+template <signals Needed>
+struct asked_policy {
+    static constexpr signals needs = Needed;
+    std::size_t tokens = 0;
+    std::size_t* times = nullptr;
+
+    std::size_t length(const observation&) const {
+        ++*times;
+        return tokens;
+    }
+};
+
 /// What a drafter is asked, after prefixes of a target that it may follow.
 template <Drafter D, class Target>
 class drafter_inputs {

@@ -24,23 +24,14 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/followed_target.hpp"
 #include "augur/testing/law_chooser.hpp"
+#include "augur/testing/named_once.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/types/distribution.hpp"
+#include "augur/types/draw_key.hpp"
+#include "augur/types/error.hpp"
 
 namespace augur::testing {
-
-/// A policy that needs `Needed`, wants a fixed length, and counts how often it is asked.
-template <signals Needed>
-struct asked_policy {
-    static constexpr signals needs = Needed;
-    std::size_t tokens = 0;
-    std::size_t* times = nullptr;
-
-    std::size_t length(const observation&) const {
-        ++*times;
-        return tokens;
-    }
-};
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
 template <Drafter D, class Target>
@@ -208,6 +199,33 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return "";
     }
 
+    /// A draft by the numbers that judge it is not judged by chance: tokens would be accepted because they were drawn.
+    std::string numbers_that_judge_are_left(choices& from) const {
+        request asked = some_request(from);
+        named_once<random::philox_chooser> once(random::philox_chooser(from.below(1000)));
+        const auto got = propose_fresh(asked, once);
+        const distribution any = distribution::weighted({1, 1});
+        const auto after = [&](std::int32_t parent) {
+            return position_draws(once, asked.before.size() + parents::depth_of(got.parents(), parent), 0,
+                                  parents::aside(got.parents(), parent));
+        };
+        try {
+            for (auto node = after_prefix; node < static_cast<std::int32_t>(got.size()); ++node) {
+                after(node).choose(any, purpose::correction);
+            }
+            for (std::size_t node = 0, sibling = 0; node < got.size(); ++node, sibling = 0) {
+                for (std::size_t i = 0; i < node; ++i) sibling += got.parent(i) == got.parent(node) ? 1 : 0;
+                auto coin = after(got.parent(node));
+                coin.at_sibling(sibling);
+                coin.flip(0.5, purpose::accept);
+            }
+        } catch (const error& twice) {
+            return augur::detail::message(asked.described(), ": proposes ", described_proposal(got),
+                                          " by a number that judges it: ", twice.what());
+        }
+        return "";
+    }
+
     std::string claimed_rows_have_the_token_as_their_mode(choices& from) const {
         request asked = some_request(from);
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)));
@@ -285,6 +303,7 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
     law("never more tokens than are wanted, all of the vocabulary", &c::no_more_than_is_wanted);
     law("the prefix is left as it was", &c::the_prefix_is_left_alone);
     law("after on_commit, proposals are a fresh state's", &c::after_on_commit_like_fresh);
+    law("the numbers that judge are left to it", &c::numbers_that_judge_are_left);
     enumerated("the length does not depend on the value of a drawn token", &c::length_does_not_depend_on_the_value);
     if constexpr (branches<D>) {
         law("never more nodes than are wanted, nor deeper ones", &c::no_more_than_the_tree_that_is_wanted);
