@@ -249,6 +249,21 @@ BOOST_AUTO_TEST_CASE(a_policy_that_never_drafts_is_noted) {
     BOOST_TEST(out.str().find("\n  note: drafts nothing (0 on every observation") != std::string::npos, out.str());
 }
 
+/// What differs from question to question is not a signal that was read.
+BOOST_AUTO_TEST_CASE(hidden_state_is_not_blamed_on_a_signal) {
+    for (const auto& r : {policy_laws(counts_questions{}), policy_laws(counts_everybodys_questions{})}) {
+        BOOST_TEST(r.breaks("equal observations, equal lengths"), r);
+        BOOST_TEST(!r.breaks("undeclared signals change nothing"), r);
+    }
+}
+
+/// With the observation that it threw on.
+BOOST_AUTO_TEST_CASE(what_a_policy_throws_on_is_said) {
+    const auto r = policy_laws(refuses_nan{});
+    BOOST_TEST_REQUIRE(!r.kept());
+    BOOST_TEST(r.broken[0].what.find(", on observation{round 0, prefix ") != std::string::npos, r);
+}
+
 BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_policy) {
     every_law::watch all;
     all.holds(policy_laws(policy::entropy_bins{}));

@@ -70,6 +70,29 @@ BOOST_AUTO_TEST_CASE(what_a_law_throws_is_a_violation) {
     BOOST_TEST(r.broken.at(0).what.ends_with(": threw: too loud"));
 }
 
+/// The smallest that throws, in the words of who made it; who made it is not asked where nothing is thrown.
+BOOST_AUTO_TEST_CASE(what_it_threw_on_is_said) {
+    testing::report r{"numbers"};
+    std::size_t asked = 0;
+    const auto level = [&](choices& from) {
+        const std::size_t made = from.below(9);
+        from.note([&, made] {
+            ++asked;
+            return "level " + std::to_string(made);
+        });
+        return made;
+    };
+    testing::check(r, "quiet", {}, [&](choices& from) -> std::string {
+        const std::size_t one = level(from), other = level(from);
+        if (one > 2 && other > 4) throw std::runtime_error("too loud");
+        return "";
+    });
+    BOOST_TEST(r.broken.at(0).what.ends_with(": threw: too loud, on level 3; level 5"), r);
+    const std::size_t before = asked;
+    testing::check(r, "a number", {}, [&](choices& from) { return level(from) < 9 ? "" : "none"; });
+    BOOST_TEST(asked == before);
+}
+
 /// Two numbers that should be equal: some hundredths apart, and some rounding.
 std::string apart(choices& from) {
     const double by = static_cast<double>(from.below(100)) / 100 + 1e-9 * static_cast<double>(from.between(1, 8));

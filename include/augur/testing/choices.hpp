@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,14 @@ class choices {
         return made;
     }
 
+    /// What is being made of the numbers, in words: kept where somebody asked for notes before.
+    template <class Words>
+    void note(const Words& words) {
+        if (takes_notes_) notes_ += (notes_.empty() ? "" : "; ") + words();
+    }
+    void take_notes() { takes_notes_ = true; }
+    const std::string& notes() const { return notes_; }
+
     /// How far apart numbers may be that a law wants equal: rounding. More while a gross mistake is made smaller, so
     /// that no mere rounding takes its place.
     double tolerance() const { return tolerance_; }
@@ -65,6 +74,8 @@ class choices {
     std::uint64_t state_ = 0;
     bool replays_ = true;
     double tolerance_ = 1e-12;
+    bool takes_notes_ = false;
+    std::string notes_{};
 };
 
 /// The smallest numbers found for which `fails(choices&)` still says true, starting from some that do: shorter first (a

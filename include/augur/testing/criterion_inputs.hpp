@@ -78,6 +78,7 @@ struct drafted_decoding {
         draft = some_table(from);
         if (small || from.below(2) == 1) chosen.sampling = random_settings(from, size.vocabulary);
         if (!size.wide()) prompt = {static_cast<token>(from.below(size.vocabulary))};
+        from.note([&] { return described(); });
     }
 
     std::string described() const {
@@ -117,6 +118,7 @@ struct judged_block {
             invalid = from.below(targets.size());
             targets[invalid].assign(vocabulary, 0.0);
         }
+        from.note([&] { return described(false) + ", or certain tokens " + describe(points); });
     }
 
     std::size_t length() const { return drafts.size(); }

@@ -128,6 +128,7 @@ class criterion_law_cases {
         made.replacement = from.below(2) == 1;
         made.sampling = random_settings(from, vocabulary);
         if (greedy) made.sampling.temperature.value = 0;
+        from.note([&] { return described(made); });
         return made;
     }
 

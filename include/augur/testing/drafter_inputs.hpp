@@ -74,6 +74,7 @@ class drafter_inputs {
         made.room = from.below(4);
         made.sampling = random_settings(from, vocabulary_);
         if (branches<D>) made.wanted = some_topology(from);
+        from.note([&] { return made.described(); });
         return made;
     }
 

@@ -81,7 +81,10 @@ class model_inputs {
         const std::size_t room = context > others ? context - others : 0;
         const std::size_t many = std::max(std::min(wanted.many, room), wanted.few);
         const std::size_t kind = from.below(8);
-        return from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
+        auto made =
+            from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
+        from.note([&] { return "tokens " + describe(made); });
+        return made;
     }
 
     static std::vector<token> joined(std::vector<token> text, std::span<const token> more) {

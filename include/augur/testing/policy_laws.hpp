@@ -60,7 +60,7 @@ class policy_law_cases {
     explicit policy_law_cases(const Policy& policy) : policy_(policy) {}
 
     std::string equal_observations_equal_lengths(choices& from) const {
-        const observation seen = some_observation(from, declared);
+        const observation seen = noted(from, some_observation(from, declared));
         const Policy copy = policy_;
         const auto expected = plan_of(policy_, seen);
         for (const Policy* each : {&policy_, &copy}) {
@@ -74,9 +74,10 @@ class policy_law_cases {
 
     std::string every_observation_has_an_answer(choices& from) const {
         using limits = std::numeric_limits<double>;
-        const observation seen = some_observation(from, declared,
-                                                  {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), -1.0,
-                                                   0.0, limits::max(), limits::denorm_min()});
+        const observation seen =
+            noted(from, some_observation(from, declared,
+                                         {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), -1.0, 0.0,
+                                          limits::max(), limits::denorm_min()}));
         const auto first = plan_of(policy_, seen);
         const auto second = plan_of(policy_, seen);
         return first == second ? ""
@@ -93,7 +94,7 @@ class policy_law_cases {
             one.learn(happened);
             other.learn(happened);
         }
-        const observation seen = some_observation(from, declared);
+        const observation seen = noted(from, some_observation(from, declared));
         const auto expected = plan_of(one, seen);
         const auto got = plan_of(other, seen);
         if (got == expected) return "";
@@ -102,7 +103,7 @@ class policy_law_cases {
     }
 
     std::string a_copy_learns_apart(choices& from) const requires LearnsFromOutcomes<Policy> {
-        const observation seen = some_observation(from, declared);
+        const observation seen = noted(from, some_observation(from, declared));
         const auto expected = plan_of(policy_, seen);
         Policy copy = policy_;
         std::string past;
@@ -180,6 +181,11 @@ class policy_law_cases {
  private:
     static constexpr signals declared = signals_of<Policy>;
 
+    static observation noted(choices& from, const observation& seen) {
+        from.note([&] { return described(seen); });
+        return seen;
+    }
+
     /// A copy that has learned something, where it does.
     Policy some_policy(choices& from, std::string& past) const {
         Policy made = policy_;
@@ -191,7 +197,7 @@ class policy_law_cases {
 
     /// With all that the policy declared known, and nothing drafted.
     static observation before_drafting(choices& from) {
-        observation seen = some_observation(from, declared);
+        observation seen = noted(from, some_observation(from, declared));
         seen.round = from.below(100);
         seen.drafted = 0;
         seen.first_draft_entropy_nats = seen.draft_entropy_nats;
@@ -205,19 +211,22 @@ class policy_law_cases {
     /// One undeclared signal, there or not, in the present and in all that was learned.
     std::string reads(signals hidden, choices& from) const {
         Policy shown = policy_;
+        Policy again = policy_;
         Policy blind = policy_;
         std::string past;
         if constexpr (LearnsFromOutcomes<Policy>) {
             for (std::size_t i = from.below(6); i > 0; --i) {
                 outcome happened = some_outcome(from, declared, past);
                 shown.learn(happened);
+                again.learn(happened);
                 hide(happened.decided_on, hidden);
                 blind.learn(happened);
             }
         }
-        observation seen = some_observation(from, declared);
+        observation seen = noted(from, some_observation(from, declared));
         const std::string where = described(seen) + (past.empty() ? past : ", having learned" + past);
         const auto expected = plan_of(shown, seen);
+        if (plan_of(again, seen) != expected) return "";  // it is not the signal: other laws say what is wrong
         hide(seen, hidden);
         const auto got = plan_of(blind, seen);
         if (got == expected) return "";

@@ -36,6 +36,15 @@ inline void hide(observation& seen, signals hidden) {
     }
 }
 
+inline std::string described(const observation& o) {
+    return augur::detail::message(
+        "observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ", o.drafted, ", last ",
+        o.last_accepted, '/', o.last_drafted, ", source ", o.source, ", pending ", static_cast<unsigned>(o.pending),
+        ", match ", o.match_length, ", draft entropy ", o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats,
+        "), target entropy ", o.target_entropy_nats, ", confidence ", o.draft_confidence, ", path value ", o.path_value,
+        " (sum ", o.path_value_sum, "), target confidence ", o.target_confidence, '}');
+}
+
 /// Of everything, declared or not, with numbers among `values`: by default those of entropies and probabilities.
 inline observation some_observation(choices& from, signals declared,
                                     const std::vector<double>& values = {0.0, 0.5, 1.0, 2.0, 20.0, 0.01, 0.2, 0.8,
@@ -73,15 +82,6 @@ inline outcome some_outcome(choices& from, signals declared, std::string& past) 
     past += augur::detail::message(' ', made.accepted, '/', made.drafted, " in ", made.draft_seconds, '+',
                                    made.verify_seconds, " s");
     return made;
-}
-
-inline std::string described(const observation& o) {
-    return augur::detail::message(
-        "observation{round ", o.round, ", prefix ", o.prefix_length, ", drafted ", o.drafted, ", last ",
-        o.last_accepted, '/', o.last_drafted, ", source ", o.source, ", pending ", static_cast<unsigned>(o.pending),
-        ", match ", o.match_length, ", draft entropy ", o.draft_entropy_nats, " (first ", o.first_draft_entropy_nats,
-        "), target entropy ", o.target_entropy_nats, ", confidence ", o.draft_confidence, ", path value ", o.path_value,
-        " (sum ", o.path_value_sum, "), target confidence ", o.target_confidence, '}');
 }
 
 }  // namespace augur::testing

@@ -71,13 +71,26 @@ std::string describe(const Numbers& numbers) {
 }
 
 namespace detail {
+/// What a law that throws makes of these numbers, in words.
+template <class Law>
+std::string input_of(const Law& law, const choices& from) {
+    choices again(from.made());
+    again.tolerate(from.tolerance());
+    again.take_notes();
+    try {
+        law(again);
+    } catch (const std::exception&) {
+    }
+    return again.notes().empty() ? "" : ", on " + again.notes();
+}
+
 /// What `law(choices&)` says is wrong with the input made from the choices; an exception counts as wrong.
 template <class Law>
 std::string verdict_of(const Law& law, choices& from) {
     try {
         return law(from);
     } catch (const std::exception& thrown) {
-        return std::string("threw: ") + thrown.what();
+        return std::string("threw: ") + thrown.what() + input_of(law, from);
     }
 }
 

@@ -214,7 +214,9 @@ class scheme_law_cases {
     }
 
     std::vector<token> some_prompt(choices& from) const {
-        return from.tokens(1, 4, scheme_.target().vocabulary_size());
+        auto made = from.tokens(1, 4, scheme_.target().vocabulary_size());
+        from.note([&] { return "prompt " + describe(made); });
+        return made;
     }
     static std::string unequal(const law& expected, const law& got, const std::string& at, double tolerance) {
         const explanation found = explain(expected, got, tolerance);
