@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(every_format_is_bit_exact_with_the_gguf_package) {
 
 BOOST_AUTO_TEST_CASE(halves_of_eight_bits_round_away_from_zero) {
     std::vector<float> in(32, 0.0f);
-    const std::vector<std::pair<float, int>> cases{{127, 127}, {0.5f, 1},   {1.5f, 2},   {2.5f, 3},
+    const std::vector<std::pair<float, int>> cases{{127, 127},  {0.5f, 1},   {1.5f, 2},   {2.5f, 3},
                                                    {-0.5f, -1}, {-1.5f, -2}, {-2.5f, -3}, {0.25f, 0}};
     for (std::size_t i = 0; i < cases.size(); ++i) in[i] = cases[i].first;  // of a scale of 1
     std::vector<std::byte> out(34);
