@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(metadata_becomes_a_configuration) {
     BOOST_TEST(c.rotary_base == 500.0);
     BOOST_TEST(c.norm_epsilon == 1e-5f);
     BOOST_TEST(c.tied_head);
+    BOOST_TEST(file.load({.context_length = 600}).context_length() == 600u);  // as long as it may be
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
