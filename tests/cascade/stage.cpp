@@ -196,6 +196,17 @@ BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_prompt_that_fills_its_context_is_prefilled) {
+    const auto narrow = testing::hashed_model(3, 4, 1, 6);
+    const cascade::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling>
+        stage_of_six(sampling(small), narrow, fixed_length{2}, {});
+    for (const std::size_t length : {5u, 6u, 7u}) {
+        auto state = stage_of_six.make_state();
+        draft::prepare(stage_of_six, state, prefix(std::vector<token>(length, 1)));
+        BOOST_TEST(state.cache.tokens().size() == (length > 6 ? 0 : length - 1));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(another_vocabulary_is_refused) {
     const auto other = testing::hashed_model(4, 1);
     using of = cascade::stage<sampling, const testing::function_model&, fixed_length, accept::rejection_sampling>;

@@ -6,12 +6,15 @@
 #include <augur/cascade/cascade.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/model_tree.hpp>
 #include <augur/policy/learned_bins.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <augur/testing/trace.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -137,6 +140,30 @@ BOOST_FIXTURE_TEST_CASE(wrong_answers_are_refused_and_the_right_one_still_taken,
     BOOST_TEST(round.done());
     decode::step(scheme, same);
     BOOST_TEST(told(s) == told(same));
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_can_be_answered_too) {
+    const testing::full_mock target(testing::hashed_model(5, 1));
+    const auto scheme = speculate(draft::model_tree(testing::hashed_model(5, 2)), target,
+                                  policy::tree_static{topology{-1, -1, 0}}, accept::coupled{});
+    auto s = fixture::session_of(scheme), same = fixture::session_of(scheme);
+    const decode::step_options chosen{.timed = false};
+    std::size_t trees = 0;
+    for (int rounds = 0; rounds < 5; ++rounds) {
+        decode::open_round round(scheme, s, chosen);
+        while (!round.done()) {
+            if (auto* const pass = model::pass_work<testing::full_mock>::of(round.wanted(), target)) {
+                trees += pass->asked_pass().parents.empty() ? 0 : 1;
+                pass->answer(target.run(std::span(&pass->asked_pass(), 1)));
+            } else {
+                round.wanted()->run();
+            }
+            round.resume();
+        }
+        decode::step(scheme, same, chosen);
+        BOOST_TEST(told(s) == told(same));
+    }
+    BOOST_TEST(trees == 5u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_session_that_has_ended_begins_no_round, fixture) {

@@ -114,6 +114,18 @@ BOOST_AUTO_TEST_CASE(agrees_with_the_definition_on_random_texts) {
     }
 }
 
+/// Of contexts whose hashes agree in all that is kept, the first has the slot.
+BOOST_AUTO_TEST_CASE(a_context_does_not_take_the_slot_of_another) {
+    const ids first{4, 272}, second{12, 0};
+    const auto a = ngram_table::key_of(first), b = ngram_table::key_of(second);
+    BOOST_TEST_REQUIRE(a >> 32 == b >> 32);
+    BOOST_TEST_REQUIRE(a % 4 == b % 4);  // of four slots
+    const auto table = ngram_table::count(texts{{4, 272, 7}, {12, 0, 9}}, {2, 2, 300});
+    BOOST_TEST(table.next().size() == 4u);
+    BOOST_TEST(table.size() == 1u);
+    BOOST_TEST(table.after(first) == 7);
+}
+
 BOOST_AUTO_TEST_CASE(keys_are_those_of_the_file_format) {
     BOOST_TEST(ngram_table::key_of(ids{5}) == 0x22bfe633692f2903u);
     BOOST_TEST(ngram_table::key_of(ids{1, 2}) == 0x76a178b700c96078u);

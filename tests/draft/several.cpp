@@ -4,6 +4,10 @@
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <vector>
 
 using namespace augur;
 
@@ -36,6 +40,44 @@ BOOST_AUTO_TEST_CASE(it_is_told_and_asked_for_all_of_them) {
     BOOST_TEST(std::get<1>(state.drafters).tokens().size() == 2u);
     pair.on_commit(state, prefix(std::vector<token>{1, 6}));
     BOOST_TEST(std::get<1>(state.drafters).tokens().size() == 1u);
+}
+
+/// A drafter that reports so many stages of its own.
+template <std::size_t Stages>
+struct staged {
+    using claim_type = point_mass;
+    struct state_type {};
+    static constexpr std::size_t stages = Stages;
+
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
+    void on_commit(state_type&, const prefix&) const {}
+    void report(const state_type&, std::span<stage_statistics> counts) const {
+        BOOST_TEST_REQUIRE(counts.size() == Stages);
+        for (std::size_t i = 0; i < Stages; ++i) counts[i].drafted = 10 * Stages + i;
+    }
+};
+static_assert(draft::stages_in<staged<2>> == 2);
+
+struct staged_pair : draft::several<staged<2>, staged<1>> {
+    using claim_type = point_mass;
+    struct state_type {
+        std::tuple<staged<2>::state_type, staged<1>::state_type> drafters;
+    };
+
+    staged_pair() : draft::several<staged<2>, staged<1>>("staged_pair", staged<2>(), staged<1>()) {}
+    state_type make_state() const { return {make_states()}; }
+    void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
+};
+
+BOOST_AUTO_TEST_CASE(stages_inside_are_reported_in_the_order_of_its_drafters) {
+    const staged_pair pair;
+    BOOST_TEST(draft::stages_in<staged_pair> == 3u);
+    std::vector<stage_statistics> counts(3);
+    draft::report(pair, pair.make_state(), counts);
+    BOOST_TEST(counts[0].drafted == 20u);
+    BOOST_TEST(counts[1].drafted == 21u);
+    BOOST_TEST(counts[2].drafted == 10u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

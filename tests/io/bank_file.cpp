@@ -73,6 +73,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_bank_is_refused_with_its_values) {
     BOOST_TEST(refusal(with("threshold", 1.5)).find("b.json: threshold must be a number within 0..1") == 0);
     BOOST_TEST(refusal(with("feature", "luck")).find("b.json: feature ") == 0);
     BOOST_TEST(refusal(with("depth", 4)) != "");
+    BOOST_TEST(refusal(with("depth", 0)).find("b.json: depth must be a whole number within 1..3") == 0);
+    BOOST_TEST(refusal(with("depth", 3)) == "");
+    BOOST_TEST(refusal(with("head_count", 2)) == "");  // as deep as there are heads
     BOOST_TEST(refusal(with("trees", 3)) != "");
     BOOST_TEST(refusal("[]") != "");
 }

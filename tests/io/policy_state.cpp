@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_value) {
     refuses([](json& j) { j["verify_seconds"][0] = nullptr; },
             "verify_seconds[0] must be a number");  // NaN is dumped so
     refuses([](json& j) { j["texts"] = -3; }, "texts must be a whole number");
+    refuses([](json& j) { j["texts"] = std::uint64_t{1} << 51; }, "texts must be a whole number");
     refuses([](json& j) { j.erase("about"); }, "the key about is missing");
     refuses([](json& j) { j.erase("policies"); }, "the key policies is missing");
     refuses([](json& j) { j["policies"]["chains"].erase("looks"); }, "'chains': the key looks is missing");

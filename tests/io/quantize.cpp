@@ -1,10 +1,13 @@
 #include "augur/io/quantize.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/io/dequantize.hpp"
@@ -46,6 +49,18 @@ BOOST_AUTO_TEST_CASE(every_format_is_bit_exact_with_the_gguf_package) {
             BOOST_TEST(std::to_integer<int>(found[i]) == std::to_integer<int>(wanted[i]), name_of(type)
                                                                                               << " byte " << i);
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(halves_of_eight_bits_round_away_from_zero) {
+    std::vector<float> in(32, 0.0f);
+    const std::vector<std::pair<float, int>> cases{{127, 127},  {0.5f, 1},   {1.5f, 2},   {2.5f, 3},
+                                                   {-0.5f, -1}, {-1.5f, -2}, {-2.5f, -3}, {0.25f, 0}};
+    for (std::size_t i = 0; i < cases.size(); ++i) in[i] = cases[i].first;  // of a scale of 1
+    std::vector<std::byte> out(34);
+    quantize(tensor_type::q8_0, in, out);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        BOOST_TEST(static_cast<int>(std::to_integer<std::int8_t>(out[2 + i])) == cases[i].second, cases[i].first);
     }
 }
 

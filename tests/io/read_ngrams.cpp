@@ -77,6 +77,14 @@ BOOST_AUTO_TEST_CASE(damaged_tables_are_refused) {
     refuses([](member& m) { m.slots *= 2; }, {"augur.ngram.check", "{32}", "{64}"});
     refuses([](member& m) { m.next.pop_back(); }, {"augur.ngram.next", "{31}", "{32}"});
     refuses([](member& m) { m.check.pop_back(); }, {"augur.ngram.check", "{31}", "{32}"});
+    gguf_writer square;
+    square.set("augur.member", "ngram").set("augur.ngram.order_min", 1u).set("augur.ngram.order_max", 3u);
+    square.set("augur.ngram.slots", std::uint64_t{32});
+    const std::vector<std::int32_t> empty(64, no_token);
+    for (const char* name : {"augur.ngram.check", "augur.ngram.next"}) {
+        square.tensor(name, {32, 2}, i32, std::as_bytes(std::span(empty)));
+    }
+    refuses(square.bytes(), {"augur.ngram.check", "{32, 2}", "i32 of {32}"});
     refuses([](member& m) { m.type = 0; }, {"augur.ngram.check' is f32", "i32"});
     refuses([](member& m) { m.next[3] = -2; }, {"slot 3 holds token -2", "10"});
     refuses([](member& m) { m.next[3] = 10; }, {"slot 3 holds token 10", "10"});

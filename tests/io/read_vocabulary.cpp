@@ -124,9 +124,11 @@ BOOST_AUTO_TEST_CASE(counts_and_ids_that_disagree_are_refused) {
     auto types = byte_level();
     types.set("tokenizer.ggml.merges", strings{}).set("tokenizer.ggml.token_type", numbers{1, 1});
     BOOST_CHECK_EXCEPTION(read(types), augur::error, says({"4 tokens", "2 token types"}));
-    auto type = byte_level();
-    type.set("tokenizer.ggml.merges", strings{}).set("tokenizer.ggml.token_type", numbers{1, 9, 1, 1});
-    BOOST_CHECK_EXCEPTION(read(type), augur::error, says({"token 1", "9", "1 to 6"}));
+    for (const std::int32_t number : {-1, 0, 7, 9}) {
+        auto type = byte_level();
+        type.set("tokenizer.ggml.merges", strings{}).set("tokenizer.ggml.token_type", numbers{1, number, 1, 1});
+        BOOST_CHECK_EXCEPTION(read(type), augur::error, says({"token 1 is " + std::to_string(number), "1 to 6"}));
+    }
     auto scores = sentencepiece();
     scores.set("tokenizer.ggml.scores", std::vector<float>{0}).set("tokenizer.ggml.bos_token_id", std::uint32_t{1});
     BOOST_CHECK_EXCEPTION(read(scores), augur::error, says({"5 tokens", "1 scores"}));

@@ -80,6 +80,12 @@ BOOST_AUTO_TEST_CASE(control_and_byte_tokens_are_never_made_from_text) {
     BOOST_TEST(encode(words, "<0x61>") == "|<0x61|>");
 }
 
+BOOST_AUTO_TEST_CASE(tokens_that_are_said_to_be_unused_are_made_from_text_all_the_same) {
+    auto words = sentencepiece_words();
+    words.kinds[static_cast<std::size_t>(augur::testing::token_of(words, "hello"))] = token_kind::unused;
+    BOOST_TEST(encode(words, "hello") == "|hello");
+}
+
 BOOST_AUTO_TEST_CASE(without_scores_the_list_of_merges_rules) {
     auto words = sentencepiece_words({"a", "b", "c", "ab", "bc", "abc"});
     words.scores.clear();

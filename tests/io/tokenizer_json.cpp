@@ -142,6 +142,7 @@ BOOST_AUTO_TEST_CASE(sentencepiece_by_normalizer_or_metaspace) {
     BOOST_TEST((legacy.encode("hello") == std::vector<token>{1, 268}));
     BOOST_TEST((legacy.encode("a") == std::vector<token>{1, 259, 3 + 'a'}));
     BOOST_TEST(legacy.is_control(0));
+    BOOST_TEST((legacy.words().kinds[0] == token_kind::unknown));
     root["normalizer"] = nullptr;
     for (const auto& [scheme, prefix] :
          {std::pair("always", space_prefix::always), std::pair("first", space_prefix::at_start),
@@ -160,6 +161,12 @@ BOOST_AUTO_TEST_CASE(the_configuration_overrides_the_template) {
     BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "<s>"}, {"add_bos_token", false}}).add_bos);
     BOOST_TEST(read_tokenizer_json(root, {{"eos_token", "</s>"}, {"add_eos_token", true}}).add_eos);
     BOOST_TEST(read_tokenizer_json(root, {{"bos_token", nullptr}}).bos == 1);
+    BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "</s>"}}).add_bos);  // not what the template begins with
+    auto ended = root;
+    BOOST_TEST(read_tokenizer_json(ended).eos == no_token);
+    ended["post_processor"]["single"].push_back({{"SpecialToken", {{"id", "</s>"}, {"type_id", 0}}}});
+    BOOST_TEST(read_tokenizer_json(ended).eos == 2);
+    BOOST_TEST(read_tokenizer_json(ended).add_eos);
     const json named = {{{"name", "tool_use"}, {"template", "T"}}, {{"name", "default"}, {"template", "D"}}};
     BOOST_TEST(read_tokenizer_json(root, {{"chat_template", named}}).chat_template == "D");
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{"bos_token", "<x>"}}), augur::error,
@@ -194,6 +201,12 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
              root["model"]["merges"] = json::array({json::array({"h", 3})});
          },
          {"merge 0", "neither"}},
+        {[](json& root) {
+             root["model"]["merges"] = json::array({json::array({"h", "e", "l"})});
+         },
+         {"merge 0", "neither"}},
+        {[](json& root) { root["added_tokens"][0]["rstrip"] = true; }, {"rstrip", "<|endoftext|>"}},
+        {[](json& root) { root["added_tokens"][0]["single_word"] = true; }, {"single_word", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["lstrip"] = true; }, {"lstrip", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["id"] = 3; }, {"token 3", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["id"] = -3; }, {"added_tokens[0]: id must be", "'-3'"}},

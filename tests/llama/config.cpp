@@ -6,7 +6,9 @@
 #include <augur/model/any_model.hpp>
 #include <augur/policy/rolling_entropy.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "llama/small_llama.hpp"
@@ -56,6 +58,7 @@ BOOST_AUTO_TEST_CASE(metadata_becomes_a_configuration) {
     BOOST_TEST(c.rotary_base == 500.0);
     BOOST_TEST(c.norm_epsilon == 1e-5f);
     BOOST_TEST(c.tied_head);
+    BOOST_TEST(file.load({.context_length = 600}).context_length() == 600u);  // as long as it may be
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
@@ -66,7 +69,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
     refuse("llama.attention.head_count", 7, {"64", "7"});
     refuse("llama.attention.head_count_kv", 3, {"8 heads", "3"});
     refuse("llama.attention.head_count_kv", 0, {"key-value heads is 0"});
-    refuse("llama.attention.head_count_kv", 16, {"16"});
+    refuse("llama.attention.head_count_kv", 16, {"key-value heads is 16, not within 1..8"});
     refuse("llama.attention.head_count_kv", 4, {"attn_k.weight", "{16, 64}", "{32, 64}"});
     refuse("llama.embedding_length", 128, {"{77, 64}", "{77, 128}"});
     refuse("llama.feed_forward_length", 97, {"{96, 64}", "{97, 64}"});
@@ -100,6 +103,18 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     file.texts["llama.rope.scaling.type"] = "linear";
     file.numbers["llama.rope.scaling.factor"] = 0.0f;
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary factor is 0"}));
+}
+
+BOOST_AUTO_TEST_CASE(each_rotary_pair_has_a_factor_or_none_has) {
+    llama::config c = llama::read_config(sound_json(), "config.json", true);
+    BOOST_CHECK_NO_THROW(llama::validate(c, "file"));
+    for (const std::size_t count : {1u, 3u, 5u}) {
+        c.rotary_factors.assign(count, 1.0f);
+        BOOST_CHECK_EXCEPTION(llama::validate(c, "file"), error,
+                              says({std::to_string(count) + " rotary factors for 4 pairs"}));
+    }
+    c.rotary_factors.assign(4, 1.0f);
+    BOOST_CHECK_NO_THROW(llama::validate(c, "file"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {

@@ -143,6 +143,7 @@ BOOST_AUTO_TEST_CASE(a_blank_sequence_has_its_length_and_no_text) {
             const auto same = model.extend(again, tokens, 1);
             return std::vector<float>(same[0].begin(), same[0].end());
         }()));
+        BOOST_TEST(model.length(model.make_blank_sequence(400)) == 400u);
         const auto narrow = file.load({.cache = cache, .cache_bytes = model.cache_bytes(256)});
         narrow.make_blank_sequence(256);
         BOOST_CHECK_THROW(narrow.make_blank_sequence(257), error);

@@ -86,6 +86,28 @@ BOOST_AUTO_TEST_CASE(attention_reads_what_q8_0_stores) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(numbers_below_zero_alone_are_stored_too) {
+    std::mt19937 random(4);
+    const std::size_t size = 32, positions = 5;
+    numbers all(size, positions, random);
+    for (auto* each : {&all.keys, &all.values}) {
+        for (float& number : *each) number = -std::abs(number);
+    }
+    llama::key_value_cache cache({1, 1, size, cache_format::q8_0});
+    cache.reserve(positions);
+    all.write(cache, 0, 0);
+    const small_cache plain(size, rounded(all.keys), rounded(all.values));
+    const auto query = normal_numbers(size, random);
+    const auto wanted = attend(plain, query, 1, positions, host::instruction_set::portable);
+    attention_run run(cache, query, 1, positions, 1);
+    cache.show(run.task, 0, 0);
+    host::kernels_of(host::instruction_set::portable).attention(run.task);
+    for (std::size_t i = 0; i < size; ++i) {
+        BOOST_TEST(wanted[i] < 0);
+        BOOST_TEST(std::abs(run.out[i] - wanted[i]) < 2e-5f, run.out[i]);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rows_together_are_the_bits_of_rows_alone) {
     std::mt19937 random(3);
     const std::size_t size = 64, positions = 290, heads = 5;  // 25 columns: more than go through a product at once

@@ -403,8 +403,9 @@ BOOST_AUTO_TEST_CASE(shapes_without_room_are_refused_with_both) {
 BOOST_AUTO_TEST_CASE(shapes_are_names_or_six_numbers) {
     BOOST_TEST((llama::parse_shape("8b") == llama::shape{4096, 14336, 32, 8, 128, 32}));
     BOOST_TEST((llama::parse_shape("64,96,8,2,8,3") == llama::shape{64, 96, 8, 2, 8, 3}));
+    BOOST_TEST((llama::parse_shape("1,2,3,4,5,1234567") == llama::shape{1, 2, 3, 4, 5, 1234567}));
     for (const char* bad : {"", "9b", "64,96,8,2,8", "64,96,8,2,8,3,", "64,96,8,2,8,3,4", "64,,8,2,8,3", "-1,2,3,4,5,6",
-                            "1,2,3,4,5,123456789"}) {
+                            "64,96,8,2,8,", "1,2,3,4,5,12345678", "1,2,3,4,5,123456789"}) {
         BOOST_CHECK_EXCEPTION(llama::parse_shape(bad), error, [&](const error& e) {
             return std::string(e.what()).starts_with("the shape '" + std::string(bad) + "' is none of 360m, ");
         });

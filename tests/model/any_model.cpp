@@ -129,6 +129,22 @@ BOOST_AUTO_TEST_CASE(a_batch_is_one_run_of_the_engine) {
     for (const auto& each : sequences) BOOST_TEST(held.length(each) == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(passes_that_no_engine_could_run_are_refused) {
+    const strict_model held(some_model());
+    auto sequence = held.make_sequence();
+    const std::vector<token> tokens{1, 2};
+    using asked = pass<strict_model::sequence_type>;
+    const auto refuses = [&](const std::vector<asked>& passes, const std::string& said) {
+        BOOST_CHECK_EXCEPTION(held.run(passes), error, [&](const error& e) {
+            BOOST_TEST(std::string(e.what()).find(said) != std::string::npos, e.what());
+            return true;
+        });
+        BOOST_TEST(held.length(sequence) == 0u);
+    };
+    refuses({{.sequence = &sequence, .tokens = tokens}, {.tokens = tokens}}, "pass 1 of 2 has no sequence");
+    refuses({{.sequence = &sequence, .tokens = tokens, .rows = 3}}, "3 rows of 2 tokens");
+}
+
 BOOST_AUTO_TEST_CASE(sequences_of_others_are_refused) {
     const strict_model one(some_model()), other(some_model());
     auto sequence = one.make_sequence();

@@ -156,6 +156,26 @@ BOOST_AUTO_TEST_CASE(states_of_a_kept_path_are_those_of_its_positions) {
     }
 }
 
+/// Runs trees, but shows no states of theirs: only those of the rows it made.
+struct tree_with_states : smallest::tree_model {
+    std::size_t hidden_size() const { return 8; }
+    scores hidden(const sequence_type& s) const { return rows_of(s); }
+};
+static_assert(TreeModel<tree_with_states> && HiddenStateModel<tree_with_states> && !PrefillsStates<tree_with_states>);
+
+BOOST_AUTO_TEST_CASE(no_states_of_a_kept_path_are_known_where_a_model_shows_none_of_trees) {
+    const tree_with_states model;
+    model::cached_sequence cached(model);
+    const std::vector<token> text{0, 3, 1}, nodes{1, 4}, whole{0, 3, 1, 1, 4};
+    const std::vector<std::int32_t> parents{-1, 0};
+    auto asked = cached.ask_tree(text, nodes, parents);
+    asked.run();
+    asked.await_resume();
+    cached.keep(std::vector<std::size_t>{0, 1});
+    BOOST_TEST(cached.tokens() == std::span<const token>(whole), boost::test_tools::per_element());
+    BOOST_TEST(cached.states(whole.size()).size() == 0u);
+}
+
 /// The last token is computed again with the tree.
 BOOST_AUTO_TEST_CASE(states_are_of_the_pass_that_was_made_last) {
     const testing::full_mock model(testing::hashed_model(5, 1));

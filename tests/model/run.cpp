@@ -1,10 +1,12 @@
 #include "augur/model/run.hpp"
 
+#include <array>
 #include <augur/testing/compare_rows.hpp>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,18 @@ BOOST_AUTO_TEST_CASE(a_tree_that_fails_in_the_middle_leaves_the_sequence_as_it_w
     auto sequence = model.make_sequence();
     model.extend(sequence, before);
     refuses([&] { model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents}); }, "no row after 2");
+    BOOST_TEST(sequence.tokens == before, boost::test_tools::per_element());
+}
+
+/// Beneath the node that it forks from, which the sequence holds.
+BOOST_AUTO_TEST_CASE(a_tree_that_fails_at_a_fork_leaves_the_sequence_as_it_was) {
+    const testing::function_model model(5, 64, [](std::span<const token> text, std::span<float> row) {
+        if (text.back() == 1 && text.size() > 2) throw error("no row after 1");
+        std::fill(row.begin(), row.end(), 0.0f);
+    });
+    auto sequence = model.make_sequence();
+    model.extend(sequence, before);
+    refuses([&] { model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents}); }, "no row after 1");
     BOOST_TEST(sequence.tokens == before, boost::test_tools::per_element());
 }
 
@@ -185,6 +199,50 @@ BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others)
                                                                  {.sequence = &b, .tokens = before, .rows = 1}};
         std::vector<model::pass_rows<miscounts>> made(2);
         refuses([&] { model::run<miscounts>(model, passes, made); }, said);
+    }
+}
+
+/// Rows that lie together, of which each names its own possible tokens.
+struct listing_rows {
+    const float* numbers;
+    std::size_t count;
+    std::array<std::span<const token>, 3> possible;
+
+    std::size_t size() const { return count; }
+    logit_row operator[](std::size_t i) const { return {numbers + 2 * i, 2, possible[i]}; }
+};
+struct listing_model {
+    using sequence_type = smallest::sequence;
+    std::array<std::span<const token>, 3> possible;
+    std::vector<float> numbers{0, 1, 2, 3, 4, 5};
+
+    std::size_t vocabulary_size() const { return 2; }
+    std::size_t context_length() const { return 64; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
+    listing_rows extend(sequence_type& s, std::span<const token> tokens) const {
+        s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
+        return {numbers.data(), tokens.size(), possible};
+    }
+    void truncate(sequence_type& s, std::size_t length) const { s.tokens.resize(length); }
+};
+
+BOOST_AUTO_TEST_CASE(each_row_keeps_its_own_possible_tokens) {
+    const std::vector<token> both{0, 1}, again{0, 1}, three{0, 1, 1};
+    const std::span<const token> all(both), other(again);
+    const std::array<std::span<const token>, 3> lists[] = {
+        {all, other, all}, {all, all, all.first(1)}, {all, all, all}, {three, three, std::span(three).first(2)}};
+    for (const auto& possible : lists) {
+        const listing_model model{possible};
+        auto sequence = model.make_sequence();
+        const std::vector<token> text{0, 1, 0};
+        const auto rows = model::run(model, {.sequence = &sequence, .tokens = text, .rows = 3});
+        BOOST_TEST_REQUIRE(rows.size() == 3u);
+        for (std::size_t i = 0; i < 3; ++i) {
+            BOOST_TEST(rows[i][0] == static_cast<float>(2 * i));
+            BOOST_TEST(rows[i].possible().data() == possible[i].data());
+            BOOST_TEST(rows[i].possible().size() == possible[i].size());
+        }
     }
 }
 

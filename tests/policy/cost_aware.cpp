@@ -289,6 +289,20 @@ BOOST_AUTO_TEST_CASE(entropies_and_sources_are_told_apart_as_documented) {
     BOOST_TEST(policy.acceptance(far, 0) == 0.375);  // as the fourth; what its entropy says counts as three tokens
 }
 
+/// Of a row that is no row, or by rounding.
+BOOST_AUTO_TEST_CASE(an_entropy_below_zero_is_as_sure_as_none) {
+    const policy::cost_aware policy;
+    BOOST_TEST(policy.acceptance({.first_draft_entropy_nats = -0.5}, 0) == 1);
+    BOOST_TEST(policy.acceptance({.first_draft_entropy_nats = -1e-9}, 2) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {
+    policy::cost_aware policy({.memory = 0.9});
+    for (int i = 0; i < 300; ++i) policy.learn(told(4, 2, 2, 1, 2 * 0.010));
+    for (int i = 0; i < 300; ++i) policy.learn(told(4, 2, 2, 1, 2 * 0.015));
+    BOOST_TEST(policy.learned().drafting[0].mean == 0.015, boost::test_tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(the_seconds_of_a_drafted_token_count_for_each) {
     policy::cost_aware policy({.max_length = 4, .memory = 0.5, .verify_seconds = {1, 1, 1, 1, 1}});
     const observation seen{.match_length = 8};

@@ -221,6 +221,12 @@ BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
     BOOST_CHECK_EXCEPTION(hybrid_cost_aware({}, fewer), error, refused("groups of drafts"));
 }
 
+BOOST_AUTO_TEST_CASE(trees_are_as_large_as_was_asked_for) {
+    const hybrid_cost_aware policy({.max_nodes = 12, .max_depth = 3});
+    BOOST_TEST(policy.tree_part().options().max_nodes == 12u);
+    BOOST_TEST(policy.tree_part().options().max_depth == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     const auto names = [](const char* value) {
         return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };

@@ -188,6 +188,57 @@ BOOST_AUTO_TEST_CASE(an_untimed_text_teaches_no_costs) {
                cost_aware().acceptance({.match_length = 1}, 0));
 }
 
+BOOST_AUTO_TEST_CASE(what_no_clock_can_have_measured_is_not_kept) {
+    using policy::timed;
+    for (const double seconds : {1e-10, 2e4, std::numeric_limits<double>::infinity()}) {
+        BOOST_TEST((policy::figures::kept({seconds, 1}) == timed{}), seconds);
+    }
+    for (const double seconds : {1e-9, 1.0, 1e4}) {
+        BOOST_TEST((policy::figures::kept({seconds, 1}) == timed{seconds, 1}), seconds);
+    }
+    cost_aware slow;
+    slow.learn({{}, 0, 0, 0, 2e4});
+    BOOST_CHECK_NO_THROW(cost_aware({}, slow.learned()));
+}
+
+struct round_of_a_node {
+    proposal<point_mass> proposed{};
+    verdict decided{};
+    double draft_seconds;
+    outcome result() const { return {{}, 1, 1, draft_seconds, 1}; }
+};
+round_of_a_node a_node(double draft_seconds) {
+    round_of_a_node made{.draft_seconds = draft_seconds};
+    made.proposed.push(0);
+    made.decided.path.push_back(0);
+    made.decided.drafted = made.decided.accepted = 1;
+    return made;
+}
+
+/// One that takes twenty times as long as in an earlier text is believed at first; from then on it may be disturbed.
+BOOST_AUTO_TEST_CASE(the_first_draft_here_is_believed_and_later_ones_may_be_disturbed) {
+    const auto seconds_after = [](auto policy, auto&& learn) {
+        policy::timed known = policy.learned().drafting[0];
+        for (const double seconds : {1.0, 50.0}) {
+            learn(policy, seconds);
+            // At first it counts as it is, then as twice the usual.
+            const double counts = known.mean < 1e-1 ? seconds : 2 * known.mean;
+            const double weight = 0.5 * known.weight + 1;
+            known = {known.mean + (counts - known.mean) / weight, weight};
+            BOOST_TEST(policy.learned().drafting[0].mean == known.mean, close_to);
+        }
+    };
+    cost_aware chains({.memory = 0.5});
+    chains.learn({{}, 1, 1, 0.05, 1});
+    seconds_after(cost_aware({.memory = 0.5}, chains.learned()), [](cost_aware& policy, double seconds) {
+        policy.learn({{}, 1, 1, seconds, 1});
+    });
+    tree_cost_aware trees({.memory = 0.5});
+    const auto show = [](tree_cost_aware& policy, double seconds) { policy.watch(a_node(seconds)); };
+    show(trees, 0.05);
+    seconds_after(tree_cost_aware({.memory = 0.5}, trees.learned()), show);
+}
+
 /// What watchers need of a round in which the first child was accepted down to a depth.
 struct made_up_round {
     proposal<point_mass> proposed{};

@@ -264,6 +264,18 @@ BOOST_AUTO_TEST_CASE(edges_move_by_no_more_than_the_rate_and_only_once_costs_are
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_rounds_yielded_long_ago_is_forgotten) {
+    const auto edge_after = [](int of_old) {
+        learned_bins policy({9}, {1, 0}, {.memory = 0.5, .rate = 1e6, .verify_seconds = {1, 1.5}});
+        for (int i = 0; i < of_old; ++i) policy.learn({at(0), 1, 1, 0.75, 1.5});
+        for (int i = 0; i < 60; ++i) policy.learn({at(0), 1, 0, 0.75, 1.5});
+        return policy.edges_nats()[0];
+    };
+    const double fresh = edge_after(0);
+    BOOST_TEST(fresh > 0.1);
+    BOOST_TEST(edge_after(100) == fresh, close);
+}
+
 BOOST_AUTO_TEST_CASE(a_curve_is_of_rows_from_one_on) {
     // What is known of 4 rows and 6 says that tokens cost little; of 1 to 3, that they cost a lot.
     const double with_four = aimed({9}, {5, 3}, 0, 1.1, {1, 2, 3, 1, 1, 1.1}).edges_nats()[0];

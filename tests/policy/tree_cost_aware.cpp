@@ -66,7 +66,7 @@ struct total {
     std::size_t drafted = 0;
 };
 
-total live(tree_cost_aware& policy, const world& in, std::size_t rounds) {
+total live(auto& policy, const world& in, std::size_t rounds) {
     total sum;
     for (std::size_t i = 0; i < rounds; ++i) {
         const auto made = in.round(policy.topology({}));
@@ -242,6 +242,27 @@ BOOST_AUTO_TEST_CASE(what_never_pays_is_tried_ever_more_seldom) {
                    [](std::size_t rows) { return 1 + 0.6 * static_cast<double>(rows - 1); }};
     live(policy, in, 300);
     BOOST_TEST(live(policy, in, 640).drafted <= 30u);
+}
+
+BOOST_AUTO_TEST_CASE(what_paid_meanwhile_is_tried_soon_again) {
+    std::size_t rank = 99;
+    tree_cost_aware policy({.budget = 0.5, .verify_seconds = {1, 1.6, 2.2, 2.8}});
+    const world in{[&](std::size_t) { return rank; },
+                   [](std::size_t rows) { return 1 + 0.6 * static_cast<double>(rows - 1); }};
+    live(policy, in, 300);
+    rank = 0;
+    live(policy, in, 300);
+    BOOST_TEST(live(policy, in, 50).drafted > 40u);
+    rank = 99;
+    while (live(policy, in, 1).drafted > 0) {
+    }
+    BOOST_TEST(live(policy, in, 60).drafted >= 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_can_have_as_many_children_as_ranks_are_distinguished) {
+    policy::basic_tree_cost_aware<2> policy({.max_nodes = 4, .max_depth = 1});
+    live(policy, {[](std::size_t) { return std::size_t{1}; }, flat}, 50);
+    BOOST_TEST((policy.topology({}) == topology{-1, -1}));
 }
 
 BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {

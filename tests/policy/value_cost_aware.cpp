@@ -349,6 +349,21 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_not_worth_a_row_are_not_expanded) {
     BOOST_TEST(policy.expands({.drafted = 1}, std::vector<float>{0.9f, 1e-4f}) == 1u);
 }
 
+/// A round of a chain of so many nodes of which the first were accepted, from a drafter that shows its rows.
+made_up_round of_chain(std::size_t nodes, std::size_t accepted, double draft_seconds) {
+    made_up_round made;
+    for (std::size_t node = 0; node < nodes; ++node) {
+        made.proposed.push(0, static_cast<std::int32_t>(node) - 1);
+        made.proposed.add_confidence(0.5f);
+    }
+    for (std::size_t node = 0; node < accepted; ++node) made.decided.path.push_back(node);
+    made.decided.drafted = made.decided_on.drafted = nodes;
+    made.decided.accepted = accepted;
+    made.draft_seconds = draft_seconds;
+    made.verify_seconds = flat()[nodes];
+    return made;
+}
+
 BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
     for (const std::size_t nodes : {1u, 2u, 3u}) {
         value_cost_aware policy({.max_nodes = nodes, .verify_seconds = {1, 1.01, 1.02, 1.03}});
@@ -356,6 +371,9 @@ BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
         const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
         BOOST_TEST(live(policy, in, 50).nodes > 30.0 * static_cast<double>(nodes));
     }
+    value_cost_aware three({.max_nodes = 3, .credit = 16, .verify_seconds = {1, 1.1, 1.2, 1.3}});
+    three.watch(of_chain(3, 3, 0));  // a depth costs nothing, but a node a row
+    BOOST_TEST(three.expands({.drafted = 1}, std::vector<float>{1e-4f}) == 0u);
 }
 
 /// Drafters of chains say nothing of depths, and what they lose is charged all the same.
@@ -405,6 +423,61 @@ BOOST_AUTO_TEST_CASE(looks_that_never_pay_become_seldom) {
     in.first_depth = 0.2;
     live(policy, in, 300);
     BOOST_TEST(live(policy, in, 640).looked <= 30u);
+}
+
+BOOST_AUTO_TEST_CASE(looks_that_paid_meanwhile_are_taken_soon_again) {
+    std::size_t rank = width;
+    value_cost_aware policy({.memory = 0.9, .budget = 0.5});
+    world in{.taken = [&] { return rank; }};
+    in.first_depth = 0.2;
+    live(policy, in, 300);
+    rank = 0;
+    live(policy, in, 300);
+    BOOST_TEST(live(policy, in, 50).looked > 40u);
+    rank = width;
+    for (std::size_t without = 0; without < 5;) without = live(policy, in, 1).looked > 0 ? 0 : without + 1;
+    BOOST_TEST(live(policy, in, 60).looked >= 2u);
+}
+
+/// One slow look at one depth, then depths that take a hundredth each.
+BOOST_AUTO_TEST_CASE(a_slow_look_makes_further_depths_no_cheaper) {
+    value_cost_aware policy({.verify_seconds = flat()});
+    policy.watch(of_chain(1, 1, 1.0));
+    policy.watch(of_chain(8, 8, 8 * 0.01));
+    BOOST_TEST(policy.learned().drafting[1].mean == 0.01, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_learned_long_ago_is_forgotten) {
+    value_cost_aware policy({.memory = 0.5, .verify_seconds = flat()});
+    for (const double a_depth : {0.010, 0.015}) {
+        for (int i = 0; i < 100; ++i) {
+            policy.watch(of_chain(1, 1, a_depth));
+            policy.watch(of_chain(4, 4, 4 * a_depth));
+        }
+    }
+    const auto is = boost::test_tools::tolerance(1e-9);
+    for (const policy::timed& each : policy.learned().drafting) BOOST_TEST(each.mean == 0.015, is);
+    // Beneath accepted nodes: 1 and 4 of them judged in turn, the newest four whole, and the leaf has no children.
+    const policy::counted below = policy.learned().accepted[1].front();
+    BOOST_TEST(below.judged == (4 + 1 * 0.5) / (1 - 0.25), is);
+    BOOST_TEST(below.accepted == below.judged, is);
+}
+
+/// Rows cost nothing up to eight and a whole pass beyond, so that one more is free only where few are drafted.
+BOOST_AUTO_TEST_CASE(a_further_row_costs_what_it_does_near_as_many_as_are_drafted) {
+    std::vector<double> step(33, 2.0);
+    std::fill_n(step.begin(), 8, 1.0);
+    const auto expands_after = [&](std::size_t nodes) {
+        value_cost_aware policy({.max_depth = 16, .memory = 0.9, .credit = 16, .verify_seconds = step});
+        for (int i = 0; i < 20; ++i) {
+            made_up_round made = of_chain(nodes, nodes, 0);
+            made.verify_seconds = step[nodes];
+            policy.watch(made);
+        }
+        return policy.expands({.drafted = 1}, std::vector<float>{0.1f});
+    };
+    BOOST_TEST(expands_after(4) == 1u);
+    BOOST_TEST(expands_after(16) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {

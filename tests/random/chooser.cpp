@@ -309,6 +309,28 @@ BOOST_AUTO_TEST_CASE(a_race_is_the_first_arrival_of_all_its_clocks) {
     }
 }
 
+/// The last clock of a chunk wins by a millionth, so early that whole steps of 2^-24 in its number are too coarse.
+BOOST_AUTO_TEST_CASE(a_race_is_won_however_closely) {
+    constexpr std::size_t size = 64, first = 3, last = 63;
+    constexpr std::uint64_t seed = 7;
+    const augur::random::philox_key key{7, 0};
+    std::size_t found = 0;
+    for (std::size_t position = 0; position < 40000; ++position) {
+        const augur::random::chunk_of_words words(0, position, key);
+        if (words[last] >> 8 >= 5000) continue;
+        ++found;
+        const auto late = [&](std::size_t clock) {
+            return -std::log1p(-augur::random::open_unit_interval(words[clock]));
+        };
+        std::vector<float> weights(size, 1e-30f);
+        weights[first] = 1e-3f;
+        const double time = late(first) / static_cast<double>(weights[first]);
+        weights[last] = static_cast<float>(late(last) / time * (1 + 1e-6));
+        BOOST_TEST(philox_chooser(seed).exponential_race(distribution::weighted(weights), position) == last);
+    }
+    BOOST_TEST(found > 5u);
+}
+
 BOOST_AUTO_TEST_CASE(a_race_does_not_see_the_scale_of_its_weights) {
     std::mt19937 random(8);
     const philox_chooser chooser(8);

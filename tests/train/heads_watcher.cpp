@@ -1,5 +1,6 @@
 #include "augur/train/heads_watcher.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <vector>
@@ -219,6 +220,38 @@ BOOST_AUTO_TEST_CASE(a_round_that_is_passed_over_teaches_nothing_and_is_remember
     decode::step(scheme, s, {}, learns);
     BOOST_TEST(shown.samples.size() == 2 * (s.committed.size() - before));  // both heads: no state is missing
     for (const auto& each : shown.samples) BOOST_TEST(each.after.empty());
+}
+
+BOOST_AUTO_TEST_CASE(states_before_a_round_that_was_not_watched_are_of_no_use) {
+    constexpr std::size_t size = 5, count = 2;
+    const testing::hidden_state_mock target(testing::hashed_model(size, 1));
+    const heads_type heads = new_heads(size, false);
+    const auto scheme = speculate(heads, target, policy::fixed_length{2}, accept::exact{});
+    decode::session s(scheme, std::vector<token>{2, 1}, transform::settings{.temperature = {0}}, {.max_tokens = 30},
+                      random::philox_chooser(0));
+    shown_samples shown;
+    heads_watcher learns(shown, count, s.drafter_state);
+    for (int round = 0; s.finished == finish_reason::running; ++round) {
+        const std::size_t length = s.committed.size(), from = shown.samples.size();
+        if (round % 3 == 2) {
+            decode::step(scheme, s);
+            continue;
+        }
+        decode::step(scheme, s, {}, learns);
+        if (round % 3 == 0) continue;
+        const auto is_of_first = [](const auto& each) { return each.of.head == 0; };
+        const auto first = shown.samples.begin() + static_cast<std::ptrdiff_t>(from);
+        const auto taught = std::count_if(first, shown.samples.end(), is_of_first);
+        BOOST_TEST(taught == static_cast<std::ptrdiff_t>(s.committed.size() - length));  // no state is missing
+    }
+    BOOST_TEST(shown.samples.size() > 10U);
+    auto fresh = target.make_sequence();
+    const auto text = s.committed.tokens();
+    const auto rows = target.extend(fresh, text);
+    for (const auto& each : shown.samples) {
+        BOOST_TEST(logit_row(each.hidden) == rows[each.of.position - each.of.head - 2],
+                   boost::test_tools::per_element());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(heads_learn_what_they_were_shown) {

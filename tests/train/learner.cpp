@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "augur/train/exit_head.hpp"
 #include "train/slopes.hpp"
@@ -96,6 +98,57 @@ BOOST_AUTO_TEST_CASE(a_clamped_head_stays_within_its_bound) {
     BOOST_TEST(largest < 1.05 + 1e-9);
     BOOST_TEST(largest > 1.05 - 1e-6);  // it would have been larger
     BOOST_TEST(learns.last().exit_norm == 1, boost::test_tools::tolerance(0.051));
+}
+
+BOOST_AUTO_TEST_CASE(the_entropy_that_is_reported_is_the_mean_of_the_drafts) {
+    head moved = new_head();
+    moved.assign(moved.values() + 0.2 * testing::some_numbers(moved.values().size(), 1, 0.4));
+    learner learns(moved, {}, {});
+    const auto logits = moved.forward(some_batch().states).logits;
+    learns.update(some_batch(), 0);
+    double sum = 0;
+    for (Eigen::Index i = 0; i < logits.cols(); ++i) {
+        const Eigen::ArrayXd odds = logits.col(i).array().exp(), draft = odds / odds.sum();
+        sum -= (draft * draft.log()).sum();
+    }
+    BOOST_TEST(learns.last().losses.entropy_nats == sum / count, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(an_exit_norm_comes_with_every_sixty_fourth_update) {
+    learner learns(new_head({.update = update_kind::full}), {}, {.rate = 0.1, .warm_up = 0});
+    double known = diagnostics{}.exit_norm;
+    for (std::size_t i = 1; i <= 130; ++i) {
+        learns.update(some_batch(), 0);
+        if (i % 64 == 0) known = learns.exit_norm();
+        BOOST_TEST(learns.last().exit_norm == known, i);
+    }
+    BOOST_TEST(known != diagnostics{}.exit_norm);
+    BOOST_TEST(learns.exit_norm() != known);
+}
+
+/// Two samples of a ring, the newest last.
+BOOST_AUTO_TEST_CASE(a_lesson_knows_a_drafted_token_by_its_class_and_only_what_this_head_drew_by_its_bit) {
+    replay ring(width, classes, {.capacity = 2, .top = 0});
+    const std::vector<float> hidden(width, 1), logits(classes, 1);
+    ring.add({.hidden = hidden, .logits = logits, .drafted = 5, .bit = accept_bit::accepted});
+    ring.add({.hidden = hidden, .logits = logits, .drafted = 3, .bit = accept_bit::rejected});
+    const std::vector<token> listed{4, 5};
+    const std::vector<std::size_t> slots{0, 1};
+    auto made = batch_of<double>(ring, slots, class_index(listed, classes), 1);
+    BOOST_TEST(made.lessons[0].drafted == 1U);
+    BOOST_TEST(made.lessons[1].drafted == lesson<double>::none);
+    forget_bits(ring, slots, 2, made);
+    BOOST_TEST((made.lessons[0].bit == accept_bit::accepted));
+    forget_bits(ring, slots, 1, made);
+    BOOST_TEST((made.lessons[0].bit == accept_bit::unknown));
+    BOOST_TEST((made.lessons[1].bit == accept_bit::rejected));
+}
+
+BOOST_AUTO_TEST_CASE(a_head_that_learns_no_number_is_refused) {
+    const head_options chosen{.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::none};
+    BOOST_CHECK_EXCEPTION(learner(new_head(chosen), {}, {}), error, [](const error& e) {
+        return std::string(e.what()) == "learner: this head has no number that is learned";
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_that_does_not_fit_is_refused) {

@@ -51,6 +51,16 @@ BOOST_AUTO_TEST_CASE(the_most_probable_token_is_the_first_listed_or_the_largest)
     BOOST_TEST((teacher_row{{}, second, 0}.top()) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(positions_that_nobody_judged_are_drawn_and_say_nothing_of_acceptance) {
+    reward_average of;
+    of.see(accept_bit::accepted, 0.75);
+    of.see(accept_bit::unknown, 0.75);
+    BOOST_TEST(of.drawn == 2U);
+    BOOST_TEST(of.acceptance == 0.25);
+    BOOST_TEST(of.begin_update() == 0);
+    BOOST_TEST(of.baseline == 0.25);
+}
+
 BOOST_AUTO_TEST_CASE(a_low_temperature_leaves_the_largest) {
     const std::vector<float> flat(4, -8), falling{-8, -8.01F, -9, -20};
     for (const float tail : {0.0F, 1e-5F, 0.99F}) {

@@ -177,6 +177,17 @@ BOOST_AUTO_TEST_CASE(a_margin_that_is_there_teaches_nothing_more) {
     BOOST_TEST(found.slope.isZero(0));
 }
 
+BOOST_AUTO_TEST_CASE(a_head_of_one_class_has_no_other_to_keep_a_margin_from) {
+    lesson<double> taught;
+    taught.probabilities = {1};
+    taught.top = 0;
+    loss_options chosen = constant(0);
+    chosen.policy = policy_kind::margin;
+    const auto found = judge(chosen, taught, vector<double>::Constant(1, 2.5));
+    BOOST_TEST(found.values.total == 0);
+    BOOST_TEST(found.slope.isZero(0));
+}
+
 BOOST_AUTO_TEST_CASE(a_head_with_none_of_the_listed_tokens_has_one_outcome) {
     const auto taught = lesson_of(row_of_teacher::top_three(), {0, 1, 4});
     BOOST_TEST(taught.classes.empty());

@@ -88,6 +88,17 @@ BOOST_AUTO_TEST_CASE(impossible_tokens_are_not_listed) {
     BOOST_TEST(ring[1].spread == 1);  // of 7 and 9 alone
 }
 
+BOOST_AUTO_TEST_CASE(where_every_possible_token_is_listed_nothing_is_left) {
+    replay ring(width, vocabulary, {.capacity = 32, .top = 4});
+    for (std::size_t n = 0; n < 32; ++n) {
+        seen shown(n);
+        for (const std::size_t id : {1, 4, 5}) shown.logits[id] = -std::numeric_limits<float>::infinity();
+        ring.add(shown.view());
+        BOOST_TEST(ring[n].row.tokens.size() == 3U);
+        BOOST_TEST(ring[n].row.tail == 0);  // nor what rounding leaves of 1
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_spread_is_of_the_tokens_that_are_measured) {
     const std::vector<token> measured{5, 0, 2};
     replay ring(width, vocabulary, {.capacity = 4, .top = 3}, measured);

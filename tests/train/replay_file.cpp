@@ -118,6 +118,35 @@ BOOST_AUTO_TEST_CASE(places_that_are_no_order_are_refused) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(numbers_that_no_ring_has_are_refused) {
+    const testing::scratch_folder folder;
+    const replay_options chosen{.capacity = 6, .top = 3, .context = 1};
+    const replay ring = filled(chosen, 4);
+    replay read = filled(chosen, 2);
+    replay_file::save(ring, folder / "r", whose);
+    const std::string whole = testing::content_of(folder / "r");
+    const auto refused = [&](std::size_t at, const std::string& bytes, const std::string& what) {
+        std::string wrong = whole;
+        testing::write(folder / "r", with_checksum(wrong.replace(at, bytes.size(), bytes)));
+        BOOST_TEST(testing::refuses([&] { replay_file::restore(read, folder / "r", whose); }, what), what);
+        BOOST_TEST(equal(read, filled(chosen, 2)));
+    };
+    // kind, version and identity; six numbers, of which the fifth is the next slot; the marks' count and the marks, in
+    // which the tokens listed come after 12 bytes; and at the end tokens after states and a checksum
+    const std::size_t numbers = 8 + 6 + 4 + 8 + 16 + 3 * 8, marks = numbers + 6 * 8 + 8;
+    BOOST_REQUIRE(whole[numbers + 4 * 8] == 4);
+    BOOST_REQUIRE(whole[marks + 12] == 3);
+    refused(numbers + 4 * 8, "\2", "its next slot is 2, but it has 4 samples");
+    refused(marks + 12, std::string(1, '\0'), "sample 0 has 0 of 3 tokens");
+    refused(marks + 12, "\4", "sample 0 has 4 of 3 tokens");
+    const std::size_t last = whole.size() - io::fnv_hash().text().size() - sizeof(token);
+    refused(last, "\xFE", "token -2 comes after a state");
+    refused(last, std::string("\6\0\0\0", 4), "token 6 comes after a state");
+    testing::write(folder / "r", whole);
+    replay_file::restore(read, folder / "r", whose);
+    BOOST_TEST(equal(read, ring));
+}
+
 BOOST_AUTO_TEST_CASE(samples_of_heads_that_are_not_here_are_refused) {
     const testing::scratch_folder folder;
     const replay_options chosen{.capacity = 4, .top = 3};

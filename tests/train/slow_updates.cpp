@@ -270,6 +270,47 @@ BOOST_AUTO_TEST_CASE(periods_come_between_texts_once_there_are_tokens) {
     BOOST_TEST(slow.report().samples == 21U);
 }
 
+BOOST_AUTO_TEST_CASE(every_token_counts_for_a_period_and_every_eighth_is_held_back) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.replay.capacity = 32;
+    slow_updates slow(head, chosen);
+    show(slow, 15, 1);
+    BOOST_TEST(!slow.between_texts());
+    show(slow, 1, 1);
+    BOOST_TEST(slow.between_texts());  // 16 tokens, of which 14 are learned from
+    show(slow, 100, 1);
+    BOOST_TEST(slow.report().samples == 32U);
+    BOOST_TEST(slow.report().held_back == 4U);
+}
+
+/// Tokens go on waiting for a period that there was nothing to judge by.
+BOOST_AUTO_TEST_CASE(a_period_waits_for_a_position_that_was_held_back) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.period = 4;
+    chosen.least = 1;
+    chosen.held_back = 5;
+    slow_updates slow(head, chosen);
+    const std::vector<float> broken(size, std::numeric_limits<float>::quiet_NaN());
+    slow.add({.hidden = broken, .logits = broken, .drafted = 1});
+    show(slow, 4, 1);
+    BOOST_TEST(slow.report().held_back == 0U);
+    BOOST_TEST(!slow.between_texts());
+    show(slow, 1, 1);
+    BOOST_TEST(slow.report().held_back == 1U);
+    BOOST_TEST(slow.between_texts());
+}
+
+BOOST_AUTO_TEST_CASE(a_token_that_the_head_has_no_class_for_is_no_part_of_a_perplexity) {
+    own_head head = new_head();
+    slow_updates slow(head, quick());
+    show(slow, 32, no_token);
+    slow.period();
+    BOOST_TEST(slow.report().perplexity == 1);
+    BOOST_TEST(slow.report().frozen_perplexity == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_slope_that_is_no_number_is_dropped) {
     own_head head = new_head();
     const auto before = head.values();

@@ -53,6 +53,21 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
     BOOST_TEST(folder.files() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_choice_is_one_of_those_there_are) {
+    const testing::scratch_folder folder;
+    for (const std::uint32_t chosen : {0U, 2U, 3U, 4U}) {
+        state_writer out(folder / "a", "test", 3);
+        out.put(chosen);
+        out.commit();
+        state_reader in(folder / "a", "test", 3);
+        if (chosen <= 3) {
+            BOOST_TEST(in.choice("a choice", 3) == chosen);
+        } else {
+            BOOST_TEST(testing::refuses([&] { in.choice("a choice", 3); }, "a choice is 4; it is at most 3"));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_keeps_the_permissions_of_the_one_that_it_replaces) {
     namespace fs = std::filesystem;
     const testing::scratch_folder folder;

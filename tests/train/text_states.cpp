@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(texts_grow_and_the_oldest_gives_way) {
     BOOST_TEST(all.positions() == 10U);
     BOOST_TEST(holds(all, 2, 9));
     BOOST_TEST(!holds(all, 2, 10));
+    BOOST_TEST(all.until(2, 10).empty());
     show(all, 2, 12, 14);
     BOOST_TEST(all.positions() == 10U);
 }
@@ -108,6 +109,44 @@ BOOST_AUTO_TEST_CASE(a_batch_is_of_few_texts_that_are_held) {
     const auto one = draw_with_texts(ring, texts, 1, 3, 0);
     BOOST_TEST(one.size() <= 1U);
     BOOST_TEST(draw_with_texts(ring, text_states(width, 40), 16, 0, 0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_of_four_texts_at_most) {
+    text_states texts(width, 100);
+    replay ring(width, 3, {.capacity = 64, .top = 0, .past = 100});
+    const std::vector<float> logits{1, 2, 3};
+    for (std::uint64_t number = 0; number < 16; ++number) {
+        show(texts, number, 0, 4);
+        const auto states = text_of(number, 4);
+        for (std::size_t at = 0; at < 4; ++at) {
+            const auto state = std::span(states).subspan(at * width, width);
+            ring.add({.hidden = state, .logits = logits, .position = at + 1, .text = number});
+        }
+    }
+    for (std::size_t update = 0; update < 10; ++update) {
+        std::set<std::uint64_t> seen;
+        for (const std::size_t slot : draw_with_texts(ring, texts, 64, update, 0)) seen.insert(ring[slot].text);
+        BOOST_TEST(seen.size() <= 4U);
+        BOOST_TEST(seen.size() >= 2U);
+    }
+}
+
+/// Else the numbers that chose the texts of a batch would choose its positions, too.
+BOOST_AUTO_TEST_CASE(positions_are_drawn_by_other_numbers_than_texts) {
+    constexpr std::size_t count = 32;
+    text_states texts(width, 40);
+    replay ring(width, 3, {.capacity = count, .top = 0, .past = 40});
+    const std::vector<float> logits{1, 2, 3};
+    show(texts, 1, 0, count);
+    const auto states = text_of(1, count);
+    for (std::size_t at = 0; at < count; ++at) {
+        const auto state = std::span(states).subspan(at * width, width);
+        ring.add({.hidden = state, .logits = logits, .position = at + 1, .text = 1});
+    }
+    const auto of_ring = ring.draw(count, 3, 0), of_text = draw_with_texts(ring, texts, count, 3, 0);
+    std::size_t same = 0;  // the ring counts from the newest, a text from the oldest
+    for (std::size_t i = 0; i < count; ++i) same += ring.age(of_ring[i]) == of_text[i] ? 1 : 0;
+    BOOST_TEST(same < count / 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_is_of_what_the_ring_would_draw) {

@@ -533,6 +533,26 @@ BOOST_AUTO_TEST_CASE(a_dropped_update_takes_no_published_one_back) {
     BOOST_TEST(head.values() == online.state().values);
 }
 
+BOOST_AUTO_TEST_CASE(after_a_restore_updates_that_were_dropped_count_as_drawn) {
+    const head_options kind{.norm = norm_kind::none, .rank = 4};
+    auto head = teacher.head(kind), other = teacher.head(kind);
+    trainer online(head, small()), later(other, small());
+    const std::vector<float> far(linear_teacher::width, 3e38F), flat(linear_teacher::classes, 1.0F);
+    for (std::size_t n = 0; n < 64; ++n) online.add({far, flat, 1, accept_bit::rejected, n});
+    for (int i = 0; i < 3; ++i) BOOST_TEST(!online.update());
+    for (std::size_t n = 0; n < 64; ++n) show(online, n);  // they give way
+    const testing::scratch_folder folder;
+    const state_identity whose{"m", 1, linear_teacher::width, linear_teacher::classes};
+    later.restore(online.state());
+    online.save_replay(folder / "r", whose);
+    later.restore_replay(folder / "r", whose);
+    for (decltype(online)* each : {&online, &later}) {
+        BOOST_TEST(each->update());
+        each->publish();
+    }
+    BOOST_TEST(other.values() == head.values());
+}
+
 BOOST_AUTO_TEST_CASE(the_teachers_temperature_is_that_of_the_update) {
     std::vector<double> found;
     for (const annealed temperature : {annealed{2, 1, 1}, annealed{1, 1, 0}, annealed{2, 2, 0}}) {

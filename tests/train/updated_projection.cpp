@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(updates_lie_one_after_the_other_and_change_nothing_at_first
     BOOST_TEST(b.from_rank.offset == a.to_rank.offset + 2 * 3);
     BOOST_TEST(layout.size() == 2U * 2 + 2 * 3 + 2 + 3);
     BOOST_TEST(b.to_rank.name == "b.to");
+    for (const projection* each : {&a, &b}) BOOST_TEST((each->from_rank.decays && each->to_rank.decays));
     vector<double> values = vector<double>::Constant(detail::index(5 + layout.size()), 7);
     begin_updates(values, 1, 3, {&a, &b});
     BOOST_TEST(values[4] == 7);

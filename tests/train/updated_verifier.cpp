@@ -1,6 +1,7 @@
 #include "augur/train/updated_verifier.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <limits>
 #include <vector>
 
 #include "augur/testing/refined_models.hpp"
@@ -118,6 +119,32 @@ BOOST_AUTO_TEST_CASE(its_first_layers_are_the_models_and_then_the_others_give_th
     const std::vector<pass<split_updated::sequence_type>> both{{.sequence = &a, .tokens = text},
                                                                {.sequence = &b, .tokens = text}};
     BOOST_TEST(testing::refuses([&] { target.run(both); }, "1 pass at a time, not 2"));
+}
+
+BOOST_AUTO_TEST_CASE(all_states_are_shown_where_they_are_asked_for) {
+    const testing::split_mock model(testing::hashed_model(size, 5));
+    const own_head head = new_head();
+    const split_updated target(model, head);
+    for (const bool states : {false, true}) {
+        auto sequence = target.make_sequence();
+        const pass<split_updated::sequence_type> asked{
+            .sequence = &sequence, .tokens = text, .rows = 2, .states = states};
+        BOOST_TEST(target.run(std::span(&asked, 1)).size() == 2U);
+        BOOST_TEST(target.hidden(sequence).size() == (states ? text.size() : 2U));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tokens_that_the_head_has_no_class_for_are_impossible) {
+    const testing::hidden_state_mock model(testing::hashed_model(size, 5));
+    const std::vector<token> listed{0, 2};
+    const own_head head(testing::identity_base(size).selected(listed),
+                        {.layer = 4, .vocabulary_size = size, .tokens = listed},
+                        {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 1});
+    const updated target(model, head);
+    auto sequence = target.make_sequence();
+    const auto rows = target.extend(sequence, text);
+    BOOST_TEST(rows.possible() == listed, boost::test_tools::per_element());
+    BOOST_TEST(rows[0][1] == -std::numeric_limits<float>::infinity());
 }
 
 BOOST_AUTO_TEST_CASE(a_head_of_other_sizes_is_refused_with_both) {

@@ -210,6 +210,11 @@ BOOST_AUTO_TEST_CASE(ranks_are_of_edited_logits_at_any_temperature) {
     std::vector<float> work;
     pipeline({}, 5).rank(std::vector<float>{1, NAN, 2, 3, 4}, prefix(), 2, none, work);
     BOOST_TEST(none == tokens());
+    settings hides;  // what makes the row invalid
+    hides.mask = [](std::span<float> logits, const prefix&) { logits[1] = -INFINITY; };
+    none = {7};
+    pipeline(hides, 5).rank(std::vector<float>{1, NAN, 2, 3, 4}, prefix(), 2, none, work);
+    BOOST_TEST(none == tokens());
 }
 
 BOOST_AUTO_TEST_CASE(greedy_follows_bias_penalties_and_mask) {

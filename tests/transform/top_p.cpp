@@ -65,6 +65,11 @@ BOOST_AUTO_TEST_CASE(at_least_one_stays_and_the_impossible_never_returns) {
     BOOST_TEST(rows::after(top_p{0.5f}, nothing) == nothing, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_stays_one) {
+    const std::vector<float> row{1, rows::infinity, 2};
+    BOOST_TEST(rows::after(top_p{0.5f}, row) == row, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_probability_is_refused_with_its_value) {
     BOOST_TEST(rows::refusal(top_p{1}) == "");
     BOOST_TEST(!top_p{1}.active());

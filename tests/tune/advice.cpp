@@ -55,6 +55,15 @@ BOOST_AUTO_TEST_CASE(an_interval_holds_the_middle_and_narrows_with_texts) {
     BOOST_TEST(many.middle == 1.6 / 1.2, boost::test_tools::tolerance(0.05));
     BOOST_TEST(many.high - many.low < 0.6 * (few.high - few.low));
     BOOST_TEST(noisy.high - noisy.low > 2 * (many.high - many.low));
+    // One turn of a hundred is in no nine of ten repetitions.
+    const std::vector<drafted_chains> same(3, drafted_chains{10, {10}, {5}});
+    for (const double odd : {0.1, 50.0}) {
+        std::vector<std::vector<double>> turns(100, {1, 1.2});
+        turns[50][1] = odd;
+        const auto usual = tune::estimated_speedup(same, turns, 1);
+        BOOST_TEST(usual.low == 1.5 / 1.2, close_to);
+        BOOST_TEST(usual.high == 1.5 / 1.2, close_to);
+    }
     const std::vector<drafted_chains> one{mixed};
     const std::vector<std::vector<double>> turn{{1, 1, 1, 1}};
     const auto certain = tune::estimated_speedup(one, turn, 3);
@@ -120,6 +129,7 @@ BOOST_AUTO_TEST_CASE(what_no_decoding_did_is_refused_with_its_values) {
     refuses([] { tune::check({5, {4, 4}, {1, 2}}, "file"); }, "at position 1 4 were drafted and 2 accepted");
     const std::vector<double> costs = {1, 2};
     refuses([&] { tune::speedup_of(mixed, costs, 3); }, "costs are known of 2 lengths, but drafts have 3 tokens");
+    refuses([&] { tune::speedup_of(mixed, costs, 2); }, "costs are known of 2 lengths, but drafts have 2 tokens");
     refuses([] { tune::estimated_speedup({}, {}, 1); }, "0 texts and 0 turns");
 }
 

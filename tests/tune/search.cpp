@@ -166,6 +166,8 @@ BOOST_AUTO_TEST_CASE(samples_that_are_none_and_searches_for_nothing_are_refused)
     BOOST_CHECK_THROW(tune::rungs_of(3, 0, {}), error);
     BOOST_CHECK_THROW(tune::rungs_of(3, 3, {.first_problems = 0}), error);
     BOOST_CHECK_THROW(tune::rungs_of(3, 3, {.factor = 1}), error);
+    BOOST_CHECK_THROW(tune::rungs_of(3, 3, {.within = -0.1}), error);
+    BOOST_CHECK_THROW(tune::rungs_of(3, 3, {.within = std::numeric_limits<double>::quiet_NaN()}), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
