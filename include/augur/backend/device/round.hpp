@@ -59,7 +59,8 @@ template <class C>
 concept KernelCriterion = AcceptanceCriterionFor<C, point_mass> && AcceptanceCriterionFor<C, distribution> &&
     JudgesEach<C, point_mass> && JudgesEach<C, distribution> && std::is_trivially_copyable_v<C>;
 
-/// What judges rounds on a device: token by token, or whole trees, by where the accepted path ends or from the leaves.
+/// What judges rounds on a device: token by token, or whole trees, by where the accepted path ends, from the leaves, or
+/// along the greatest path.
 template <class C>
 concept DeviceCriterion =
     KernelCriterion<C> ||
@@ -122,15 +123,15 @@ class round_judge {
         const weighed_view view = prepared(rows, proposed.nodes, position, proposed.above);
         if constexpr (JudgesGreatest<Criterion>) {
             if (!(view.temperature > 0)) return walk(accept::exact{}, proposed, view, position, round);
-            const judge_greatest<Criterion, drafted_tree<Nodes>> walk{
+            const judge_greatest<Criterion, drafted_tree<Nodes>> kernel{
                 {criterion_, proposed, view, seed_, position, round},
                 {order_.data(), laws_.data()},
                 decided_tree_.data()};
-            on_.launch(walk.blocks(), walk);
+            on_.launch(kernel.blocks(), kernel);
         } else if constexpr (JudgesFromLeaves<Criterion>) {
-            const traverse_tree<Criterion, drafted_tree<Nodes>> walk{
+            const traverse_tree<Criterion, drafted_tree<Nodes>> kernel{
                 {criterion_, proposed, view, seed_, position, round}, decided_tree_.data()};
-            on_.launch(walk.blocks(), walk);
+            on_.launch(kernel.blocks(), kernel);
         } else {
             walk(criterion_, proposed, view, position, round);
         }
@@ -180,9 +181,9 @@ class round_judge {
     template <class By, class Tree>
     void walk(const By& criterion, const Tree& proposed, const weighed_view& view, std::size_t position,
               std::size_t round) const {
-        const accept_tree<By, Tree> walk{
+        const accept_tree<By, Tree> kernel{
             {criterion, proposed, view, seed_, position, round}, outcomes_.data(), decided_tree_.data()};
-        on_.launch(walk.blocks(), walk);
+        on_.launch(kernel.blocks(), kernel);
     }
 
     void check_size(std::size_t drafted) const {

@@ -21,8 +21,8 @@ AUGUR_HOST_DEVICE inline float ratio_after_all() {
     return std::bit_cast<float>(~std::uint32_t{0});
 }
 
-/// Sorts by ratio, which is no less than 0 or ratio_after_all(). Equal ones keep their order. Digit by
-/// digit of four bits, each thread a part of its own: O(8 * (size / threads + 32)). A block of most_threads.
+/// Sorts by ratio, which is no less than 0 or ratio_after_all(). Equal ones keep their order. Digit by digit of four
+/// bits, each thread a part of its own: O(8 * (size / threads + 32)). A block of most_threads.
 template <class Team>
 class ranked_sort {
  public:
