@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(agrees_with_the_definition_on_random_texts) {
 BOOST_AUTO_TEST_CASE(a_context_does_not_take_the_slot_of_another) {
     const ids first{4, 272}, second{12, 0};
     const auto a = ngram_table::key_of(first), b = ngram_table::key_of(second);
-    BOOST_TEST_REQUIRE(a >> 32 == b >> 32);
-    BOOST_TEST_REQUIRE(a % 4 == b % 4);  // of four slots
+    BOOST_TEST_REQUIRE((a >> 32) == (b >> 32));
+    BOOST_TEST_REQUIRE((a % 4) == (b % 4));  // of four slots
     const auto table = ngram_table::count(texts{{4, 272, 7}, {12, 0, 9}}, {2, 2, 300});
     BOOST_TEST(table.next().size() == 4u);
     BOOST_TEST(table.size() == 1u);

@@ -161,8 +161,8 @@ class picked_path {
         chances.assign(row.size(), 0.0);
         double before = 0;
         for (std::size_t begin = 0; begin < order.size(); begin += detail::chunk_size) {
-            const tree::ranked_token *const from = &order[begin], *const to = order.data() +
-                                                                              detail::end_of_chunk(begin, order.size());
+            const tree::ranked_token* const from = order.data() + begin;
+            const tree::ranked_token* const to = order.data() + detail::end_of_chunk(begin, order.size());
             weigh_ranked(from, to, before, row, above, picked, chances.data());
             before += weight_of(from, to, row);
         }
