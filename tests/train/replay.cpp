@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(where_every_possible_token_is_listed_nothing_is_left) {
     replay ring(width, vocabulary, {.capacity = 32, .top = 4});
     for (std::size_t n = 0; n < 32; ++n) {
         seen shown(n);
-        for (const std::size_t id : {1, 4, 5}) shown.logits[id] = -std::numeric_limits<float>::infinity();
+        for (const std::size_t id : {1U, 4U, 5U}) shown.logits[id] = -std::numeric_limits<float>::infinity();
         ring.add(shown.view());
         BOOST_TEST(ring[n].row.tokens.size() == 3U);
         BOOST_TEST(ring[n].row.tail == 0);  // nor what rounding leaves of 1
