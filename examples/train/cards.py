@@ -12,6 +12,7 @@ import gguf
 
 import prompts
 import store
+from export import field
 
 WHAT = {
     "ngram": (
@@ -59,10 +60,6 @@ LIMITS = (
 def table(header, rows):
     lines = ["|" + "|".join(header) + "|", "|" + "-|" * len(header)]
     return "\n".join(lines + ["|" + "|".join(map(str, row)) + "|" for row in rows]) + "\n"
-
-
-def field(reader, key):
-    return reader.fields[key].contents() if key in reader.fields else None
 
 
 def percent(values):

@@ -38,7 +38,10 @@ class Short(nn.Module):
     def export(self, file, kind):
         file.add_shape(self.blk[0].shape, len(self.blk))
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
-        file.add_weights(self.state_dict(), kind)
+        file.add_member(self, kind)
+
+    def stored_name(self, name):
+        return name
 
 
 class Draft(Short):

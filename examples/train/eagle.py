@@ -59,5 +59,7 @@ class Eagle(nn.Module):
     def export(self, file, kind):
         file.add_shape(self.blk[0].shape, 1)
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
-        stored = lambda name: f"augur.{name.replace('fusion_', 'fusion.')}" if name.startswith("fusion") else name
-        file.add_weights({stored(name): tensor for name, tensor in self.state_dict().items()}, kind)
+        file.add_member(self, kind)
+
+    def stored_name(self, name):
+        return f"augur.{name.replace('fusion_', 'fusion.')}" if name.startswith("fusion") else name

@@ -58,4 +58,7 @@ class Exits(nn.Module):
     def export(self, file, kind):
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
         file.add_ids("augur.exits", [int(depth) for depth in self.exits])
-        file.add_weights({f"augur.exit.{name}": tensor for name, tensor in self.exits.state_dict().items()}, kind)
+        file.add_member(self, kind)
+
+    def stored_name(self, name):
+        return name.replace("exits", "augur.exit")

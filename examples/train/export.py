@@ -5,6 +5,7 @@ import pathlib
 
 import gguf
 import numpy
+import torch
 
 QUANTISED = {"f16": gguf.GGMLQuantizationType.F16, "q8_0": gguf.GGMLQuantizationType.Q8_0}
 MASK = (1 << 64) - 1
@@ -27,6 +28,29 @@ def fingerprint(path):
         state = fnv(bytes(data[:4096]), state)
         state = fnv(bytes(data[-4096:]), state)
     return f"{state:016x}"
+
+
+def field(reader, key):
+    return reader.fields[key].contents() if key in reader.fields else None
+
+
+class Earlier:
+    """A member that was exported before, of the same target."""
+
+    def __init__(self, path, fingerprint):
+        self.path, self.reader = path, gguf.GGUFReader(path)
+        of = self.field("augur.target.fingerprint")
+        if of != fingerprint:
+            raise SystemExit(f"{path}: belongs to target {of}, this one is {fingerprint}")
+
+    def field(self, key):
+        return field(self.reader, key)
+
+    def restore(self, member):
+        """Gives a member the file's weights. Both have the same rows of the head."""
+        weights = {t.name: gguf.quants.dequantize(t.data, t.tensor_type) for t in self.reader.tensors}
+        state = {name: torch.from_numpy(weights[member.stored_name(name)].copy()) for name in member.state_dict()}
+        member.load_state_dict(state)
 
 
 def tensors_of(path):
@@ -85,6 +109,9 @@ class Member:
         add.add_rope_freq_base(shape.rope_base)
         add.add_layer_norm_rms_eps(shape.epsilon)
         add.add_vocab_size(shape.vocabulary)
+
+    def add_member(self, member, kind):
+        self.add_weights({member.stored_name(name): tensor for name, tensor in member.state_dict().items()}, kind)
 
     def add_weights(self, state, kind):
         """A module's parameters: matrices in `kind`, where its blocks fit, vectors as they are."""

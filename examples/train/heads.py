@@ -57,7 +57,10 @@ class Heads(nn.Module):
 
     def export(self, file, kind):
         file.add_ids("augur.head.tokens", self.shared.ids.tolist())
-        file.add_weights({f"augur.head.{name}": tensor for name, tensor in self.blocks.state_dict().items()}, kind)
+        file.add_member(self, kind)
+
+    def stored_name(self, name):
+        return name.replace("blocks", "augur.head")
 
 
 def medusa(target, shared):

@@ -3,6 +3,7 @@
 import json
 import time
 
+import numpy
 import torch
 import tqdm
 
@@ -97,30 +98,54 @@ class Family:
     def make(self, name):
         """Trains a member unless it is trained, judges it, and writes its file."""
         torch.manual_seed(self.options.seed)
+        earlier = self.earlier(name)
+        about = self.about_all(earlier)
         if name == "ngram":
             began = time.monotonic()
             member = ngram.Table(self.written)
             drafted = [judge.table_chains(member, lesson) for lesson in self.held_out]
             trained = dict(seconds=round(time.monotonic() - began))
         else:
-            member, rate = self.network(name)
+            member, rate = self.network(name, earlier)
             seconds = training.train(name, member, self.learned, self.stored.batch, self.options, rate)
             drafted = self.drafted(member)
             trained = dict(seconds=round(seconds), epochs=self.options.epochs)
         self.members[name] = member
-        figures = dict(tokens=self.tokens, **trained, **judge.judge(drafted, self.held_out))
-        file = export.Member(self.options.out / f"{name}.gguf", name, self.about, "llama" if name in LLAMAS else "augur")
+        figures = dict(tokens=about["tokens"], **trained, **judge.judge(drafted, self.held_out))
+        file = export.Member(self.options.out / f"{name}.gguf", name, about, "llama" if name in LLAMAS else "augur")
         member.export(file, FORMAT)
         figures["bytes"] = file.close()
         self.report(name, figures)
 
-    def network(self, name):
-        shared = head.Head(self.target, self.ids)
+    def earlier(self, name):
+        """The file that a network begins as, if any. A table is counted anew."""
+        if self.options.earlier is None or name == "ngram":
+            return None
+        return export.Earlier(self.options.earlier / f"{name}.gguf", self.about["fingerprint"])
+
+    def about_all(self, earlier):
+        """What a member's file says, with what it had learned from before."""
+        if earlier is None:
+            return self.about
+        tokens = earlier.field("augur.trained.tokens") + self.tokens * bool(self.options.epochs)
+        data = [earlier.field("augur.trained.data"), self.about["data"]][: 1 + bool(self.options.epochs)]
+        return self.about | dict(tokens=tokens, data=", then ".join(data))
+
+    def network(self, name, earlier):
+        ids = self.ids if earlier is None else numpy.asarray(earlier.field("augur.head.tokens"))
+        shared = head.Head(self.target, ids)
         if name == "qualifier":
-            kept = qualifier.search(self.target, self.stored.batch(self.learned[: qualifier.SEARCHED]), self.options)
-            return qualifier.Qualifier(self.target, shared, kept), qualifier.RATE
-        make, rate = NETWORKS[name]
-        return make(self.target, shared), rate
+            kept = earlier.field("augur.layers") if earlier else self.kept_layers()
+            member, rate = qualifier.Qualifier(self.target, shared, kept), qualifier.RATE
+        else:
+            make, rate = NETWORKS[name]
+            member = make(self.target, shared)
+        if earlier:
+            earlier.restore(member)
+        return member, rate
+
+    def kept_layers(self):
+        return qualifier.search(self.target, self.stored.batch(self.learned[: qualifier.SEARCHED]), self.options)
 
     def drafted(self, member):
         return [judge.chains_of(member, self.stored.batch([lesson])) for lesson in self.held_out]

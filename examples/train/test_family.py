@@ -179,7 +179,7 @@ class Networks(unittest.TestCase):
         shared = head.Head(self.target, numpy.arange(512))
 
         def trained(folder, killed_after):
-            options = types.SimpleNamespace(work=pathlib.Path(folder), tokens=1, epochs=3, seed=1)
+            options = types.SimpleNamespace(work=pathlib.Path(folder), tokens=1, epochs=3, seed=1, rate=1)
             calls = []
 
             def batch(chosen):
@@ -388,6 +388,38 @@ class Networks(unittest.TestCase):
             shapes = {t.name: list(t.shape) for t in stored.tensors}
             self.assertEqual([2 * 64, 64], shapes["augur.fusion.weight"])
             self.assertIn("augur.fusion.hidden_norm.weight", shapes)
+
+    def test_a_member_goes_on_from_its_file(self):
+        import draft
+        import eagle
+        import exits
+        import export
+        import head
+        import heads
+        import numpy
+        import qualifier
+        import torch
+
+        ids = numpy.arange(0, 512, 2)
+        qualified = lambda target, shared: qualifier.Qualifier(target, shared, [0, 3])
+        about = dict(target_name="tiny", fingerprint="0123456789abcdef", licence="mit", tokens=7, data="3 answers")
+        for make in (eagle.Eagle, draft.Draft, heads.medusa, heads.hydra, exits.Exits, qualified):
+            made, begun = (make(self.target, head.Head(self.target, ids)) for _ in range(2))
+            with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+                for parameter in made.parameters():
+                    parameter += 0.05 * torch.randn_like(parameter)
+                path = pathlib.Path(folder) / "some.gguf"
+                file = export.Member(path, "some", about)
+                made.export(file, "q8_0")
+                file.close()
+                with self.assertRaisesRegex(SystemExit, "target 0123456789abcdef, this one is fedc"):
+                    export.Earlier(path, "fedc")
+                earlier = export.Earlier(path, "0123456789abcdef")
+                earlier.restore(begun)
+            self.assertEqual((7, ids.tolist()), (earlier.field("augur.trained.tokens"), earlier.field("augur.head.tokens")))
+            for name, tensor in made.state_dict().items():
+                apart = (tensor - begun.state_dict()[name]).abs().max()
+                self.assertLessEqual(apart, tensor.abs().max() / 127, name)  # half a step of a block of Q8_0, and F16
 
 
 @needs_torch

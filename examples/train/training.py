@@ -32,10 +32,11 @@ def train(name, member, lessons, batch, options, rate):
     """Lowers the member's loss over batches of lessons; returns the seconds that it took, over all runs."""
     device = next(member.parameters()).device
     learned = [p for p in member.parameters() if p.requires_grad]
+    rate *= options.rate
     optimizer = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.95), weight_decay=0.01, fused=True)
     path = options.work / f"{name}-{options.tokens}-{options.epochs:g}.checkpoint"
     steps_per_epoch = len(order(lessons, 0))
-    steps = max(1, round(options.epochs * steps_per_epoch))
+    steps = math.ceil(options.epochs * steps_per_epoch)
     step, seconds = 0, 0.0
     if path.exists():
         state = store.load_state(path, device)

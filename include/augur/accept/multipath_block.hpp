@@ -41,12 +41,13 @@ AUGUR_HOST_DEVICE double weight_of(const tree::ranked_token* begin, const tree::
 }
 
 /// The law of the greatest token, not normalised, of tokens that follow one another in their order; the draft draws
-/// those before them with probability `before`. Says of the picked token what is below it.
+/// those before them with probability `before`, and them with what is returned. Says of the picked token what is below
+/// it.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Row>
-AUGUR_HOST_DEVICE void weigh_ranked(const tree::ranked_token* begin, const tree::ranked_token* end, double before,
-                                    const Row& row, const tree::none_above& above, tree::picked_token& picked,
-                                    double* chances) {
+AUGUR_HOST_DEVICE double weigh_ranked(const tree::ranked_token* begin, const tree::ranked_token* end, double before,
+                                      const Row& row, const tree::none_above& above, tree::picked_token& picked,
+                                      double* chances) {
     double sum = 0;
     for (; begin != end; ++begin) {
         const double here = row.probability(begin->id), below = before + sum;
@@ -56,6 +57,7 @@ AUGUR_HOST_DEVICE void weigh_ranked(const tree::ranked_token* begin, const tree:
         picked.below = below;
         picked.here = here;
     }
+    return sum;
 }
 
 /// Refuses a node that was not drawn from the row that its eldest sibling was drawn from. `row_of(node)`.
@@ -163,8 +165,7 @@ class picked_path {
         for (std::size_t begin = 0; begin < order.size(); begin += detail::chunk_size) {
             const tree::ranked_token* const from = order.data() + begin;
             const tree::ranked_token* const to = order.data() + detail::end_of_chunk(begin, order.size());
-            weigh_ranked(from, to, before, row, above, picked, chances.data());
-            before += weight_of(from, to, row);
+            before += weigh_ranked(from, to, before, row, above, picked, chances.data());
         }
         const double sum = detail::sum_in_chunks(chances, chances.size());
         for (double& chance : chances) chance /= sum;
