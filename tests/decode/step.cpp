@@ -1,8 +1,15 @@
 #include "augur/decode/step.hpp"
 
+#include <augur/accept/block.hpp>
+#include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/speculator.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/named_once.hpp>
+#include <augur/testing/refined_models.hpp>
 #include <augur/testing/trace.hpp>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -255,6 +262,94 @@ BOOST_FIXTURE_TEST_CASE(a_model_that_throws_loses_nothing_committed, fixture) {
     }
     BOOST_TEST(thrown == 1u);
     BOOST_TEST(session.committed.tokens() == std::span<const token>(wanted), boost::test_tools::per_element());
+}
+
+struct text {
+    std::vector<token> committed{}, shown{};
+    std::string drafted{};
+    bool threw = false;
+};
+
+/// Twelve tokens; the sink throws at one of them, once.
+text text_of(const auto& scheme, std::size_t throws_at, std::uint64_t seed) {
+    const std::vector<token> prompt{2, 0, 1};
+    decode::session s(scheme, prompt, {}, {.max_tokens = 12}, testing::named_once(random::philox_chooser(seed)));
+    text made;
+    decode::step_options chosen;
+    chosen.on_token = [&](const commit::committed_token& t) {
+        made.shown.push_back(t.id);
+        if (made.shown.size() == throws_at) throw std::runtime_error("sink");
+        return true;
+    };
+    while (s.finished == finish_reason::running) {
+        const std::size_t rounds = s.counts.rounds();
+        try {
+            decode::step(scheme, s, chosen);
+        } catch (const std::runtime_error&) {
+            made.threw = true;
+        }
+        BOOST_TEST(s.counts.rounds() == rounds + 1);
+        BOOST_TEST(s.seen.round == s.counts.rounds());
+        BOOST_TEST(s.counts.count(origin::accepted) == s.counts.stages.back().accepted);
+        made.drafted += std::to_string(s.last.proposed.size()) + ' ';
+    }
+    BOOST_TEST(s.counts.committed() == s.committed.generated().size());
+    made.committed.assign(s.committed.generated().begin(), s.committed.generated().end());
+    return made;
+}
+
+BOOST_AUTO_TEST_CASE(what_on_token_throws_comes_when_the_round_is_complete) {
+    const auto target = testing::hashed_model(3, 1), near = testing::noisy_model(target, 0.1);
+    const auto checked = [](const auto& scheme, bool keeps_text) {
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            const text undisturbed = text_of(scheme, 0, seed);
+            for (std::size_t at = 1; at <= 12; ++at) {
+                const text made = text_of(scheme, at, seed);
+                BOOST_TEST(made.threw);
+                BOOST_TEST(made.shown == made.committed, boost::test_tools::per_element());
+                BOOST_TEST(made.committed.size() == 12u);
+                if (keeps_text) BOOST_TEST(made.committed == undisturbed.committed, boost::test_tools::per_element());
+            }
+        }
+    };
+    checked(speculate(near, target, policy::fixed_length{4}, accept::coupled{}), true);
+    checked(speculate(near, target, policy::fixed_length{4}, accept::rejection_sampling{}), false);
+    checked(speculate(near, target, policy::fixed_length{4}, accept::block{}), false);
+}
+
+BOOST_AUTO_TEST_CASE(after_a_sink_threw_the_text_has_the_law_of_plain_sampling) {
+    const auto target = testing::markov_model({{1, 1}, {1, 1}}), draft = testing::markov_model({{3, 1}, {1, 3}});
+    const auto scheme = speculate(draft, target, policy::fixed_length{2}, accept::block{});
+    const auto law = testing::enumerate([&](const auto& chooser) {
+        decode::session s(scheme, std::vector<token>{0}, {}, {.max_tokens = 3}, chooser);
+        bool threw = false;
+        decode::step_options chosen;
+        chosen.on_token = [&](const commit::committed_token&) {
+            if (!std::exchange(threw, true)) throw std::runtime_error("sink");
+            return true;
+        };
+        while (s.finished == finish_reason::running) {
+            try {
+                decode::step(scheme, s, chosen);
+            } catch (const std::runtime_error&) {
+            }
+        }
+        return std::vector<token>(s.committed.generated().begin(), s.committed.generated().end());
+    });
+    BOOST_TEST(law.probability.size() == 8u);
+    for (const auto& [text, probability] : law.probability)
+        BOOST_TEST(probability == 0.125, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_that_reads_states_goes_on_after_a_sink_threw) {
+    const testing::hidden_state_mock target(testing::hashed_model(5, 1));
+    const testing::fused_mock layer(testing::hashed_model(5, 1), target.hidden_size());
+    const auto scheme = speculate(draft::eagle(layer), target, policy::fixed_length{3}, accept::coupled{});
+    for (std::size_t at = 1; at <= 11; ++at) {
+        const text made = text_of(scheme, at, 7);
+        BOOST_TEST(made.drafted.find("0 0") == std::string::npos, made.drafted);
+        BOOST_TEST(made.committed == text_of(scheme, 0, 7).committed, boost::test_tools::per_element());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -391,6 +391,77 @@ BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {
     }
 }
 
+/// What a session has counted and written.
+std::string told(const auto& s) {
+    std::string all;
+    for (const token t : s.committed.generated()) all += std::to_string(t) + ' ';
+    for (const model_statistics& of : s.counts.models) {
+        all += augur::detail::message("written ", of.written, " drafted ", of.drafted, " caught_up ", of.caught_up,
+                                      " passes ", of.passes, ' ');
+    }
+    return all + std::to_string(s.counts.committed());
+}
+
+BOOST_AUTO_TEST_CASE(no_count_is_moved_by_a_pass_or_a_sink_that_throws) {
+    const auto small = testing::hashed_model(5, 5), large = testing::hashed_model(5, 6);
+    std::size_t calls = 0, fails_at = 0;
+    const auto flaky = [&](const testing::function_model& sound) {
+        return testing::function_model(5, 64, [&](std::span<const token> before, std::span<float> row) {
+            if (++calls == fails_at) throw std::runtime_error("out of luck");
+            sound.fill_row(before, row);
+        });
+    };
+    const auto little = flaky(small), much = flaky(large);
+    const rolling_entropy policy({.thresholds_bits = {1.2}, .window = 1, .dwell = 2});
+    const std::vector<token> prompt{1, 2, 3, 4};
+    for (const bool warm : {false, true}) {
+        for (const std::size_t length : {0u, 2u}) {
+            const auto scheme = switching(little, much, policy).with({.draft_length = length, .keep_warm = warm});
+            const auto text_of = [&](std::size_t pass, std::size_t shown) {
+                calls = 0;
+                fails_at = 0;
+                decode::session<std::remove_const_t<decltype(scheme)>> s(scheme, prompt, {}, {.max_tokens = 12},
+                                                                         random::philox_chooser(3));
+                calls = 0;
+                fails_at = pass;
+                std::size_t tokens = 0;
+                decode::step_options chosen{.timed = false};
+                chosen.on_token = [&](const commit::committed_token&) {
+                    if (++tokens == shown) throw std::runtime_error("sink");
+                    return true;
+                };
+                std::size_t thrown = 0;
+                while (s.finished == finish_reason::running) {
+                    try {
+                        decode::step(scheme, s, chosen);
+                    } catch (const std::runtime_error&) {
+                        ++thrown;
+                    }
+                }
+                BOOST_TEST(tokens == 12u);
+                BOOST_TEST(thrown == (pass + shown > 0 ? 1u : 0u));
+                return s;
+            };
+            const auto undisturbed = text_of(0, 0);
+            const std::size_t rows = calls;
+            const bool repeats = length > 0 || warm;  // what came before the pass, which is counted again
+            for (std::size_t i = 1; i <= rows && !repeats; ++i) {
+                BOOST_TEST(told(text_of(i, 0)) == told(undisturbed));
+            }
+            for (std::size_t i = 1; i <= 12; ++i) {
+                const auto disturbed = text_of(0, i);
+                BOOST_TEST(disturbed.committed.tokens() == undisturbed.committed.tokens(),
+                           boost::test_tools::per_element());
+                std::size_t written = 0;
+                for (const model_statistics& of : disturbed.counts.models) written += of.written;
+                BOOST_TEST(written == 12u);
+                BOOST_TEST(disturbed.counts.committed() == 12u);
+                BOOST_TEST(disturbed.counts.count(origin::accepted) == disturbed.counts.stages.back().accepted);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_parameter_ratio_of_table_1) {
     const std::vector<model_statistics> used{{.written = 55}, {.written = 45}};
     const std::vector<double> parameters{1e9, 3e9};

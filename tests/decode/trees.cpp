@@ -5,6 +5,8 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/decode/resume.hpp>
+#include <augur/draft/eagle_tree.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -108,6 +110,43 @@ BOOST_AUTO_TEST_CASE(log_probabilities_are_of_the_rows_of_the_path) {
     const auto made = decode::generate(scheme, prompt, chosen, seen);
     BOOST_TEST(seen.branched > 0u);
     BOOST_TEST(made.log_probabilities == expected.log_probabilities, boost::test_tools::per_element());
+}
+
+/// Two texts in one session, and what was drafted for them; the mask throws at one of its calls, once.
+std::string two_texts(const auto& scheme, std::size_t fails_at, std::size_t& calls) {
+    calls = 0;
+    transform::settings masked;
+    masked.mask = [&](std::span<float>, const prefix&) {
+        if (++calls == fails_at) throw std::runtime_error("mask");
+    };
+    decode::session s(scheme, std::vector<token>{2, 0, 1}, masked, {.max_tokens = 12}, random::philox_chooser(5));
+    std::string all;
+    for (const bool further : {true, false}) {
+        while (s.finished == finish_reason::running) {
+            try {
+                all += std::to_string(decode::step(scheme, s, {.timed = false}).proposed.size()) + ' ';
+            } catch (const std::runtime_error&) {
+            }
+        }
+        for (const token t : s.committed.tokens()) all += std::to_string(t) + ' ';
+        if (further) decode::resume(scheme, s, std::vector<token>{1, 1}, {.max_tokens = 8});
+    }
+    return all;
+}
+
+BOOST_AUTO_TEST_CASE(a_round_whose_mask_throws_is_repeated_with_the_same_result) {
+    const auto big = testing::hashed_model(5, 1, 2, 40);
+    const testing::fused_mock layer(testing::hashed_model(5, 1), 5);
+    const auto checked = [&](const auto& target) {
+        const auto scheme =
+            speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::rejection_sampling{});
+        std::size_t calls = 0, again = 0;
+        const std::string undisturbed = two_texts(scheme, 0, calls);
+        BOOST_TEST(calls > 20u);
+        for (std::size_t i = 1; i <= calls; ++i) BOOST_TEST(two_texts(scheme, i, again) == undisturbed);
+    };
+    checked(testing::hidden_state_mock(big));
+    checked(testing::full_mock(big));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,13 +47,11 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
 template <class Scheme, Chooser C>
 void resume(const Scheme& scheme, session<Scheme, C>& s, std::span<const token> added,
             commit::stop_conditions conditions) {
-    const std::size_t known = s.committed.size() - 1;  // whose states the drafter has been shown, at most
     const auto& model = scheme.target();
     detail::begin_text(s, added, std::move(conditions), model.vocabulary_size(), model.context_length());
     s.seen = observation{.round = s.seen.round};
     const augur::detail::stopwatch watch;
-    if constexpr (ReadsStates<typename Scheme::drafter_type>) s.target.rewind(s.committed.tokens().first(known));
-    prefill(s.target, scheme.drafter(), s.drafter_state, s.committed);
+    prefill(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
     s.counts.seconds.prefill += watch.seconds();
 }
 

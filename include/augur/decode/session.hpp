@@ -40,13 +40,18 @@ struct round_record {
 /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
 inline constexpr std::size_t most_reserved = 1 << 14;
 
-/// Brings a target and a drafter to all of the prompt but its last token.
+/// Brings a target and a drafter to all of the prompt but its last token. `shown`: how many tokens' states a drafter
+/// that reads them has been shown.
 template <Model Target, Drafter D>
 void prefill(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
-             const prefix& prompt) {
+             const prefix& prompt, std::size_t& shown) {
     const auto filled = prompt.tokens().first(prompt.size() - 1);
     if constexpr (ReadsStates<D>) {
-        target.fill(filled, [&](const auto& states) { drafter.on_commit(state, prompt, states); });
+        target.rewind(filled.first(shown));
+        target.fill(filled, [&](const auto& states) {
+            drafter.on_commit(state, prompt, states);
+            shown = target.tokens().size();
+        });
     } else if constexpr (FillsTarget<D, Target>) {
         drafter.fill(state, target, filled);
     } else {
@@ -82,7 +87,7 @@ struct session {
         target.reserve(most);
         if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
         const augur::detail::stopwatch watch;
-        prefill(target, scheme.drafter(), drafter_state, committed);
+        prefill(target, scheme.drafter(), drafter_state, committed, shown);
         counts.seconds.prefill = watch.seconds();
     }
 
@@ -99,6 +104,7 @@ struct session {
     finish_reason finished = finish_reason::running;
     std::string fault;                 ///< for invalid_logits: which value, where
     observation seen;                  ///< what the policy will be shown at the start of the next round
+    std::size_t shown = 0;             ///< tokens whose states a drafter that reads them has been shown
     round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
     accept::walk_storage<transform::pipeline, typename Scheme::criterion_type> target_rows;  ///< storage
 

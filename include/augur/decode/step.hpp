@@ -75,7 +75,8 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     auto& record = s.last;
     const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
-    record.committed = commit::apply(scheme, s, record.proposed, decided, chosen.on_token, std::move(record.committed));
+    commit::patient_sink sink(chosen.on_token);
+    record.committed = commit::apply(scheme, s, record.proposed, decided, sink, std::move(record.committed));
     const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
     record.log_probabilities.clear();
     for (std::size_t i = 0; chosen.log_probabilities && i < record.committed.size(); ++i) {
@@ -103,6 +104,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
                           decided,     record.committed, decided_on,      record.seconds};
     policy::show(s.policy, view);
     (watchers.watch(view), ...);
+    sink.rethrow(s.finished);
 }
 
 /// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
@@ -112,6 +114,9 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
+    if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
+        s.target.rewind(s.committed.tokens().first(s.shown));
+    }
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
                            shown_by<typename Scheme::drafter_type>, &s.frames(),
                            draft::lent<typename Scheme::drafter_type>(s.target));
@@ -226,11 +231,12 @@ class open_round {
 
 /// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the
 /// target's row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can
-/// be repeated. Watchers are shown what the round did. Returns the same, which is the session's until its next step.
-/// Allocates nothing once storage has grown to what a round needs, beside text that is asked for.
-/// Cost: the policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the
-/// criterion's. Where the target has a device verifier for the criterion, rows stay where they were made, unless they
-/// are asked for.
+/// be repeated. What on_token or a watcher throws passes through when the round is complete, and the text can go on;
+/// of the round's tokens those were committed that were shown. Watchers are shown what the round did. Returns the
+/// same, which is the session's until its next step. Allocates nothing once storage has grown to what a round needs,
+/// beside text that is asked for. Cost: the policy's and drafter's, one forward pass of the target over the drafted
+/// tokens and one more, the criterion's. Where the target has a device verifier for the criterion, rows stay where they
+/// were made, unless they are asked for.
 template <class Scheme, Chooser C, class... Watchers>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}, Watchers&&... watchers) {
     open_round<Scheme, C, std::remove_reference_t<Watchers>...>(scheme, s, chosen, watchers...).finish();

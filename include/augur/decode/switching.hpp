@@ -77,9 +77,10 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
             cache.rewind(all);
             if (cache.tokens().size() == all.size()) return;
             const augur::detail::stopwatch watch;
-            counts.models[i].caught_up += all.size() - cache.tokens().size();
-            ++counts.models[i].passes;
+            const std::size_t missing = all.size() - cache.tokens().size();
             cache.fill(all);
+            counts.models[i].caught_up += missing;
+            ++counts.models[i].passes;
             counts.models[i].seconds += watch.seconds();
         });
     }
@@ -97,9 +98,10 @@ inline std::string model_name(std::size_t writer, std::size_t models) {
 auto rows_of(auto& cache, model_statistics& counted, prefix& before, const proposal<point_mass>& proposed) {
     const augur::detail::stopwatch watch;
     cache.rewind(before.tokens().first(before.size() - 1));  // a pass that threw may have left what was speculative
-    counted.caught_up += before.size() - 1 - cache.tokens().size();
-    ++counted.passes;
+    const std::size_t missing = before.size() - 1 - cache.tokens().size();
     const auto rows = verify::chain(cache, before, proposed);
+    counted.caught_up += missing;
+    ++counted.passes;
     counted.seconds += watch.seconds();
     return rows;
 }
@@ -132,7 +134,7 @@ void draft_for_writer(Session& s, std::size_t length) {
 
 /// The writer writes from its rows, for as long as it was foreseen and it remains the writer.
 template <class Session>
-void write(Session& s, const auto& rows, const step_options& chosen) {
+void write(Session& s, const auto& rows, const step_options& chosen, commit::patient_sink& sink) {
     auto& record = s.last;
     const std::size_t writer = s.writer;
     const auto drafted = record.proposed.tokens();
@@ -153,7 +155,7 @@ void write(Session& s, const auto& rows, const step_options& chosen) {
             record.decided.next = drawn;
         }
         record.committed.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
-        commit::admit(s, record.committed.back(), chosen.on_token);
+        commit::admit(s, record.committed.back(), sink);
         if (chosen.log_probabilities) record.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
         ++s.counts.models[writer].written;
         s.writer = s.policy.next_model(writer, measure::entropy_bits(rows[i]));
@@ -171,6 +173,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
                  Watchers&&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
     auto& record = s.last;
+    commit::patient_sink sink(chosen.on_token);
     record.proposed.clear();
     record.committed.clear();
     record.log_probabilities.clear();
@@ -181,7 +184,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
         record.seconds.verify = watch.lap();
         const std::size_t before = s.committed.size();
         const observation none{.round = s.counts.rounds(), .prefix_length = before};
-        detail::write(s, rows, chosen);
+        detail::write(s, rows, chosen, sink);
         record.seconds.accept = watch.lap();
         const no_states states;
         const round_view view{s.committed,      before, record.proposed, rows, states, record.decided,
@@ -198,6 +201,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
     }
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
+    sink.rethrow(s.finished);
     return record;
 }
 

@@ -35,7 +35,8 @@ struct followed_target {
     struct follower {
         explicit follower(const followed_target& of) : cache(of.model) {}
         void prefill(const auto& drafter, auto& state, const prefix& prompt) {
-            decode::prefill(cache, drafter, state, prompt);
+            std::size_t shown = 0;
+            decode::prefill(cache, drafter, state, prompt, shown);
         }
         /// Of a tree nothing is run: its path is when it is committed.
         void verify(prefix& before, const auto& proposed) {

@@ -96,7 +96,8 @@ class scheme_law_cases {
         if (s.finished != finish_reason::running) return "";
         auto fresh = scheme_.drafter().make_state();
         model::cached_sequence rebuilt(scheme_.target());
-        decode::prefill(rebuilt, scheme_.drafter(), fresh, s.committed);
+        std::size_t shown = 0;
+        decode::prefill(rebuilt, scheme_.drafter(), fresh, s.committed, shown);
         const auto expected = propose(s, fresh, rebuilt);
         const std::string found = difference(expected, propose(s, s.drafter_state, s.target));
         return found.empty() ? found : at.described() + ", after " + describe(s.committed.tokens()) + ": " + found;
