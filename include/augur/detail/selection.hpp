@@ -117,8 +117,8 @@ class selection {
         cut_to_mass(units_in_share(share, total));
     }
 
-    /// Of the kept, once it is sharpened. It may be less than the row's: of equal weights the lower index stays, and the
-    /// weights of logits that differ may be equal.
+    /// Of the kept, once it is sharpened. It may be less than the row's: of equal weights the lower index stays, and
+    /// logits that differ may have equal weights.
     float largest_kept() const {
         float largest = -std::numeric_limits<float>::infinity();
         for (const weighted_token& t : kept) largest = std::max(largest, by_.sharpened(logits_[t.index]));
