@@ -252,7 +252,7 @@ json advice_on(const judged_scheme& scheme, const measured_costs& costs) {
     }
     double most = 1;
     for (std::size_t length = 1; length <= longest; ++length) {
-        const double speedup = tune::estimated_speedup(scheme.texts, turns, length, 1).middle;
+        const double speedup = tune::estimated_speedup(scheme.texts, turns, length, 0).middle;
         if (speedup <= most) continue;
         most = speedup;
         best = length;

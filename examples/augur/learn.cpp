@@ -1,5 +1,6 @@
 // augur learn: decodes prompts, and has what drafts learn from what the model says of its drafts.
 
+#include <algorithm>
 #include <augur/io/quote.hpp>
 #include <augur/io/utf8.hpp>
 #include <augur/train/diagnostics.hpp>
@@ -72,6 +73,8 @@ learning_options learning_for(const learn_options& chosen, const llama::host_mod
     if (chosen.rank) made.head.rank = *chosen.rank;
     if (chosen.head_count) made.head_count = *chosen.head_count;
     made.trainer.share *= taught_part;
+    train::replay_options& replay = made.trainer.replay;
+    replay.least_accepted = std::min(replay.least_accepted, replay.most_sampled() / 4);
     const bool has_heads = made.scheme == "medusa" || made.scheme == "hydra";
     if (made.scheme != "dvi" && (!has_heads || !made.heads.empty())) {
         if (chosen.head_tokens.empty()) return made;
@@ -454,7 +457,7 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--positions", into.replay.capacity, "That are kept to learn from", "N", "4096");
     add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,
-                     "Learn from accepted positions, once there are many");
+                     "Learn from accepted positions, once there are many: 256, or a quarter of what is sampled");
     add_number(command, "--newest", into.replay.newest, "Positions that updates sample; 0: all that are kept", "N",
                "0");
     command.add_flag("--background", into.background, "A thread of its own makes the updates");

@@ -12,6 +12,8 @@
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <initializer_list>
 
 using namespace augur;
 using policy::fixed_length;
@@ -45,6 +47,7 @@ static_assert(shows_rows<decltype(stage(accept::rejection_sampling{}))>);
 BOOST_AUTO_TEST_CASE(laws) {
     keeps(stage(accept::rejection_sampling{}));
     keeps(stage(accept::rejection_sampling{}, policy::entropy_bins({0.8}, {2, 1})));
+    keeps(stage(accept::rejection_sampling{}, policy::target_entropy_bins({0.8}, {2, 1})));
     for (const double threshold : {0.0, 0.1, 0.5, std::numeric_limits<double>::infinity()}) {
         keeps(stage(accept::fuzzy<measure::kl>{threshold}));
         keeps(stage(accept::rejection_then_fuzzy<measure::total_variation>{threshold}));
@@ -179,6 +182,85 @@ BOOST_AUTO_TEST_CASE(its_policy_is_told_of_the_round_before) {
     BOOST_TEST(accepted > 0u);
     BOOST_TEST(told[0].seen.prefix_length == 3u);
     BOOST_TEST(told[0].seen.last_drafted == 0u);
+}
+
+/// Keeps what it was shown, and what it should be shown next of the row that a round's last token came from.
+struct looking_at_the_target {
+    static constexpr signals needs = signals::target_entropy | signals::target_confidence;
+    struct round {
+        observation seen;
+        std::size_t drafted;
+        double accept_seconds, entropy_nats, confidence;
+    };
+    std::shared_ptr<std::vector<round>> told = std::make_shared<std::vector<round>>();
+
+    std::size_t length(const observation&) const { return 2; }
+    void watch(const auto& view) {
+        const std::size_t row = view.decided.next == no_token ? view.decided.accepted - 1 : view.decided.accepted;
+        told->push_back({view.decided_on, view.decided.drafted, view.seconds.accept,
+                         measure::entropy_nats(view.rows[row]), measure::confidence(measure::moments(view.rows[row]))});
+    }
+};
+
+/// What a stage's policy is shown in drafts, each of which is committed or abandoned.
+auto shown_in_drafts(const auto& drafter, auto& state, std::initializer_list<bool> commits) {
+    prefix before(std::vector<token>{1, 2, 0});
+    const transform::pipeline pipeline({}, 3);
+    random::philox_chooser chooser(5);
+    const fixed_length above{7};
+    std::size_t round = 0;
+    for (const bool commit : commits) {
+        draft::context context(before, pipeline, chooser, above, {.round = round++}, 20,
+                               shown_by<std::remove_cvref_t<decltype(drafter)>>);
+        draft::propose(drafter, state, context);
+        commit ? drafter.on_commit(state, before) : drafter.abandon(state);
+    }
+    return *drafter.policy().told;
+}
+
+BOOST_AUTO_TEST_CASE(its_policy_is_shown_the_row_that_the_last_token_came_from) {
+    const auto drafter = stage(accept::rejection_sampling{}, looking_at_the_target{});
+    auto state = drafter.make_state();
+    const auto told = shown_in_drafts(drafter, state, {true, true, true});
+    BOOST_TEST_REQUIRE(told.size() > 6u);
+    BOOST_TEST(std::isnan(told[0].seen.target_entropy_nats));
+    BOOST_TEST(std::isnan(told[0].seen.target_confidence));
+    for (std::size_t i = 1; i < told.size(); ++i) {
+        BOOST_TEST(told[i].seen.target_entropy_nats == told[i - 1].entropy_nats);
+        BOOST_TEST(told[i].seen.target_confidence == told[i - 1].confidence);
+        BOOST_TEST(told[i].seen.last_drafted == told[i - 1].drafted);  // in the first round of a later draft, too
+        BOOST_TEST(told[i].accept_seconds > 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(its_policy_is_shown_no_signal_that_it_did_not_ask_for) {
+    const remembering policy;
+    const auto drafter = stage(accept::rejection_sampling{}, policy);
+    auto state = drafter.make_state();
+    for (const auto& round : shown_in_drafts(drafter, state, {true, true})) {
+        BOOST_TEST(std::isnan(round.seen.target_entropy_nats));
+        BOOST_TEST(std::isnan(round.seen.target_confidence));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_abandoned_draft_leaves_what_its_policy_is_shown) {
+    const auto drafter = stage(accept::rejection_sampling{}, looking_at_the_target{});
+    auto state = drafter.make_state();
+    shown_in_drafts(drafter, state, {true});
+    const observation kept = state.now.seen;
+    const std::size_t rounds = drafter.policy().told->size();
+    const auto told = shown_in_drafts(drafter, state, {false, true});
+    std::vector<observation> first;  // of each of the two drafts
+    for (std::size_t i = rounds; i < told.size(); ++i) {
+        if (told[i].seen.prefix_length == 3) first.push_back(told[i].seen);
+    }
+    BOOST_TEST_REQUIRE(first.size() == 2u);
+    for (const observation& seen : first) {
+        BOOST_TEST(seen.last_drafted == kept.last_drafted);
+        BOOST_TEST(seen.last_accepted == kept.last_accepted);
+        BOOST_TEST(seen.target_entropy_nats == kept.target_entropy_nats);
+    }
+    BOOST_TEST(told.back().entropy_nats != kept.target_entropy_nats);
 }
 
 BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_what_it_can) {

@@ -188,6 +188,13 @@ class Learn(ProgramTest):
         for i in range(len(few) + 1, len(everything)):  # of one text the updates are some of each
             self.assertNotEqual(said(everything[i])[:2], said(accepted[i])[:2])
 
+    def test_of_the_newest_positions_accepted_ones_alone_are_sampled_too(self):
+        for few in (("--newest", 64), ("--positions", 64)):
+            learned = lambda *more: [line["learning"] for line in self.lines("--passes", 8, *few, *more)]
+            everything, accepted = learned(), learned("--accepted-only")
+            self.assertGreater(everything[-1]["updates"], 200)  # of which the warm-up samples all
+            self.assertNotEqual(everything[-1]["loss"], accepted[-1]["loss"], few)
+
     def test_reinforce_learns_from_drafts_that_are_drawn_and_judged_as_drawn(self):
         drawn, record = ("--accept", "rejection_sampling", "--temperature", 0.8, "--seed", 5), FOLDER / "drawn.json"
         reinforce = ("--policy", "reinforce", "--newest", 64)

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(train_adam_w)
@@ -155,6 +156,37 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_step_are_refused) {
     }
     for (const double bad : {-0.1, 1000.0, nan}) refused(&adam_w_options::weight_decay, bad);
     for (const double bad : {-0.1, nan}) refused(&adam_w_options::clip, bad);
+}
+
+BOOST_AUTO_TEST_CASE(decays_close_to_one_make_steps_of_the_same_length_in_floats) {
+    for (const double decay : {0.9, 0.999, 0.999999, 0.9999999, 0.99999994}) {
+        const adam_w_options slow{
+            .rate = 0.01, .second_decay = decay, .epsilon = 1e-30, .weight_decay = 0, .warm_up = 0, .clip = 0};
+        adam_w<float> single(6, slow);
+        adam_w<double> exact(6, slow);
+        vector<float> a = vector<float>::Zero(6);
+        vector<double> b = vector<double>::Zero(6);
+        for (int i = 0; i < 5; ++i) {
+            BOOST_TEST(single.step(a, vector<float>::Constant(6, 2), blocks));
+            BOOST_TEST(exact.step(b, vector<double>::Constant(6, 2), blocks));
+        }
+        BOOST_TEST(static_cast<double>(a[0]) == b[0], boost::test_tools::tolerance(1e-4));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_such_number_as_a_scalar_is_refused) {
+    const auto refused = [](auto member, double bad, const std::string& expected) {
+        adam_w_options options;
+        options.*member = bad;
+        BOOST_CHECK_NO_THROW(adam_w<double>(1, options));
+        BOOST_CHECK_EXCEPTION(adam_w<float>(1, options), error, [&](const error& e) {
+            BOOST_TEST(std::string(e.what()).find(expected) != std::string::npos, e.what());
+            return true;
+        });
+    };
+    refused(&adam_w_options::first_decay, 0.99999999, "first_decay is 1 - 1e-08, which is 1 in numbers of 32 bits");
+    refused(&adam_w_options::second_decay, 0.99999999, "second_decay is 1 - 1e-08, which is 1 in");
+    refused(&adam_w_options::epsilon, 1e-46, "epsilon is 1e-46, which is 0 in numbers of 32 bits");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

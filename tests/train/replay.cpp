@@ -172,6 +172,34 @@ BOOST_AUTO_TEST_CASE(accepted_positions_are_sampled_once_there_are_enough) {
     BOOST_TEST(ring.size() + ring.accepted() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(more_accepted_positions_than_are_sampled_are_refused) {
+    const auto made_of = [](std::size_t capacity, std::size_t newest, std::size_t least, bool accepted_only = true) {
+        return replay(width, vocabulary,
+                      {.capacity = capacity,
+                       .top = 2,
+                       .accepted_only = accepted_only,
+                       .least_accepted = least,
+                       .newest = newest});
+    };
+    const auto refused = [&](std::size_t capacity, std::size_t newest, const std::string& expected) {
+        BOOST_CHECK_EXCEPTION(made_of(capacity, newest, 256), error, [&](const error& e) {
+            BOOST_TEST(std::string(e.what()).find("least_accepted is 256, but updates sample at most " + expected) !=
+                           std::string::npos,
+                       e.what());
+            return true;
+        });
+    };
+    refused(4096, 64, "64 positions (capacity 4096, newest 64)");
+    refused(255, 0, "255 positions (capacity 255, newest 0)");
+    refused(200, 300, "200 positions");
+    BOOST_CHECK_NO_THROW(made_of(256, 0, 256));
+    BOOST_CHECK_NO_THROW(made_of(4096, 256, 256));
+    BOOST_CHECK_NO_THROW(made_of(200, 64, 256, false));
+    auto ring = made_of(64, 16, 16);
+    for (std::size_t n = 0; n < 64; ++n) ring.add(seen(n, accept_bit::accepted).view());
+    BOOST_TEST(ring.draws_accepted(1, 0));  // what fits can be reached
+}
+
 BOOST_AUTO_TEST_CASE(draws_are_a_function_of_seed_and_update_and_reach_all) {
     replay a(width, vocabulary, {.capacity = 8, .top = 2, .seed = 1}),
         b = a, other(width, vocabulary, {.capacity = 8, .top = 2, .seed = 2});

@@ -285,6 +285,18 @@ BOOST_AUTO_TEST_CASE(every_token_counts_for_a_period_and_every_eighth_is_held_ba
 }
 
 /// Tokens go on waiting for a period that there was nothing to judge by.
+/// What is held back is measured whole, however few of its positions were accepted.
+BOOST_AUTO_TEST_CASE(a_ring_of_what_is_held_back_may_be_smaller_than_least_accepted) {
+    own_head head = new_head();
+    slow_options chosen = quick();
+    chosen.held_back = 8;
+    chosen.replay.accepted_only = true;
+    chosen.replay.least_accepted = chosen.replay.capacity;
+    BOOST_CHECK_NO_THROW(slow_updates(head, chosen));
+    ++chosen.replay.least_accepted;
+    BOOST_CHECK_THROW(slow_updates(head, chosen), error);
+}
+
 BOOST_AUTO_TEST_CASE(a_period_waits_for_a_position_that_was_held_back) {
     own_head head = new_head();
     auto chosen = quick();

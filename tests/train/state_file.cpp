@@ -168,6 +168,20 @@ BOOST_AUTO_TEST_CASE(what_is_something_else_is_named) {
     refused({"f", 6, 5, 9}, "the model '0123456789abcdef', but here it is 'f'");
 }
 
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_not_replaced_by_one) {
+    const testing::scratch_folder folder;
+    BOOST_TEST_REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    std::filesystem::create_symlink(folder / "pipe", folder / "link");
+    for (const char* name : {"pipe", "link"}) {
+        BOOST_CHECK_EXCEPTION(save(folder / name, 1), error, [&](const error& e) {
+            return says(e, "/" + std::string(name) + ": it is not a regular file");
+        });
+    }
+    BOOST_TEST(std::filesystem::is_fifo(folder / "pipe"));
+    BOOST_TEST(std::filesystem::is_symlink(folder / "link"));
+    BOOST_TEST(folder.files() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(links_are_followed) {
     const testing::scratch_folder folder;
     save(folder / "a", 1);

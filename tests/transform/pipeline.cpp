@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <random>
@@ -430,6 +431,29 @@ BOOST_AUTO_TEST_CASE(a_row_that_names_its_possible_tokens_gives_the_same_bit_for
             }
         }
     });
+}
+
+/// What top-p leaves may lack the largest logit: of weights that are equal as floats it keeps the lower id.
+BOOST_AUTO_TEST_CASE(min_p_compares_with_the_largest_that_top_p_left) {
+    const std::vector<float> row{0.0f, 2.9e-8f, 1e-8f, -3.0f};
+    const prefix before(std::vector<token>{0});
+    for (const float share : {0.2f, 0.5f, 0.9f}) {
+        for (const float fraction : {1.0f, 0.9999999f, 0.5f}) {
+            for (const float temperature : {1.0f, 50.0f}) {
+                const settings chosen{.temperature = {temperature}, .top_p = {share}, .min_p = {fraction}};
+                std::vector<float> each = row;
+                chosen.temperature(each, before);
+                chosen.top_p(each, before);
+                chosen.min_p(each, before);
+                const distribution made = pipeline(chosen, row.size())(row, before);
+                BOOST_TEST(!made.empty());
+                for (std::size_t i = 0; i < row.size(); ++i) {
+                    BOOST_TEST((made.probability(static_cast<token>(i)) > 0) == std::isfinite(each[i]),
+                               "token " << i << ", top-p " << share << ", min-p " << fraction);
+                }
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

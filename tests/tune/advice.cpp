@@ -1,10 +1,14 @@
 #include "augur/tune/advice.hpp"
 
+#include <algorithm>
 #include <augur/tune/throughput.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,7 +57,12 @@ BOOST_AUTO_TEST_CASE(an_interval_holds_the_middle_and_narrows_with_texts) {
         BOOST_TEST(each.middle <= each.high);
     }
     BOOST_TEST(many.middle == 1.6 / 1.2, boost::test_tools::tolerance(0.05));
-    BOOST_TEST(many.high - many.low < 0.6 * (few.high - few.low));
+    double width_of_few = 0;
+    for (int repeat = 0; repeat < 10; ++repeat) {
+        const auto another = interval(8, 0);
+        width_of_few += (another.high - another.low) / 10;
+    }
+    BOOST_TEST(many.high - many.low < 0.6 * width_of_few);
     BOOST_TEST(noisy.high - noisy.low > 2 * (many.high - many.low));
     // One turn of a hundred is in no nine of ten repetitions.
     const std::vector<drafted_chains> same(3, drafted_chains{10, {10}, {5}});
@@ -69,6 +78,67 @@ BOOST_AUTO_TEST_CASE(an_interval_holds_the_middle_and_narrows_with_texts) {
     const auto certain = tune::estimated_speedup(one, turn, 3);
     BOOST_TEST(certain.low == 1.8, close_to);
     BOOST_TEST(certain.high == 1.8, close_to);
+}
+
+/// Other texts and other turns of the same kind, many times: how many of a hundred figures lie in the interval of
+/// another repetition.
+double share_inside(std::size_t texts, std::size_t turns, double noise, double width) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> normal;
+    const auto repeat = [&](std::uint32_t resamples) {
+        std::vector<drafted_chains> all;
+        for (std::size_t i = 0; i < texts; ++i) {
+            const double rate = std::clamp(0.5 + width * normal(random), 0.05, 0.95);
+            all.push_back({1000, {1000}, {static_cast<std::size_t>(1000 * rate)}});
+        }
+        std::vector<std::vector<double>> costs;
+        for (std::size_t i = 0; i < turns; ++i) costs.push_back({1, 1.2 * std::exp(noise * normal(random))});
+        return tune::estimated_speedup(all, costs, 1, resamples);
+    };
+    const int repetitions = 400;
+    int inside = 0;
+    for (int i = 0; i < repetitions; ++i) {
+        const tune::estimate found = repeat(200);
+        const double other = repeat(0).middle;
+        inside += found.low <= other && other <= found.high;
+    }
+    return 1.0 * inside / repetitions;
+}
+
+BOOST_AUTO_TEST_CASE(nine_of_ten_repetitions_lie_in_the_interval) {
+    for (const auto& [texts, turns, noise, width] :
+         {std::tuple{8u, 5u, 0.0, 0.2}, {28u, 5u, 0.0, 0.2}, {28u, 9u, 0.1, 0.0}, {8u, 30u, 0.1, 0.0}}) {
+        const double share = share_inside(texts, turns, noise, width);
+        BOOST_TEST(share > 0.84, share << " of " << texts << " texts and " << turns << " turns");
+        BOOST_TEST(share < 0.96, share << " of " << texts << " texts and " << turns << " turns");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_interval_narrows_with_turns) {
+    const std::vector<drafted_chains> same(3, drafted_chains{10, {10}, {5}});
+    std::mt19937 random(7);
+    const auto mean_width = [&](std::size_t turns) {
+        double sum = 0;
+        for (int repeat = 0; repeat < 20; ++repeat) {
+            std::vector<std::vector<double>> costs;
+            for (std::size_t i = 0; i < turns; ++i) {
+                costs.push_back({1, 1.2 + 0.001 * static_cast<double>(random() % 200)});
+            }
+            const auto found = tune::estimated_speedup(same, costs, 1);
+            sum += found.high - found.low;
+        }
+        return sum / 20;
+    };
+    BOOST_TEST(mean_width(81) < 0.5 * mean_width(9));  // about a third
+}
+
+BOOST_AUTO_TEST_CASE(without_resamples_there_is_the_figure_alone) {
+    const std::vector<drafted_chains> texts{mixed};
+    const std::vector<std::vector<double>> turns{{1, 1, 1, 1}, {1, 2, 3, 4}};
+    const auto found = tune::estimated_speedup(texts, turns, 3, 0);
+    BOOST_TEST(found.middle == tune::estimated_speedup(texts, turns, 3).middle);
+    BOOST_TEST(found.low == found.middle);
+    BOOST_TEST(found.high == found.middle);
 }
 
 BOOST_AUTO_TEST_CASE(costs_lie_on_the_line_between_those_that_were_measured) {

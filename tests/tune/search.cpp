@@ -162,6 +162,14 @@ BOOST_AUTO_TEST_CASE(samples_that_are_none_and_searches_for_nothing_are_refused)
             error,
             [](const error& e) { return std::string(e.what()).find("setting 5 measured") != std::string::npos; });
     }
+    const std::vector<std::size_t> twice{7, 3, 0, 3};
+    BOOST_CHECK_EXCEPTION(tune::halve(twice, 4, {},
+                                      [](std::size_t, std::size_t) {
+                                          return sample{1, 1, 1, 0};
+                                      }),
+                          error, [](const error& e) {
+                              return std::string(e.what()).find("setting 3 is listed twice") != std::string::npos;
+                          });
     BOOST_CHECK_THROW(tune::rungs_of(0, 3, {}), error);
     BOOST_CHECK_THROW(tune::rungs_of(3, 0, {}), error);
     BOOST_CHECK_THROW(tune::rungs_of(3, 3, {.first_problems = 0}), error);

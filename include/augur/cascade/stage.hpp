@@ -134,6 +134,7 @@ class stage {
     struct progress {
         Policy policy;
         stage_statistics counts{};
+        observation seen{};  ///< what the policy is shown next, its round and prefix aside
     };
     struct state_type {
         typename Inner::state_type inner;
@@ -193,12 +194,11 @@ class stage {
 
     flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
-        observation seen{.prefix_length = context.prefix().size()};
         bool more = true;
         for (std::size_t attempt = 0; more && context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
             if (context.prefix().size() > model().context_length()) break;
-            seen.round = context.rounds_inside() * most_rounds + attempt;
-            co_await run_round(state, context, seen, proposed, speculative, more);
+            state.now.seen.round = context.rounds_inside() * most_rounds + attempt;
+            co_await run_round(state, context, proposed, speculative, more);
         }
     }
 
@@ -218,9 +218,10 @@ class stage {
         64;  ///< inside one of the stage above; bits of a round's number, level by level
 
     /// Drafts, verifies, and adds what is accepted to the proposal; says whether there may be more.
-    flow::task run_round(state_type& state, auto& context, observation& seen, proposal<claim_type>& proposed,
+    flow::task run_round(state_type& state, auto& context, proposal<claim_type>& proposed,
                          speculative_suffix& speculative, bool& more) const {
         prefix& before = context.prefix();
+        observation& seen = state.now.seen;
         using chooser_type = nested_chooser<std::remove_reference_t<decltype(context.chooser())>>;
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
@@ -240,12 +241,14 @@ class stage {
         more = !decided.invalid_row();
         state.now.counts.add(state.block.size(), decided.accepted);
         const no_states states;
-        const time_spent seconds{.draft = drafting, .verify = verifying};
+        const time_spent seconds{.draft = drafting, .verify = verifying, .accept = watch.lap()};
         policy::show(
             state.now.policy,
             round_view{before, seen.prefix_length, state.block, rows, states, decided, {}, within.seen(), seconds});
         seen.last_drafted = state.block.size();
         seen.last_accepted = decided.accepted;
+        const std::size_t added = decided.accepted + (decided.next == no_token ? 0 : 1);
+        if (added > 0) policy::see_target<Policy>(seen, rows, added - 1);
     }
 
     /// Judges the block and adds the accepted tokens to the proposal.

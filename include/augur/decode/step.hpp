@@ -33,16 +33,6 @@ struct step_options {
 
 namespace detail {
 
-/// Of one of the target's rows, where it lies if it can be.
-template <class Policy, class Rows>
-double target_entropy(const Rows& rows, std::size_t i) {
-    if constexpr (!MeasuresEntropy<Policy> && requires { rows.entropy_nats(i); }) {
-        return rows.entropy_nats(i);
-    } else {
-        return policy::entropy_nats<Policy>(rows[i]);
-    }
-}
-
 /// Names the first value of a row that is not a finite logit or -infinity, and the model whose row it is.
 inline std::string describe_fault(logit_row row, std::size_t position, std::string_view model = "target") {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -89,12 +79,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
                          .prefix_length = s.committed.size(),
                          .last_drafted = decided.drafted,
                          .last_accepted = decided.accepted};
-    if constexpr (includes(signals_of<policy_type>, signals::target_entropy)) {
-        s.seen.target_entropy_nats = detail::target_entropy<policy_type>(rows, last_row);
-    }
-    if constexpr (includes(signals_of<policy_type>, signals::target_confidence)) {
-        s.seen.target_confidence = measure::confidence(measure::moments(rows[last_row]));
-    }
+    policy::see_target<policy_type>(s.seen, rows, last_row);
     draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;

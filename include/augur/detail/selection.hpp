@@ -117,6 +117,14 @@ class selection {
         cut_to_mass(units_in_share(share, total));
     }
 
+    /// Of the kept, once it is sharpened. It may be less than the row's: of equal weights the lower index stays, and
+    /// logits that differ may have equal weights.
+    float largest_kept() const {
+        float largest = -std::numeric_limits<float>::infinity();
+        for (const weighted_token& t : kept) largest = std::max(largest, by_.sharpened(logits_[t.index]));
+        return largest;
+    }
+
     /// Drops what is below the floor once it is sharpened.
     void drop_below(float floor) {
         std::erase_if(kept, [&](const weighted_token& t) { return by_.sharpened(logits_[t.index]) < floor; });

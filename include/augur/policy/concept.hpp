@@ -189,6 +189,21 @@ double entropy_nats(logit_row row) {
     }
 }
 
+/// Notes what the policy's signals ask of the verifier's row that the last token came from, where it lies if it can be.
+template <SpeculationPolicy P, class Rows>
+void see_target(observation& seen, const Rows& rows, std::size_t row) {
+    if constexpr (includes(signals_of<P>, signals::target_entropy)) {
+        if constexpr (!MeasuresEntropy<P> && requires { rows.entropy_nats(row); }) {
+            seen.target_entropy_nats = rows.entropy_nats(row);
+        } else {
+            seen.target_entropy_nats = entropy_nats<P>(rows[row]);
+        }
+    }
+    if constexpr (includes(signals_of<P>, signals::target_confidence)) {
+        seen.target_confidence = measure::confidence(measure::moments(rows[row]));
+    }
+}
+
 }  // namespace policy
 
 }  // namespace augur

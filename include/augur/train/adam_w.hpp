@@ -44,6 +44,9 @@ class adam_w {
  public:
     adam_w(std::size_t size, const adam_w_options& chosen) : chosen_(chosen) {
         chosen.check();
+        check_decay("first_decay", chosen.first_decay);
+        check_decay("second_decay", chosen.second_decay);
+        check_epsilon(chosen.epsilon);
         first_ = vector<Scalar>::Zero(detail::index(size));
         second_ = next_second_ = first_;
     }
@@ -87,9 +90,12 @@ class adam_w {
         }
         const auto first_decay = static_cast<Scalar>(chosen_.first_decay);
         const auto second_decay = static_cast<Scalar>(chosen_.second_decay);
+        // Of the decays themselves: 1 less a decay that is rounded is another share than root's.
+        const auto first_share = static_cast<Scalar>(1 - chosen_.first_decay);
+        const auto second_share = static_cast<Scalar>(1 - chosen_.second_decay);
         const auto scale = static_cast<Scalar>(share);
-        next_first_ = first_decay * first_ + (1 - first_decay) * scale * slope;
-        next_second_.array() = second_decay * second_.array() + (1 - second_decay) * (scale * slope.array()).square();
+        next_first_ = first_decay * first_ + first_share * scale * slope;
+        next_second_.array() = second_decay * second_.array() + second_share * (scale * slope.array()).square();
         const auto by = static_cast<Scalar>(rate / (1 - std::pow(chosen_.first_decay, t)));
         const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
         next_.array() -=
@@ -106,6 +112,15 @@ class adam_w {
     }
 
  private:
+    static void check_decay(const char* what, double decay) {
+        if (static_cast<Scalar>(decay) < 1) return;
+        detail::fail("adam_w: ", what, " is 1 - ", 1 - decay, ", which is 1 in numbers of ", 8 * sizeof(Scalar),
+                     " bits");
+    }
+    static void check_epsilon(double epsilon) {
+        if (static_cast<Scalar>(epsilon) > 0) return;
+        detail::fail("adam_w: epsilon is ", epsilon, ", which is 0 in numbers of ", 8 * sizeof(Scalar), " bits");
+    }
     /// In whole vectors: nothing but a NaN or an infinity times 0 is not 0.
     static bool is_finite(const vector<Scalar>& numbers) { return (numbers.array() * 0).sum() == 0; }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -44,6 +46,28 @@ struct teacher_row {
         return static_cast<token>(largest - log_probabilities.begin());
     }
 };
+
+/// The standard deviation of the finite logits, 0 where there are none, in lanes that compilers vectorise.
+inline float spread_of(std::span<const float> logits, float largest) {
+    constexpr std::size_t width = 8;
+    double counts[width] = {}, sums[width] = {}, squares[width] = {};
+    const auto add = [&](std::size_t lane, float x) {
+        const bool is_possible = x > -std::numeric_limits<float>::infinity();
+        const double below = is_possible ? static_cast<double>(x - largest) : 0;
+        counts[lane] += is_possible ? 1 : 0;
+        sums[lane] += below;
+        squares[lane] += below * below;
+    };
+    std::size_t i = 0;
+    for (; i + width <= logits.size(); i += width) {
+        for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
+    }
+    for (; i < logits.size(); ++i) add(0, logits[i]);
+    const double count = std::max(1.0, std::accumulate(counts, counts + width, 0.0));
+    const double mean = std::accumulate(sums, sums + width, 0.0) / count;
+    const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
+    return static_cast<float>(std::sqrt(std::max(0.0, variance)));
+}
 
 /// The same for a head's classes. Outcomes are the classes listed, and the head's other classes as one. A token that
 /// the head has no class for teaches nothing: no number of the head could change its share of it, which is 0.

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <new>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -60,6 +59,8 @@ struct replay_options {
     std::size_t past = 0;  ///< positions whose states are kept text by text, for heads that attend (text_states)
     std::uint64_t seed = 0;
 
+    /// Positions that an update can sample, at most.
+    std::size_t most_sampled() const { return newest == 0 ? capacity : std::min(newest, capacity); }
     friend bool operator==(const replay_options&, const replay_options&) = default;
 };
 
@@ -82,6 +83,11 @@ class replay {
         constexpr std::size_t most_slots = std::numeric_limits<std::uint32_t>::max();
         if (chosen.capacity == 0 || chosen.capacity > most_slots) {
             detail::fail("replay: capacity is ", chosen.capacity, "; it must be between 1 and ", most_slots);
+        }
+        if (chosen.accepted_only && chosen.least_accepted > chosen.most_sampled()) {
+            detail::fail("replay: least_accepted is ", chosen.least_accepted, ", but updates sample at most ",
+                         chosen.most_sampled(), " positions (capacity ", chosen.capacity, ", newest ", chosen.newest,
+                         "): accepted ones alone would never be sampled");
         }
         if (width == 0 || vocabulary == 0) {
             detail::fail("replay: hidden states of ", width, " numbers and a vocabulary of ", vocabulary,
@@ -261,28 +267,6 @@ class replay {
         made.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
         normalizer = of.log_sum();
         return true;
-    }
-
-    /// The standard deviation of the finite logits, 0 where there are none, in lanes that compilers vectorise.
-    static float spread_of(std::span<const float> logits, float largest) {
-        constexpr std::size_t width = 8;
-        double counts[width] = {}, sums[width] = {}, squares[width] = {};
-        const auto add = [&](std::size_t lane, float x) {
-            const bool is_possible = x > -std::numeric_limits<float>::infinity();
-            const double below = is_possible ? static_cast<double>(x - largest) : 0;
-            counts[lane] += is_possible ? 1 : 0;
-            sums[lane] += below;
-            squares[lane] += below * below;
-        };
-        std::size_t i = 0;
-        for (; i + width <= logits.size(); i += width) {
-            for (std::size_t lane = 0; lane < width; ++lane) add(lane, logits[i + lane]);
-        }
-        for (; i < logits.size(); ++i) add(0, logits[i]);
-        const double count = std::max(1.0, std::accumulate(counts, counts + width, 0.0));
-        const double mean = std::accumulate(sums, sums + width, 0.0) / count;
-        const double variance = std::accumulate(squares, squares + width, 0.0) / count - mean * mean;
-        return static_cast<float>(std::sqrt(std::max(0.0, variance)));
     }
 
     void keep_row(std::span<const float> logits, double normalizer, mark& made) {

@@ -137,6 +137,7 @@ class slow_updates {
     static replay_options of_held_back(const slow_options& chosen) {
         replay_options made = chosen.replay;
         if (chosen.held_back != 0) made.capacity = (made.capacity + chosen.held_back - 1) / chosen.held_back;
+        made.least_accepted = std::min(made.least_accepted, made.capacity);
         return made;
     }
     void check() const {

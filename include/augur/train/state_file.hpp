@@ -68,7 +68,7 @@ class unfinished_files {
 /// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
 /// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless a signal
 /// ends the program: then a file `.augur-PID-N.part` stays, which `seen` has created.
-/// Errors: the path and the system's reason.
+/// Errors: the path and the system's reason; a pipe or a device, which it would replace.
 class state_writer {
  public:
     /// `kind`: what the file says of itself, with its version. `seen` must outlive it.
@@ -125,6 +125,11 @@ class state_writer {
  private:
     /// Opens the unfinished file; once it is done, whatever throws removes that.
     state_writer(const std::filesystem::path& path, unfinished_files* seen) : path_(path), seen_(seen) {
+        struct stat replaced {};
+        const bool replaces = ::stat(path_.c_str(), &replaced) == 0;
+        if (replaces && !S_ISREG(replaced.st_mode) && !S_ISDIR(replaced.st_mode)) {  // a folder refuses by itself
+            detail::fail("cannot write ", path_.string(), ": it is not a regular file, and would be replaced by one");
+        }
         std::error_code absent;
         if (std::filesystem::path linked = std::filesystem::canonical(path_, absent); !absent) path_ = linked;
         for (unsigned long number = 0; descriptor_ < 0; ++number) {
@@ -133,10 +138,8 @@ class state_writer {
             descriptor_ = seen_ != nullptr ? seen_->create(part_) : create_file(part_);
             if (descriptor_ < 0 && errno != EEXIST) refuse();
         }
-        struct stat replaced {};  // where it may not have that one's permissions, the usual ones stay
-        if (::stat(path_.c_str(), &replaced) == 0) {
-            static_cast<void>(::fchmod(descriptor_, replaced.st_mode & 0777));
-        }
+        // Where it may not have that one's permissions, the usual ones stay.
+        if (replaces) static_cast<void>(::fchmod(descriptor_, replaced.st_mode & 0777));
     }
     void write_all(std::span<const std::byte> what) {
         while (!what.empty()) {

@@ -155,16 +155,16 @@ class pipeline {
     }
 
     void select(augur::detail::selection& some, const augur::detail::sharpening& by, std::size_t size) const {
-        const float floor = by.top + std::log(settings_.min_p.p);
+        const float least = std::log(settings_.min_p.p);  // above the largest that is left
         if (cuts_to_k(size)) {
             some.keep_largest(settings_.top_k.k, by);
             if (settings_.top_p.active()) some.cut_to_share(static_cast<double>(settings_.top_p.p));
         } else if (settings_.top_p.active()) {
             some.keep_mass(static_cast<double>(settings_.top_p.p), by);
         } else {
-            return some.keep_from(floor, by);
+            return some.keep_from(by.top + least, by);
         }
-        if (settings_.min_p.active()) some.drop_below(floor);
+        if (settings_.min_p.active()) some.drop_below(some.largest_kept() + least);
     }
 
     settings settings_;

@@ -89,35 +89,50 @@ struct estimate {
     double middle = 0, low = 0, high = 0;
 };
 
-/// The median over texts of speedup_of, with costs that were measured in several turns: `turns[t][k]`. The interval is
-/// of resampled texts and turns (bootstrap), the same for equal arguments.
+namespace advice_parts {
+
+/// The median over texts, with costs that are of each length the median over turns. `text(i)` and `turn(i)` say which
+/// one is the i-th.
+double median_speedup(std::span<const drafted_chains> texts, std::span<const std::vector<double>> turns,
+                      std::size_t most, const auto& text, const auto& turn) {
+    std::vector<const std::vector<double>*> some_turns;
+    for (std::size_t i = 0; i < turns.size(); ++i) some_turns.push_back(&turns[turn(i)]);
+    std::vector<double> usual, of_texts;
+    for (std::size_t length = 0; length < turns[0].size(); ++length) {
+        std::vector<double> all;
+        for (const auto* each : some_turns) all.push_back(each->at(length));
+        usual.push_back(median_of(std::move(all)));
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) of_texts.push_back(speedup_of(texts[text(i)], usual, most));
+    return median_of(std::move(of_texts));
+}
+
+}  // namespace advice_parts
+
+/// The median over texts of speedup_of, with costs that were measured in several turns: `turns[t][k]`, of which the
+/// median counts. The interval is of differences between two samples of texts and turns with replacement (bootstrap):
+/// a repetition differs from the truth, and this figure does, too. The same for equal arguments; without resamples it
+/// is the figure alone.
 inline estimate estimated_speedup(std::span<const drafted_chains> texts, std::span<const std::vector<double>> turns,
                                   std::size_t most, std::uint32_t resamples = 400) {
     if (texts.empty() || turns.empty()) {
         augur::detail::fail("a speedup of ", texts.size(), " texts and ", turns.size(), " turns cannot be estimated");
     }
-    std::vector<double> usual, of_texts;
-    for (std::size_t length = 0; length < turns[0].size(); ++length) {
-        std::vector<double> all;
-        for (const auto& turn : turns) all.push_back(turn.at(length));
-        usual.push_back(median_of(std::move(all)));
-    }
-    for (const drafted_chains& text : texts) of_texts.push_back(speedup_of(text, usual, most));
-    estimate made{median_of(std::move(of_texts)), 0, 0};
+    const auto itself = [](std::size_t i) { return i; };
+    const double middle = advice_parts::median_speedup(texts, turns, most, itself, itself);
+    if (resamples == 0) return {middle, middle, middle};
     std::mt19937 random(1);
-    std::vector<double> medians;
+    const auto any_text = [&](std::size_t) { return random() % texts.size(); };
+    const auto any_turn = [&](std::size_t) { return random() % turns.size(); };
+    std::vector<double> repetitions;
     for (std::uint32_t i = 0; i < resamples; ++i) {
-        const auto& turn = turns[random() % turns.size()];
-        std::vector<double> some;
-        for (std::size_t n = 0; n < texts.size(); ++n) {
-            some.push_back(speedup_of(texts[random() % texts.size()], turn, most));
-        }
-        medians.push_back(median_of(std::move(some)));
+        const double one = advice_parts::median_speedup(texts, turns, most, any_text, any_turn);
+        const double other = advice_parts::median_speedup(texts, turns, most, any_text, any_turn);
+        repetitions.push_back(std::max(0.0, middle + (one - other)));
     }
-    std::sort(medians.begin(), medians.end());
-    made.low = medians[medians.size() / 20];
-    made.high = medians[medians.size() - 1 - medians.size() / 20];
-    return made;
+    std::sort(repetitions.begin(), repetitions.end());
+    const std::size_t outside = repetitions.size() / 20;
+    return {middle, repetitions[outside], repetitions[repetitions.size() - 1 - outside]};
 }
 
 /// Costs of lengths 0, 1, ... from some that were measured, rising: on the line between neighbours, and beyond the last

@@ -139,6 +139,14 @@ inline const sample& checked(const sample& measured, std::size_t candidate, std:
     return measured;
 }
 
+/// Throws where a setting is there twice: it would be measured twice as much as its rivals.
+inline void check_distinct(std::span<const std::size_t> candidates) {
+    std::vector<std::size_t> sorted(candidates.begin(), candidates.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice != sorted.end()) augur::detail::fail("setting ", *twice, " is listed twice; a search has each once");
+}
+
 /// The best first: fronts one after the other, each from the fastest within the distance on, to both sides.
 template <class Standings = std::vector<standing>>
 std::vector<standing> ranked(Standings left, double within) {
@@ -164,11 +172,12 @@ std::vector<standing> ranked(Standings left, double within) {
 /// to more, and who gets that far has met the same problems as its rivals. `measure(candidate, problem) -> sample` is
 /// called once for each pair; problem by problem, so that what else the machine does meets all settings alike. Returns
 /// all settings, those that got furthest first. Deterministic given the samples; throws where one is negative or not
-/// finite. Cost: samples_of(rungs_of(...)) calls. Source: Jamieson and Talwalkar 2016, "Non-stochastic best arm
-/// identification"; for two aims by fronts (Deb et al. 2002).
+/// finite, or a setting is listed twice. Cost: samples_of(rungs_of(...)) calls. Source: Jamieson and Talwalkar 2016,
+/// "Non-stochastic best arm identification"; for two aims by fronts (Deb et al. 2002).
 template <class Measure>
 std::vector<standing> halve(std::span<const std::size_t> candidates, std::size_t problems,
                             const halving_options& options, const Measure& measure) {
+    detail::check_distinct(candidates);
     std::vector<standing> going, stopped;
     for (const std::size_t each : candidates) going.push_back({.candidate = each});
     for (const rung& at : rungs_of(candidates.size(), problems, options)) {

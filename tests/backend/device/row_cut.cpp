@@ -60,6 +60,7 @@ void check_rows(const settings& chosen, const std::vector<float>& logits, std::s
                 BOOST_TEST(made.cuts[row].last_weight == row_cut{}.last_weight);
                 continue;
             }
+            BOOST_TEST_REQUIRE(!expected.empty());
             const device::row_weights weights(of.row(row), seen.largest, chosen.temperature.value, &made.cuts[row]);
             std::size_t different = 0;
             for (std::size_t t = 0; t < vocabulary; ++t) {
@@ -101,7 +102,7 @@ settings random_cuts(std::mt19937& random, std::size_t size) {
     if (random() % 2 == 0) chosen.top_k.k = 1 + random() % (random() % 2 == 0 ? 20 : size + 5);
     if (random() % 2 == 0) chosen.top_p.p = static_cast<float>(1 + random() % 99) / 100;
     if (random() % 8 == 0) chosen.top_p.p = random() % 2 == 0 ? 1e-30f : 0.9999999f;
-    if (random() % 3 == 0) chosen.min_p.p = static_cast<float>(random() % 30) / 100;
+    if (random() % 3 == 0) chosen.min_p.p = random() % 5 == 0 ? 1 : static_cast<float>(random() % 30) / 100;
     return chosen;
 }
 
@@ -146,6 +147,29 @@ BOOST_AUTO_TEST_CASE(ties_across_chunks) {
     const std::vector<float> level(1024, 1.5f);  // shares that are reached, not passed
     for (const float p : {1 / 1024.0f, 256 / 1024.0f, 257 / 1024.0f, 1023 / 1024.0f}) {
         check_rows({.top_p = {p}}, level, level.size());
+    }
+}
+
+/// Where top-p cuts among equals of the largest weight, min-p compares with the largest logit that is left.
+BOOST_AUTO_TEST_CASE(min_p_where_the_largest_logit_is_cut) {
+    std::mt19937 random(3);
+    for (const std::size_t vocabulary : {2u, 255u, 256u, 257u, 1000u}) {
+        std::vector<float> logits(vocabulary);
+        for (float& logit : logits) logit = static_cast<float>(random() % 50) * 5e-10f;  // each of weight 1
+        logits.back() = 2.9e-8f;
+        for (const float temperature : {1.0f, 0.9f, 50.0f}) {
+            for (const std::size_t k : {0u, 1u, 20u}) {
+                for (int percent = 3; percent < 100; percent += 12) {
+                    for (const float fraction : {1.0f, 0.9999999f, 0.5f}) {
+                        const settings chosen{.temperature = {temperature},
+                                              .top_k = {k},
+                                              .top_p = {static_cast<float>(percent) / 100},
+                                              .min_p = {fraction}};
+                        check_rows(chosen, logits, vocabulary);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -143,9 +143,22 @@ struct cut_rows {
             made.last_weight = cuts[row].last_weight;
             made.last_index = (1u << index_bits) - 1 - now.key;
         }
-        const float floor = weights.by.top + chosen.log_min_p;
+        const float floor = largest_left(row, made, weights) + chosen.log_min_p;
         if (!more && made.floor < floor) made.floor = floor;
         cuts[row] = whole[row].possible() ? made : row_cut{};
+    }
+    /// The largest logit that stays, sharpened: the row's; but where equals of the largest weight are cut, which logits
+    /// that differ may have, the largest up to the last of them.
+    AUGUR_KERNEL float largest_left(std::size_t row, const row_cut& made, const row_weights& weights) const {
+        const bool cut_among_largest =
+            by == cut_by::index && whole[row].possible() && made.last_weight == weights.by.weight(whole[row].largest);
+        if (!cut_among_largest) return weights.by.top;
+        float largest = -std::numeric_limits<float>::infinity();
+        const auto see = [&](float logit) { largest = logit > largest ? logit : largest; };
+        const std::size_t chunk = made.last_index / augur::detail::chunk_size;
+        for (std::size_t i = 0; i < chunk; ++i) see(scans[row * of.chunks() + i].largest);
+        for (std::size_t i = chunk * augur::detail::chunk_size; i <= made.last_index; ++i) see(weights.logits[i]);
+        return weights.by.sharpened(largest);
     }
 };
 
