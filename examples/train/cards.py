@@ -7,6 +7,7 @@
 import argparse
 import json
 import pathlib
+import textwrap
 
 import gguf
 
@@ -62,6 +63,14 @@ def table(header, rows):
     return "\n".join(lines + ["|" + "|".join(map(str, row)) + "|" for row in rows]) + "\n"
 
 
+def wrapped(line):
+    """Prose in lines of at most 120 columns."""
+    if line.startswith("|") or len(line) <= 120:
+        return line
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.fill(line, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def percent(values):
     return " ".join(f"{value:.2f}" for value in values)
 
@@ -70,11 +79,14 @@ def card(name, figures, reader):
     what, how, limits = WHAT[name]
     made = f"{figures['tokens']:,} tokens ({field(reader, 'augur.trained.data')})"
     if "epochs" in figures:
-        made += f", {figures['epochs']:g} epochs, {figures['seconds'] / 60:.0f} minutes"
-    kinds = [(kind, *(figures[kind][key] for key in ("roots", "agreement", "accepted"))) for kind in prompts.KINDS if kind in figures]
-    rows = [[kind, roots, percent(agreement), f"{accepted:.2f}"] for kind, roots, agreement, accepted in kinds]
-    judged = table(["prompts", "positions", "agreement at offsets 1 to 4", "accepted length"], rows)
-    return f"## {name}.gguf\n{what}\n\n- **Made** from {made}. {how}\n- **Limits.** {limits} {LIMITS}\n\n{judged}"
+        epochs = f"{figures['epochs']:g} epoch" + "s" * (figures["epochs"] != 1)
+        last = "the last answers in " * (", then " in field(reader, "augur.trained.data"))
+        made += f", {last}{epochs}, {figures['seconds'] / 60:.0f} minutes"
+    judged = {kind: figures[kind] for kind in prompts.KINDS if kind in figures}
+    judged |= {f"sampled at {t}": mean for t, mean in figures.get("sampled", {}).items()}
+    rows = [[what, of["roots"], percent(of["agreement"]), f"{of['accepted']:.2f}"] for what, of in judged.items()]
+    shown = table(["prompts", "positions", "agreement at offsets 1 to 4", "accepted length"], rows)
+    return f"## {name}.gguf\n{what}\n\n- **Made** from {made}. {how}\n- **Limits.** {limits} {LIMITS}\n\n{shown}"
 
 
 def write(folder):
@@ -101,7 +113,7 @@ def write(folder):
         *(card(name, figures, readers[name]) for name, figures in found.items()),
     ]  # fmt: skip
     with store.whole(folder / "README.md") as file:
-        file.write("\n".join(parts).encode())
+        file.write("\n".join(wrapped(line) for line in "\n".join(parts).split("\n")).encode())
 
 
 def main():
