@@ -1,5 +1,6 @@
 #include "augur/model/run.hpp"
 
+#include <algorithm>
 #include <array>
 #include <augur/testing/compare_rows.hpp>
 #include <augur/testing/counting_model.hpp>
@@ -8,6 +9,8 @@
 #include <boost/test/unit_test.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model/smallest.hpp"
@@ -244,6 +247,38 @@ BOOST_AUTO_TEST_CASE(each_row_keeps_its_own_possible_tokens) {
             BOOST_TEST(rows[i].possible().size() == possible[i].size());
         }
     }
+}
+
+/// Its rows are a small value that holds their numbers.
+struct array_rows {
+    std::array<std::array<float, 8>, 16> rows{};
+    std::size_t count = 0;
+
+    std::size_t size() const { return count; }
+    const std::array<float, 8>& operator[](std::size_t i) const { return rows[i]; }
+};
+static_assert(std::is_trivially_copyable_v<array_rows>);
+struct array_model : smallest::model {
+    array_rows extend(sequence_type& s, std::span<const token> tokens) const {
+        const scores made = smallest::model::extend(s, tokens);
+        array_rows own{.count = made.size()};
+        for (std::size_t i = 0; i < made.size(); ++i) std::copy(made[i].begin(), made[i].end(), own.rows[i].begin());
+        return own;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(rows_inside_of_what_a_model_returns_are_kept_with_it) {
+    const array_model model;
+    const smallest::model same;
+    auto sequence = model.make_sequence(), other = same.make_sequence();
+    const auto expected = testing::copy_of(same.extend(other, nodes));
+    auto rows = model::run(model, {.sequence = &sequence, .tokens = nodes});
+    model::run(model, {.sequence = &sequence, .tokens = nodes});  // whose rows lie where the first ones did
+    BOOST_TEST(testing::difference(expected, testing::copy_of(rows)) == "");
+    const auto moved = std::move(rows);
+    BOOST_TEST(testing::difference(expected, testing::copy_of(moved)) == "");
+    const model::pass_rows<array_model> copied = moved;
+    BOOST_TEST(copied[0].data() != moved[0].data());
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_dropped_from_the_front_and_become_others) {
