@@ -205,6 +205,34 @@ BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others)
     }
 }
 
+/// Says that its rows are longer or shorter than they are.
+template <class M>
+struct says_another_size : M {
+    std::size_t said;
+    says_another_size(M of, std::size_t n) : M(std::move(of)), said(n) {}
+    std::size_t vocabulary_size() const { return said; }
+};
+
+BOOST_AUTO_TEST_CASE(rows_of_another_width_than_the_vocabulary_are_refused) {
+    const auto check = [](const auto& model, const std::string& said) {
+        using M = std::remove_cvref_t<decltype(model)>;
+        auto a = model.make_sequence(), b = model.make_sequence();
+        const std::vector<pass<sequence_t<M>>> passes{{.sequence = &a, .tokens = before, .rows = 1},
+                                                      {.sequence = &b, .tokens = before}};
+        std::vector<model::pass_rows<M>> made(2);
+        refuses([&] { model::run<M>(model, passes, made); }, said);
+        refuses([&] { model::run<M>(model, passes[0]); }, said);
+        refuses([&] { model::run<M>(model, {.sequence = &a, .tokens = nodes, .parents = parents}); }, said);
+    };
+    for (const std::size_t size : {4u, 6u}) {
+        const std::string said = "row 0 has 8 logits, but the vocabulary has " + std::to_string(size) + " tokens";
+        check(says_another_size(smallest::model{}, size), said);
+        check(says_another_size(smallest::batch_model{}, size), said);
+        const std::string shorter = "row 0 has 5 logits, but the vocabulary has " + std::to_string(size) + " tokens";
+        check(says_another_size(sound, size), shorter);
+    }
+}
+
 /// Rows that lie together, of which each names its own possible tokens.
 struct listing_rows {
     const float* numbers;
