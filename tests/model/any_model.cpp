@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/counted_in.hpp"
 #include "model/smallest.hpp"
 
 namespace augur::model {
@@ -68,6 +69,12 @@ BOOST_AUTO_TEST_CASE(it_refers_to_what_it_is_not_given) {
     const strict_model held(own);
     auto sequence = held.make_sequence();
     BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == own.vocabulary_size());
+}
+
+BOOST_AUTO_TEST_CASE(what_it_holds_may_count_in_other_integers) {
+    const model::any_model held(counted_in<unsigned>(testing::hashed_model(5, 3, 2, 64)));
+    auto sequence = held.make_sequence();
+    BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(any_model_holds_models_that_promise_and_show_nothing) {

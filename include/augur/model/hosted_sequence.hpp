@@ -61,7 +61,7 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
             own.scored_at = model.length(own.sequence);
         }
     }
-    return {first.places.data(), first.places.size(), model.vocabulary_size()};
+    return {first.places.data(), first.places.size(), static_cast<std::size_t>(model.vocabulary_size())};
 }
 
 /// Appends a path of the tree that was run last: what waits, or on a model without trees, by one more pass.
