@@ -36,7 +36,7 @@ inline void check_made(std::size_t rows, std::size_t expected) {
 template <Model M>
 void check_made(const M& model, const LogitRows auto& made, std::size_t expected) {
     check_made(made.size(), expected);
-    const std::size_t vocabulary = model.vocabulary_size();
+    const auto vocabulary = static_cast<std::size_t>(model.vocabulary_size());
     for (std::size_t i = 0; i < expected; ++i) {
         const std::size_t width = logit_row(made[i]).size();
         if (width == vocabulary) continue;
@@ -74,15 +74,16 @@ inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32
 /// before.
 template <Model M>
 void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
-    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted(), width = model.vocabulary_size();
-    const std::size_t length = model.length(*asked.sequence);
+    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted();
+    const auto width = static_cast<std::size_t>(model.vocabulary_size());
+    const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
     const std::span<float> out = made.own(wanted, width);
     std::vector<std::int32_t> visited(nodes);  // 1: it was
     std::vector<std::int32_t> path;
     std::vector<token> tokens;
     pass_rows<M> rows;
     const auto rewind = [&](std::size_t to) {
-        if (model.length(*asked.sequence) != to) model.truncate(*asked.sequence, to);
+        if (static_cast<std::size_t>(model.length(*asked.sequence)) != to) model.truncate(*asked.sequence, to);
     };
     const auto end = [&] { return path.empty() ? -1 : path.back(); };
     try {
@@ -202,7 +203,8 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
     } catch (...) {
         for (const auto& before : passes.first(done)) {
             if (!before.parents.empty() || before.tokens.empty()) continue;
-            model.truncate(*before.sequence, model.length(*before.sequence) - before.tokens.size());
+            const auto length = static_cast<std::size_t>(model.length(*before.sequence));
+            model.truncate(*before.sequence, length - before.tokens.size());
         }
         throw;
     }
