@@ -15,6 +15,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "model/counted_in.hpp"
+
 using namespace augur;
 using policy::fixed_length;
 
@@ -295,6 +297,14 @@ BOOST_AUTO_TEST_CASE(another_vocabulary_is_refused) {
     BOOST_CHECK_EXCEPTION(of(sampling(small), other, fixed_length{2}, {}), error, [](const error& e) {
         return std::string(e.what()).find("3 tokens and the next 4") != std::string::npos;
     });
+}
+
+BOOST_AUTO_TEST_CASE(a_model_may_count_in_other_integers) {
+    using counted = counted_in<unsigned long long>;
+    const counted verifies(middle);
+    const cascade::stage<sampling, const counted&, fixed_length, accept::rejection_sampling> drafter(
+        sampling(small), verifies, fixed_length{2}, accept::rejection_sampling{});
+    keeps(drafter);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

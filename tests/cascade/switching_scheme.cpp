@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "model/counted_in.hpp"
+
 using namespace augur;
 using policy::rolling_entropy;
 
@@ -42,6 +44,8 @@ BOOST_AUTO_TEST_CASE(what_models_share_is_the_vocabulary_and_the_shortest_contex
     BOOST_TEST(scheme.context_length() == 20u);
     BOOST_TEST(scheme.with({.first = 1, .draft_length = 2}).options().draft_length == 2u);
     BOOST_TEST(scheme.options().first == 0u);
+    const counted_in<unsigned> also(testing::hashed_model(8, 3, 2, 25));
+    BOOST_TEST(switching(small, also, rolling_entropy{}).context_length() == 25u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

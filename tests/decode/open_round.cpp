@@ -129,12 +129,12 @@ BOOST_FIXTURE_TEST_CASE(wrong_answers_are_refused_and_the_right_one_still_taken,
     const auto& asked = pass.asked_pass();
     const scores rows = target.extend(*asked.sequence, asked.tokens);
     BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 0, 30)), error,
-                          is("a pass that wants 1 rows was answered with 0"));
+                          is("run: the model made 0 rows where 1 were wanted"));
     const std::vector<float> two(60);
     BOOST_CHECK_EXCEPTION(pass.answer(scores(two.data(), 2, 30)), error,
-                          is("a pass that wants 1 rows was answered with 2"));
+                          is("run: the model made 2 rows where 1 were wanted"));
     BOOST_CHECK_EXCEPTION(pass.answer(scores(row.data(), 1, 29)), error,
-                          is("row 0 of an answer has 29 logits, but the vocabulary has 30 tokens"));
+                          is("run: row 0 has 29 logits, but the vocabulary has 30 tokens"));
     pass.answer(rows);
     round.resume();
     BOOST_TEST(round.done());

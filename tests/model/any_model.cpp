@@ -5,9 +5,11 @@
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "model/counted_in.hpp"
 #include "model/smallest.hpp"
 
 namespace augur::model {
@@ -68,6 +70,34 @@ BOOST_AUTO_TEST_CASE(it_refers_to_what_it_is_not_given) {
     const strict_model held(own);
     auto sequence = held.make_sequence();
     BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == own.vocabulary_size());
+}
+
+/// An engine that stays where it is, and one that moves once.
+struct pinned_model : smallest::model {
+    pinned_model() = default;
+    pinned_model(pinned_model&&) = delete;
+};
+struct movable_once : smallest::model {
+    movable_once() = default;
+    movable_once(movable_once&&) = default;
+    movable_once& operator=(movable_once&&) = delete;
+};
+static_assert(std::is_constructible_v<model::any_model, const pinned_model&>);
+static_assert(!std::is_constructible_v<model::any_model, pinned_model>);
+
+BOOST_AUTO_TEST_CASE(what_it_refers_to_need_not_move) {
+    const pinned_model own;
+    const model::any_model refers(own), owns(movable_once{});
+    for (const model::any_model* held : {&refers, &owns}) {
+        auto sequence = held->make_sequence();
+        BOOST_TEST(held->extend(sequence, std::vector<token>{1}, 1)[0][1] == 1.0f);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_it_holds_may_count_in_other_integers) {
+    const model::any_model held(counted_in<int>(testing::hashed_model(5, 3, 2, 64)));
+    auto sequence = held.make_sequence();
+    BOOST_TEST(held.extend(sequence, std::vector<token>{1}, 1)[0].size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(any_model_holds_models_that_promise_and_show_nothing) {

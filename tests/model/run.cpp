@@ -1,5 +1,6 @@
 #include "augur/model/run.hpp"
 
+#include <algorithm>
 #include <array>
 #include <augur/testing/compare_rows.hpp>
 #include <augur/testing/counting_model.hpp>
@@ -8,6 +9,8 @@
 #include <boost/test/unit_test.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "model/smallest.hpp"
@@ -202,6 +205,34 @@ BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others)
     }
 }
 
+/// Says that its rows are longer or shorter than they are.
+template <class M>
+struct says_another_size : M {
+    std::size_t said;
+    says_another_size(M of, std::size_t n) : M(std::move(of)), said(n) {}
+    std::size_t vocabulary_size() const { return said; }
+};
+
+BOOST_AUTO_TEST_CASE(rows_of_another_width_than_the_vocabulary_are_refused) {
+    const auto check = [](const auto& model, const std::string& said) {
+        using M = std::remove_cvref_t<decltype(model)>;
+        auto a = model.make_sequence(), b = model.make_sequence();
+        const std::vector<pass<sequence_t<M>>> passes{{.sequence = &a, .tokens = before, .rows = 1},
+                                                      {.sequence = &b, .tokens = before}};
+        std::vector<model::pass_rows<M>> made(2);
+        refuses([&] { model::run<M>(model, passes, made); }, said);
+        refuses([&] { model::run<M>(model, passes[0]); }, said);
+        refuses([&] { model::run<M>(model, {.sequence = &a, .tokens = nodes, .parents = parents}); }, said);
+    };
+    for (const std::size_t size : {4u, 6u}) {
+        const std::string said = "row 0 has 8 logits, but the vocabulary has " + std::to_string(size) + " tokens";
+        check(says_another_size(smallest::model{}, size), said);
+        check(says_another_size(smallest::batch_model{}, size), said);
+        const std::string shorter = "row 0 has 5 logits, but the vocabulary has " + std::to_string(size) + " tokens";
+        check(says_another_size(sound, size), shorter);
+    }
+}
+
 /// Rows that lie together, of which each names its own possible tokens.
 struct listing_rows {
     const float* numbers;
@@ -244,6 +275,38 @@ BOOST_AUTO_TEST_CASE(each_row_keeps_its_own_possible_tokens) {
             BOOST_TEST(rows[i].possible().size() == possible[i].size());
         }
     }
+}
+
+/// Its rows are a small value that holds their numbers.
+struct array_rows {
+    std::array<std::array<float, 8>, 16> rows{};
+    std::size_t count = 0;
+
+    std::size_t size() const { return count; }
+    const std::array<float, 8>& operator[](std::size_t i) const { return rows[i]; }
+};
+static_assert(std::is_trivially_copyable_v<array_rows>);
+struct array_model : smallest::model {
+    array_rows extend(sequence_type& s, std::span<const token> tokens) const {
+        const scores made = smallest::model::extend(s, tokens);
+        array_rows own{.count = made.size()};
+        for (std::size_t i = 0; i < made.size(); ++i) std::copy(made[i].begin(), made[i].end(), own.rows[i].begin());
+        return own;
+    }
+};
+
+BOOST_AUTO_TEST_CASE(rows_inside_of_what_a_model_returns_are_kept_with_it) {
+    const array_model model;
+    const smallest::model same;
+    auto sequence = model.make_sequence(), other = same.make_sequence();
+    const auto expected = testing::copy_of(same.extend(other, nodes));
+    auto rows = model::run(model, {.sequence = &sequence, .tokens = nodes});
+    model::run(model, {.sequence = &sequence, .tokens = nodes});  // whose rows lie where the first ones did
+    BOOST_TEST(testing::difference(expected, testing::copy_of(rows)) == "");
+    const auto moved = std::move(rows);
+    BOOST_TEST(testing::difference(expected, testing::copy_of(moved)) == "");
+    const model::pass_rows<array_model> copied = moved;
+    BOOST_TEST(copied[0].data() != moved[0].data());
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_dropped_from_the_front_and_become_others) {

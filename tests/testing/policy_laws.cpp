@@ -1,5 +1,6 @@
 #include "augur/testing/policy_laws.hpp"
 
+#include <algorithm>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -32,6 +33,26 @@ BOOST_AUTO_TEST_CASE(the_librarys_policies_keep_them) {
     keeps(policy::cost_aware{});
     keeps(policy::cost_aware{{.max_length = 2, .memory = 0.5, .probe_after = 1}});
     keeps(policy::cost_aware{{.max_length = 2, .verify_seconds = {1, 1.05, 1.1}}});
+}
+
+struct final_length final {
+    std::size_t length(const observation& seen) const { return seen.round % 3; }
+};
+struct final_learner final {
+    std::size_t wanted = 1;
+    std::size_t length(const observation&) const { return wanted; }
+    void learn(const outcome& happened) { wanted = 1 + happened.accepted; }
+};
+
+BOOST_AUTO_TEST_CASE(final_classes_are_policies_too) {
+    keeps(final_length{});
+    keeps(final_learner{});
+    const auto checked = [](const auto& policy) {
+        const auto r = policy_laws(policy);
+        return std::find(r.checked.begin(), r.checked.end(), "the distribution is kept") != r.checked.end();
+    };
+    BOOST_TEST(checked(final_length{}));
+    BOOST_TEST(!checked(final_learner{}));
 }
 
 /// A tree where the target was sure, a chain where it was not.

@@ -226,7 +226,7 @@ class stage {
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
-        const std::size_t room = std::min(most, model().context_length() - before.size());
+        const std::size_t room = std::min<std::size_t>(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
         draft::context within(before, context.transform(), chooser, state.now.policy, seen, room, shown_by<Inner>,
                               &context.frames(), draft::lent<Inner>(state.cache));

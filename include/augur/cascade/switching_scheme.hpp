@@ -80,7 +80,10 @@ class switching_scheme {
     std::size_t vocabulary_size() const { return std::get<0>(models_).get().vocabulary_size(); }
     /// The shortest of all models'.
     std::size_t context_length() const {
-        return std::apply([](const auto&... each) { return std::min({each.get().context_length()...}); }, models_);
+        const auto shortest = [](const auto&... each) {
+            return std::min({static_cast<std::size_t>(each.get().context_length())...});
+        };
+        return std::apply(shortest, models_);
     }
     caches_type make_caches() const {
         return std::apply([](const auto&... each) { return caches_type(each.get()...); }, models_);

@@ -89,8 +89,9 @@ class erased_model {
 
     /// Owns a model that is given away; refers to one that is not.
     template <class Source>
-    requires(!std::same_as<held_type<Source>, erased_model> &&
-             Erasable<held_type<Source>, T>) explicit erased_model(Source&& of)
+    requires(
+        !std::same_as<held_type<Source>, erased_model> && Erasable<held_type<Source>, T> &&
+        std::constructible_from<augur::detail::value_or_reference<Source>, Source>) explicit erased_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
         static_assert(
             has_bitwise_rows<held_type<Source>> || !bitwise_rows,
@@ -232,9 +233,9 @@ class erased_model {
         augur::detail::value_or_reference<Source> held;
 
         explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
-        std::size_t vocabulary_size() const override { return own().vocabulary_size(); }
+        std::size_t vocabulary_size() const override { return static_cast<std::size_t>(own().vocabulary_size()); }
         std::string vocabulary_fingerprint() const override { return augur::detail::vocabulary_fingerprint_of(own()); }
-        std::size_t context_length() const override { return own().context_length(); }
+        std::size_t context_length() const override { return static_cast<std::size_t>(own().context_length()); }
         std::size_t hidden_size() const override {
             if constexpr (shows_states) return own().hidden_size();
             return 0;
@@ -254,7 +255,9 @@ class erased_model {
         std::unique_ptr<sequence_base> make_sequence() const override {
             return std::make_unique<held_sequence<M>>(own());
         }
-        std::size_t length(const sequence_base& s) const override { return own().length(of(s)); }
+        std::size_t length(const sequence_base& s) const override {
+            return static_cast<std::size_t>(own().length(of(s)));
+        }
         scattered_scores run(std::span<const pass<sequence_type>> asked) const override {
             return run_hosted(own(), asked, [this](const sequence_type& s) { return &hosted(*s.held_, own()); });
         }

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -17,11 +18,18 @@
 
 namespace augur {
 
-/// Rows of logits, indexable by row. Models: augur::scores.
+/// Numbers that lie elsewhere: a reference or a view. Of a row that owns them nothing would be left to look at.
+template <class Row>
+concept LastingRow = std::is_lvalue_reference_v<Row> || std::ranges::borrowed_range<Row> ||
+    std::derived_from<std::remove_cvref_t<Row>, logit_row>;
+
+/// Rows of logits, indexable by row: as a view, or as a reference to what the rows or their model own. Models:
+/// augur::scores, std::vector<std::vector<float>>.
 template <class R>
 concept LogitRows = requires(const R& rows, std::size_t i) {
     { rows.size() } -> std::convertible_to<std::size_t>;
     { rows[i] } -> std::convertible_to<logit_row>;
+    requires LastingRow<decltype(rows[i])>;
 };
 
 /// `model.vocabulary_size()`: the length of every row.

@@ -23,9 +23,8 @@ concept ShowsStatesOnHost = HiddenStateModel<M> && requires(const M& model, cons
 
 /// What an erased_model can hold.
 template <class M, engine_traits T>
-concept Erasable = Model<M> && std::movable<M> &&
-    (!includes(T, engine_traits::hidden_states) ||
-     ShowsStatesOnHost<M>)&&(!includes(T, engine_traits::layers) ||
-                             (SplitModel<M> && BatchModel<M> && ShowsStatesOnHost<M>));
+concept Erasable = Model<M> &&(!includes(T, engine_traits::hidden_states) ||
+                               ShowsStatesOnHost<M>)&&(!includes(T, engine_traits::layers) ||
+                                                       (SplitModel<M> && BatchModel<M> && ShowsStatesOnHost<M>));
 
 }  // namespace augur::model

@@ -58,10 +58,10 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
         if constexpr (!TreeModel<M>) {
             own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
             own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());
-            own.scored_at = model.length(own.sequence);
+            own.scored_at = static_cast<std::size_t>(model.length(own.sequence));
         }
     }
-    return {first.places.data(), first.places.size(), model.vocabulary_size()};
+    return {first.places.data(), first.places.size(), static_cast<std::size_t>(model.vocabulary_size())};
 }
 
 /// Appends a path of the tree that was run last: what waits, or on a model without trees, by one more pass.
@@ -70,7 +70,7 @@ void keep_hosted(const M& model, hosted_sequence<M>& s, std::span<const std::siz
     if constexpr (TreeModel<M>) {
         model.keep(s.sequence, path);
     } else {
-        check_tree_end(s.scored_at, model.length(s.sequence));
+        check_tree_end(s.scored_at, static_cast<std::size_t>(model.length(s.sequence)));
         check_path(path, s.parents);
         std::vector<token> kept;
         for (const std::size_t node : path) kept.push_back(s.nodes[node]);

@@ -2,6 +2,7 @@
 // The rows of one pass, whatever a model returns rows as.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +35,7 @@ using made_rows_t = std::remove_cvref_t<typename made_rows<M>::type>;
 /// The rows of one pass: those that it wanted. They stay valid until its sequence is run or extended again.
 template <Model M>
 class pass_rows {
-    /// Views are copied; rows that own their numbers are shared by the passes of a run.
+    /// Views, and small values that own their numbers, are copied; others are shared by the passes of a run.
     static constexpr bool are_view = std::is_trivially_copyable_v<made_rows_t<M>>;
 
  public:
@@ -93,8 +94,14 @@ class pass_rows {
     std::size_t expected = 0;  ///< rows of the run that is under way
 
  private:
+    /// Within themselves, as in an array, not in memory of the sequence.
+    static bool lie_inside(const made_rows_t<M>& made, logit_row row) {
+        const std::less<const void*> before{};
+        return !before(row.data(), std::addressof(made)) && before(row.data(), std::addressof(made) + 1);
+    }
     bool lie_together(const made_rows_t<M>& made) const {
         const logit_row row = made[first_];
+        if (lie_inside(made, row)) return false;
         for (std::size_t i = 1; i < count_; ++i) {
             const logit_row other = made[first_ + i];
             if (other.data() != row.data() + i * row.size()) return false;

@@ -54,13 +54,7 @@ class pass_work : public flow::work {
             fail("a pass through layers from ", asked_.from_layer, " on was answered, but ", waiting(),
                  " positions of its sequence wait for others, not ", waiting_after());
         }
-        if (made.size() != wanted_) fail("a pass that wants ", wanted_, " rows was answered with ", made.size());
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            const std::size_t width = logit_row(made[i]).size();
-            if (width == model_->vocabulary_size()) continue;
-            fail("row ", i, " of an answer has ", width, " logits, but the vocabulary has ", model_->vocabulary_size(),
-                 " tokens");
-        }
+        check_made(*model_, made, wanted_);
         rows_ = pass_rows<M>(std::move(made), 0, wanted_);
         set_done();
     }

@@ -31,11 +31,24 @@ inline void check_made(std::size_t rows, std::size_t expected) {
     if (rows != expected) augur::detail::fail("run: the model made ", rows, " rows where ", expected, " were wanted");
 }
 
+/// The same of whole rows; and tokens of rows that are too long would be none of the vocabulary, and rows that are too
+/// short would be read beyond their end.
+template <Model M>
+void check_made(const M& model, const LogitRows auto& made, std::size_t expected) {
+    check_made(made.size(), expected);
+    const auto vocabulary = static_cast<std::size_t>(model.vocabulary_size());
+    for (std::size_t i = 0; i < expected; ++i) {
+        const std::size_t width = logit_row(made[i]).size();
+        if (width == vocabulary) continue;
+        augur::detail::fail("run: row ", i, " has ", width, " logits, but the vocabulary has ", vocabulary, " tokens");
+    }
+}
+
 /// Appends tokens; `made` becomes the rows of the last `rows` of them.
 template <Model M>
 void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t rows, pass_rows<M>& made) {
     const auto take = [&](auto all, std::size_t count) {
-        check_made(all.size(), count);
+        check_made(model, all, count);
         made.refer(made.held(std::move(all)), count - rows, rows);
     };
     if constexpr (RunsPasses<M>) {
@@ -61,15 +74,16 @@ inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32
 /// before.
 template <Model M>
 void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
-    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted(), width = model.vocabulary_size();
-    const std::size_t length = model.length(*asked.sequence);
+    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted();
+    const auto width = static_cast<std::size_t>(model.vocabulary_size());
+    const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
     const std::span<float> out = made.own(wanted, width);
     std::vector<std::int32_t> visited(nodes);  // 1: it was
     std::vector<std::int32_t> path;
     std::vector<token> tokens;
     pass_rows<M> rows;
     const auto rewind = [&](std::size_t to) {
-        if (model.length(*asked.sequence) != to) model.truncate(*asked.sequence, to);
+        if (static_cast<std::size_t>(model.length(*asked.sequence)) != to) model.truncate(*asked.sequence, to);
     };
     const auto end = [&] { return path.empty() ? -1 : path.back(); };
     try {
@@ -129,7 +143,7 @@ void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& mad
         if (includes(pass_features_of<M>, asked.needs())) {
             const std::size_t count = rows_of(model, asked);
             auto rows = model.run(std::span(&asked, 1));
-            check_made(rows.size(), count);
+            check_made(model, rows, count);
             return made.refer(made.held(std::move(rows)), 0, count);
         }
     }
@@ -174,7 +188,7 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
             std::size_t first = 0, count = 0;
             for (std::size_t i = 0; i < passes.size(); ++i) count += made[i].expected = rows_of(model, passes[i]);
             auto all = model.run(passes);
-            check_made(all.size(), count);
+            check_made(model, all, count);
             const auto rows = pass_rows<M>::held(std::move(all));
             for (pass_rows<M>& each : made) {
                 each.refer(rows, first, each.expected);
@@ -189,7 +203,8 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
     } catch (...) {
         for (const auto& before : passes.first(done)) {
             if (!before.parents.empty() || before.tokens.empty()) continue;
-            model.truncate(*before.sequence, model.length(*before.sequence) - before.tokens.size());
+            const auto length = static_cast<std::size_t>(model.length(*before.sequence));
+            model.truncate(*before.sequence, length - before.tokens.size());
         }
         throw;
     }
