@@ -11,6 +11,8 @@
 #include <functional>
 #include <random>
 #include <sstream>
+#include <string>
+#include <utility>
 
 namespace augur::policy {
 static_assert(SpeculationPolicy<cost_aware> && LearnsFromOutcomes<cost_aware>);
@@ -582,6 +584,39 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
                 }
                 BOOST_TEST(drafted > 300u, "from " << start << ", after " << rejected << ", match " << match);
             }
+        }
+    }
+}
+
+/// Passes more than plain decoding that 512 tokens take where nothing is accepted, a row costs `slope` and the first
+/// plain pass took so many times as long, which is not counted.
+double lost_after_a_slow_plain_pass(policy::cost_aware policy, double slope, double slow) {
+    world of{.slope = slope, .odds = 0};
+    bool was_plain = false;
+    of.pass = [&](std::size_t rows) {
+        const bool is_slow = rows == 1 && !std::exchange(was_plain, true);
+        return is_slow ? slow : 1 + slope * static_cast<double>(rows - 1);
+    };
+    for (int i = 0; i < 512; ++i) of.round(policy);
+    return of.seconds - (was_plain ? slow - 1 : 0) - 512;
+}
+
+/// One plain pass is all that is known of plain decoding at first, and it may have been slow: then drafts look cheap.
+BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a_draft) {
+    for (const double slope : {0.1, 0.3, 1.0}) {
+        std::vector<double> curve;
+        for (int rows = 1; rows <= 11; ++rows) curve.push_back(1 + slope * (rows - 1));
+        for (const double slow : {1.0, 1.5, 2.0, 3.0, 10.0, 1000.0}) {
+            const double bound = 4 + 0.01 * 512 + 2 + 1 + slope;
+            const auto at = " at " + std::to_string(slope) + " after " + std::to_string(slow);
+            BOOST_TEST(lost_after_a_slow_plain_pass(policy::cost_aware(), slope, slow) <= bound, at);
+            BOOST_TEST(
+                lost_after_a_slow_plain_pass(policy::cost_aware({.verify_seconds = curve}), slope, slow) <= bound,
+                "with a curve" << at);
+            policy::cost_aware before;
+            before.learn({{}, 0, 0, 0, slow});  // a text of one token
+            BOOST_TEST(lost_after_a_slow_plain_pass(policy::cost_aware({}, before.learned()), slope, 1) <= bound,
+                       "recalled" << at);
         }
     }
 }

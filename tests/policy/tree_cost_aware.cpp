@@ -10,6 +10,7 @@
 #include <functional>
 #include <random>
 #include <sstream>
+#include <utility>
 
 using namespace augur;
 using policy::tree_cost_aware;
@@ -311,6 +312,23 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
                 if (round >= rejected) drafted += spent.drafted;
             }
             BOOST_TEST(drafted > 50u, "from " << start << ", after " << rejected << ": " << drafted);
+        }
+    }
+}
+
+/// One plain pass is all that is known of plain decoding at first, and it may have been slow: then drafts look cheap.
+BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a_draft) {
+    for (const double a_row : {0.1, 0.3, 1.0}) {
+        for (const double slow : {1.0, 2.0, 3.0, 10.0}) {
+            tree_cost_aware policy;
+            bool first = true;
+            const world in{[](std::size_t) { return std::size_t{99}; },
+                           [&](std::size_t rows) {
+                               const double usual = 1 + a_row * static_cast<double>(rows - 1);
+                               return std::exchange(first, false) ? slow : usual;
+                           }};
+            const double lost = live(policy, in, 512).seconds - (slow - 1) - 512;
+            BOOST_TEST(lost <= 3 + 0.01 * 512 + 2 + 1 + a_row, "at " << a_row << " after " << slow << ": " << lost);
         }
     }
 }
