@@ -621,4 +621,13 @@ BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a
     }
 }
 
+/// Of a row of NaN, which is no row but took its time.
+BOOST_AUTO_TEST_CASE(a_look_at_what_is_no_row_is_charged) {
+    const observation row{.pending = signals::draft_entropy};
+    policy::cost_aware policy({.budget = 0, .verify_seconds = {1, 1}});
+    for (int i = 0; i < 100 && policy.length(row) > 0; ++i) policy.learn(told_of_row(INFINITY, 0, 0, 0.25));
+    BOOST_TEST(policy.length(row) == 0u);
+    BOOST_TEST(policy.allowance() < 4);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -333,4 +333,20 @@ BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a
     }
 }
 
+/// Drafting that brings no node takes its time all the same.
+BOOST_AUTO_TEST_CASE(drafting_in_vain_is_charged) {
+    tree_cost_aware policy({.verify_seconds = {1, 1.1, 1.2}});
+    std::size_t tried = 0;
+    for (int i = 0; i < 400; ++i) {
+        made_up_round made;
+        made.verify_seconds = 1;
+        if (policy.topology({}).size() > 0) {
+            made.draft_seconds = 0.5;
+            ++tried;
+        }
+        policy.watch(made);
+    }
+    BOOST_TEST(tried <= 16u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -167,13 +167,14 @@ class basic_tree_cost_aware {
     void learn_seconds(const outcome& happened) {
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
-        if (happened.drafted > 0) {
-            const auto made = static_cast<double>(happened.drafted);
+        const bool tried = happened.drafted > 0 || plan_.size() > 0;  // of which nothing may have come
+        if (tried) {
+            const auto made = static_cast<double>(std::max<std::size_t>(happened.drafted, 1));
             node_seconds_.weight *= options_.memory;
             seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
             is_earlier_ = false;
         }
-        account_.settle(happened.accepted + 1, seconds, happened.drafted > 0);
+        account_.settle(happened.accepted + 1, seconds, tried);
     }
 
     double seconds_of(std::size_t nodes) const {
