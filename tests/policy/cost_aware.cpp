@@ -8,6 +8,7 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <sstream>
@@ -510,6 +511,8 @@ BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {
         });
     };
     refuses({.max_length = 0}, "cost_aware: max_length is 0; then it could never draft");
+    refuses({.max_length = 4097}, "cost_aware: max_length is 4097; it must be at most 4096");
+    refuses({.max_length = SIZE_MAX}, "cost_aware: max_length is 18446744073709551615; it must be at most 4096");
     refuses({.memory = 1.5}, "cost_aware: memory is 1.5; it must be between 0 and 1");
     refuses({.memory = 0}, "cost_aware: memory is 0; it must be between 0 and 1");
     refuses({.memory = 1}, "cost_aware: memory is 1; it must be between 0 and 1");

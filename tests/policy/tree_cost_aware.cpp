@@ -287,6 +287,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 0}), error, names("max_nodes is 0"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 257}), error, names("257"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_depth = 0}), error, names("max_depth is 0"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_depth = 4097}), error, names("max_depth is 4097"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.memory = 1}), error, names("memory is 1"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.budget = 1}), error, names("budget is 1"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.verify_seconds = {1, 0}}), error, names("holds 0"));

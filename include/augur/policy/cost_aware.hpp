@@ -54,6 +54,8 @@ class basic_cost_aware {
     static constexpr std::size_t plain_after = 32;
     /// Passes of plain decoding that can be saved, or owed.
     static constexpr double most_allowance = 8;
+    /// The greatest max_length.
+    static constexpr std::size_t longest = 4096;
 
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
     explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
@@ -168,6 +170,9 @@ class basic_cost_aware {
 
     static cost_aware_options checked(cost_aware_options options) {
         if (options.max_length == 0) augur::detail::fail("cost_aware: max_length is 0; then it could never draft");
+        if (options.max_length > longest) {
+            augur::detail::fail("cost_aware: max_length is ", options.max_length, "; it must be at most ", longest);
+        }
         if (options.probe_after == 0) augur::detail::fail("cost_aware: probe_after is 0; it must be at least 1");
         return options;
     }

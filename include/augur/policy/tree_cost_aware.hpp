@@ -49,6 +49,8 @@ class basic_tree_cost_aware {
     static constexpr std::size_t ranks = Ranks;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
+    /// The greatest max_depth.
+    static constexpr std::size_t deepest = 4096;
     /// In knowledge.
     static constexpr std::size_t drafting_figures = 1;
 
@@ -127,6 +129,9 @@ class basic_tree_cost_aware {
                  augur::topology::most_nodes);
         }
         if (options.max_depth == 0) fail("tree_cost_aware: max_depth is 0; then it could never draft");
+        if (options.max_depth > deepest) {
+            fail("tree_cost_aware: max_depth is ", options.max_depth, "; it must be at most ", deepest);
+        }
         return options;
     }
 
