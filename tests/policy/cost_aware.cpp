@@ -8,9 +8,12 @@
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <sstream>
+#include <string>
+#include <utility>
 
 namespace augur::policy {
 static_assert(SpeculationPolicy<cost_aware> && LearnsFromOutcomes<cost_aware>);
@@ -508,6 +511,8 @@ BOOST_AUTO_TEST_CASE(impossible_options_are_refused_with_their_values) {
         });
     };
     refuses({.max_length = 0}, "cost_aware: max_length is 0; then it could never draft");
+    refuses({.max_length = 4097}, "cost_aware: max_length is 4097; it must be at most 4096");
+    refuses({.max_length = SIZE_MAX}, "cost_aware: max_length is 18446744073709551615; it must be at most 4096");
     refuses({.memory = 1.5}, "cost_aware: memory is 1.5; it must be between 0 and 1");
     refuses({.memory = 0}, "cost_aware: memory is 0; it must be between 0 and 1");
     refuses({.memory = 1}, "cost_aware: memory is 1; it must be between 0 and 1");
@@ -584,6 +589,48 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
             }
         }
     }
+}
+
+/// Passes more than plain decoding that 512 tokens take where nothing is accepted, a row costs `slope` and the first
+/// plain pass took so many times as long, which is not counted.
+double lost_after_a_slow_plain_pass(policy::cost_aware policy, double slope, double slow) {
+    world of{.slope = slope, .odds = 0};
+    bool was_plain = false;
+    of.pass = [&](std::size_t rows) {
+        const bool is_slow = rows == 1 && !std::exchange(was_plain, true);
+        return is_slow ? slow : 1 + slope * static_cast<double>(rows - 1);
+    };
+    for (int i = 0; i < 512; ++i) of.round(policy);
+    return of.seconds - (was_plain ? slow - 1 : 0) - 512;
+}
+
+/// One plain pass is all that is known of plain decoding at first, and it may have been slow: then drafts look cheap.
+BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a_draft) {
+    for (const double slope : {0.1, 0.3, 1.0}) {
+        std::vector<double> curve;
+        for (int rows = 1; rows <= 11; ++rows) curve.push_back(1 + slope * (rows - 1));
+        for (const double slow : {1.0, 1.5, 2.0, 3.0, 10.0, 1000.0}) {
+            const double bound = 4 + 0.01 * 512 + 2 + 1 + slope;
+            const auto at = " at " + std::to_string(slope) + " after " + std::to_string(slow);
+            BOOST_TEST(lost_after_a_slow_plain_pass(policy::cost_aware(), slope, slow) <= bound, at);
+            BOOST_TEST(
+                lost_after_a_slow_plain_pass(policy::cost_aware({.verify_seconds = curve}), slope, slow) <= bound,
+                "with a curve" << at);
+            policy::cost_aware before;
+            before.learn({{}, 0, 0, 0, slow});  // a text of one token
+            BOOST_TEST(lost_after_a_slow_plain_pass(policy::cost_aware({}, before.learned()), slope, 1) <= bound,
+                       "recalled" << at);
+        }
+    }
+}
+
+/// Of a row of NaN, which is no row but took its time.
+BOOST_AUTO_TEST_CASE(a_look_at_what_is_no_row_is_charged) {
+    const observation row{.pending = signals::draft_entropy};
+    policy::cost_aware policy({.budget = 0, .verify_seconds = {1, 1}});
+    for (int i = 0; i < 100 && policy.length(row) > 0; ++i) policy.learn(told_of_row(INFINITY, 0, 0, 0.25));
+    BOOST_TEST(policy.length(row) == 0u);
+    BOOST_TEST(policy.allowance() < 4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -344,4 +344,12 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_have_learned_is_refused_with_its_value) {
     BOOST_CHECK_NO_THROW(cost_aware({}, longer));
 }
 
+BOOST_AUTO_TEST_CASE(no_time_that_was_measured_is_refused) {
+    knowledge of = cost_aware().learned();
+    of.passes[1] = {0, 4};
+    BOOST_CHECK_THROW(cost_aware({}, of), error);
+    of.passes[1] = {0, 0};
+    cost_aware({}, of);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include <functional>
 #include <random>
 #include <sstream>
+#include <utility>
 
 using namespace augur;
 using policy::tree_cost_aware;
@@ -286,6 +287,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 0}), error, names("max_nodes is 0"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_nodes = 257}), error, names("257"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_depth = 0}), error, names("max_depth is 0"));
+    BOOST_CHECK_EXCEPTION(tree_cost_aware({.max_depth = 4097}), error, names("max_depth is 4097"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.memory = 1}), error, names("memory is 1"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.budget = 1}), error, names("budget is 1"));
     BOOST_CHECK_EXCEPTION(tree_cost_aware({.verify_seconds = {1, 0}}), error, names("holds 0"));
@@ -313,6 +315,39 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
             BOOST_TEST(drafted > 50u, "from " << start << ", after " << rejected << ": " << drafted);
         }
     }
+}
+
+/// One plain pass is all that is known of plain decoding at first, and it may have been slow: then drafts look cheap.
+BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a_draft) {
+    for (const double a_row : {0.1, 0.3, 1.0}) {
+        for (const double slow : {1.0, 2.0, 3.0, 10.0}) {
+            tree_cost_aware policy;
+            bool first = true;
+            const world in{[](std::size_t) { return std::size_t{99}; },
+                           [&](std::size_t rows) {
+                               const double usual = 1 + a_row * static_cast<double>(rows - 1);
+                               return std::exchange(first, false) ? slow : usual;
+                           }};
+            const double lost = live(policy, in, 512).seconds - (slow - 1) - 512;
+            BOOST_TEST(lost <= 3 + 0.01 * 512 + 2 + 1 + a_row, "at " << a_row << " after " << slow << ": " << lost);
+        }
+    }
+}
+
+/// Drafting that brings no node takes its time all the same.
+BOOST_AUTO_TEST_CASE(drafting_in_vain_is_charged) {
+    tree_cost_aware policy({.verify_seconds = {1, 1.1, 1.2}});
+    std::size_t tried = 0;
+    for (int i = 0; i < 400; ++i) {
+        made_up_round made;
+        made.verify_seconds = 1;
+        if (policy.topology({}).size() > 0) {
+            made.draft_seconds = 0.5;
+            ++tried;
+        }
+        policy.watch(made);
+    }
+    BOOST_TEST(tried <= 16u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

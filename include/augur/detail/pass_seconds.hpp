@@ -76,6 +76,7 @@ class pass_seconds {
         figures_[1].weight =
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
         const double usual = estimates_[rows];
+        is_drafted_ = rows > 1;
         if (rows == 1) {
             if (seconds > 0) due_ += owed_ / seconds;  // else no clock can have measured it
             owed_ = 0;
@@ -89,13 +90,17 @@ class pass_seconds {
             is_elsewhere_ = is_elsewhere_ || (earlier_[1] && std::abs(seconds - usual) > same * usual);
         }
         earlier_[rows] = false;
+        if (rows == 1 && seconds > 0 && ++plain_ <= 2) figures_[1].mean = std::min(figures_[1].mean, seconds);
         if (known()) estimate();
         return counted;
     }
 
     /// Whether a pass took far longer than was said elsewhere, or no plain one has told yet why one took another time
-    /// than was said: the next should be plain.
-    bool owes() const { return owed_ > 0 || is_elsewhere_; }
+    /// than was said, or the only one may have been slow and makes drafts look cheap: the next should be plain.
+    bool owes() const {
+        const bool may_be_slow = plain_ == 1 && is_drafted_ && spent_.lost(estimates_[1] / 2) >= 1;
+        return owed_ > 0 || is_elsewhere_ || may_be_slow;
+    }
     /// What was owed when a plain pass was timed, in such passes; once.
     double take_due() { return std::exchange(due_, 0); }
 
@@ -105,7 +110,7 @@ class pass_seconds {
         spent_.tokens += static_cast<double>(tokens);
         ++spent_.rounds;
     }
-    /// Plain passes that such rounds were charged too much, for the machine was slow; once.
+    /// Plain passes that such rounds were charged too much, for the machine was slow; below 0: too little. Once.
     double take_refund() { return std::exchange(refund_, 0); }
 
  private:
@@ -122,20 +127,22 @@ class pass_seconds {
     };
 
     /// A plain pass that took longer than usual: so did, it is likely, the drafts just before it. No more than twice,
-    /// for a pass may have been disturbed by itself, and never more than was lost.
+    /// for a pass may have been disturbed by itself, and never more than was lost. One that took less shows what drafts
+    /// really lost: nothing makes a pass quicker than it is.
     void compare_drafts(double seconds) {
         const double usual = estimates_[1], now = std::min(seconds, 2 * usual);
-        if (usual > 0 && now > usual && spent_.rounds <= most_compared)
+        if (usual > 0 && now > 0 && (now < usual || spent_.rounds <= most_compared))
             refund_ += spent_.lost(usual) - spent_.lost(now);
         spent_ = {};
     }
 
     /// The first pass here over so many rows took longer or shorter than was said elsewhere: so will those over others.
     /// A plain one says it alone; of the others each as much as those before it together, on average. None says more
-    /// than a factor of 2.
+    /// than a factor of 2, but a plain one that is quicker.
     void carry_over(std::size_t rows, double seconds, double elsewhere) {
         if (!(elsewhere > 0)) return;
-        const double ratio = std::clamp(seconds / elsewhere, 0.5, 2.0);
+        const double least = rows == 1 && seconds > 0 ? 0 : 0.5;
+        const double ratio = std::clamp(seconds / elsewhere, least, 2.0);
         const double by = rows == 1 ? ratio : std::pow(ratio, 1 / static_cast<double>(++carried_));
         for (std::size_t i = 1; i < figures_.size(); ++i) {
             if (earlier_[i]) figures_[i].mean *= by;
@@ -178,6 +185,8 @@ class pass_seconds {
     std::vector<faded_average> figures_;  ///< by rows
     std::vector<double> estimates_;
     std::vector<bool> earlier_;  ///< whether what is known of so many rows was measured elsewhere
+    std::size_t plain_ = 0;      ///< plain passes timed here; a first or second that is quicker is believed
+    bool is_drafted_ = false;    ///< the last pass was over more than a row
     std::size_t carried_ = 0;    ///< passes that said how fast they are here
     bool is_elsewhere_ = false;  ///< what was measured elsewhere, as it seems: passes take another time here
     double owed_ = 0;            ///< seconds

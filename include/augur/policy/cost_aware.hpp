@@ -54,6 +54,8 @@ class basic_cost_aware {
     static constexpr std::size_t plain_after = 32;
     /// Passes of plain decoding that can be saved, or owed.
     static constexpr double most_allowance = 8;
+    /// The greatest max_length.
+    static constexpr std::size_t longest = 4096;
 
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
     explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
@@ -93,7 +95,7 @@ class basic_cost_aware {
     void learn(const outcome& happened) {
         const observation& seen = happened.decided_on;
         source& from = sources_[std::min(seen.source, most_sources - 1)];
-        const bool looked = std::isfinite(seen.first_draft_entropy_nats);
+        const bool looked = !std::isnan(seen.first_draft_entropy_nats);
         const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
@@ -168,6 +170,9 @@ class basic_cost_aware {
 
     static cost_aware_options checked(cost_aware_options options) {
         if (options.max_length == 0) augur::detail::fail("cost_aware: max_length is 0; then it could never draft");
+        if (options.max_length > longest) {
+            augur::detail::fail("cost_aware: max_length is ", options.max_length, "; it must be at most ", longest);
+        }
         if (options.probe_after == 0) augur::detail::fail("cost_aware: probe_after is 0; it must be at least 1");
         return options;
     }
@@ -197,14 +202,14 @@ class basic_cost_aware {
     /// Match lengths that are distinguished: 1, 2, 3, 4, 5-6, 7 and more; else entropies; 0 where nothing is known.
     static std::size_t kind_of(const observation& seen) {
         if (seen.match_length > 0) return seen.match_length <= 4 ? seen.match_length : (seen.match_length <= 6 ? 5 : 6);
-        if (!std::isfinite(seen.first_draft_entropy_nats)) return 0;
+        if (std::isnan(seen.first_draft_entropy_nats)) return 0;
         const auto above = std::upper_bound(edges.begin(), edges.end(), seen.first_draft_entropy_nats);
         return matches + static_cast<std::size_t>(above - edges.begin());
     }
 
     /// Acceptance of the first token until told otherwise.
     static double expected_before(const observation& seen) {
-        if (std::isfinite(seen.first_draft_entropy_nats) && seen.match_length == 0) {
+        if (!std::isnan(seen.first_draft_entropy_nats) && seen.match_length == 0) {
             return 1 / (1 + std::max(0.0, seen.first_draft_entropy_nats));
         }
         return static_cast<double>(seen.match_length + 1) / static_cast<double>(seen.match_length + 3);
@@ -217,7 +222,7 @@ class basic_cost_aware {
 
     /// What drafting so many takes longer than a plain round, which has looked at the row that was looked at.
     double extra_seconds(const source& from, const observation& seen, std::size_t length) const {
-        const double unpaid = static_cast<double>(length) - (std::isfinite(seen.first_draft_entropy_nats) ? 1 : 0);
+        const double unpaid = static_cast<double>(length) - (!std::isnan(seen.first_draft_entropy_nats) ? 1 : 0);
         return verify_seconds(length + 1) - verify_seconds(1) + from.token_seconds.mean * unpaid;
     }
 

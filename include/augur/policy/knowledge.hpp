@@ -57,10 +57,11 @@ inline timed kept(const timed& figure) {
 
 inline void check_seconds(const std::vector<timed>& all, std::string_view who, const char* what) {
     for (const timed& each : all) {
-        const bool means = each.mean == 0 || (each.mean >= least_seconds && each.mean <= most_seconds);
+        const bool means =
+            (each.mean == 0 && each.weight == 0) || (each.mean >= least_seconds && each.mean <= most_seconds);
         if (means && each.weight >= 0 && each.weight <= most_weight) continue;
         augur::detail::fail(who, ": what was learned before has ", what, " of ", each.mean, " seconds with the weight ",
-                            each.weight, "; they must be 0 or in [", least_seconds, ", ", most_seconds,
+                            each.weight, "; they must both be 0, or in [", least_seconds, ", ", most_seconds,
                             "], and in [0, ", most_weight, "]");
     }
 }

@@ -49,6 +49,8 @@ class basic_tree_cost_aware {
     static constexpr std::size_t ranks = Ranks;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
+    /// The greatest max_depth.
+    static constexpr std::size_t deepest = 4096;
     /// In knowledge.
     static constexpr std::size_t drafting_figures = 1;
 
@@ -127,6 +129,9 @@ class basic_tree_cost_aware {
                  augur::topology::most_nodes);
         }
         if (options.max_depth == 0) fail("tree_cost_aware: max_depth is 0; then it could never draft");
+        if (options.max_depth > deepest) {
+            fail("tree_cost_aware: max_depth is ", options.max_depth, "; it must be at most ", deepest);
+        }
         return options;
     }
 
@@ -167,13 +172,14 @@ class basic_tree_cost_aware {
     void learn_seconds(const outcome& happened) {
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
-        if (happened.drafted > 0) {
-            const auto made = static_cast<double>(happened.drafted);
+        const bool tried = happened.drafted > 0 || plan_.size() > 0;  // of which nothing may have come
+        if (tried) {
+            const auto made = static_cast<double>(std::max<std::size_t>(happened.drafted, 1));
             node_seconds_.weight *= options_.memory;
             seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
             is_earlier_ = false;
         }
-        account_.settle(happened.accepted + 1, seconds, happened.drafted > 0);
+        account_.settle(happened.accepted + 1, seconds, tried);
     }
 
     double seconds_of(std::size_t nodes) const {
