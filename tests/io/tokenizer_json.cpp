@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/files.hpp"
@@ -143,13 +144,22 @@ BOOST_AUTO_TEST_CASE(sentencepiece_by_normalizer_or_metaspace) {
     BOOST_TEST((legacy.encode("a") == std::vector<token>{1, 259, 3 + 'a'}));
     BOOST_TEST(legacy.is_control(0));
     BOOST_TEST((legacy.words().kinds[0] == token_kind::unknown));
-    root["normalizer"] = nullptr;
+    BOOST_TEST((legacy.encode(" hello") == std::vector<token>{1, 259, 268}));
+    BOOST_TEST(legacy.decode(legacy.encode(" hello")) == " hello");
+    const auto by_normalizer = std::exchange(root["normalizer"], nullptr);
     for (const auto& [scheme, prefix] :
          {std::pair("always", space_prefix::always), std::pair("first", space_prefix::at_start),
           std::pair("never", space_prefix::never)}) {
         root["pre_tokenizer"] = {
             {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", scheme}, {"split", false}};
-        BOOST_TEST((read_tokenizer_json(root).prefix == prefix), scheme);
+        const tokenizer read(read_tokenizer_json(root));
+        BOOST_TEST((read.words().prefix == prefix), scheme);
+        BOOST_TEST((read.encode(" hello") == std::vector<token>{1, 268}), scheme);
+        BOOST_TEST(read.decode(read.encode(" hello")) == (prefix == space_prefix::never ? " hello" : "hello"));
+        root["normalizer"] = by_normalizer;
+        const auto both = read_tokenizer_json(root);
+        BOOST_TEST((both.prefix == space_prefix::always && !both.prefix_joins), scheme);
+        root["normalizer"] = nullptr;
     }
     root["pre_tokenizer"] = nullptr;
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"U+2581"}));

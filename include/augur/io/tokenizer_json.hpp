@@ -154,9 +154,10 @@ inline void check_normalizer(const json_reader<>& root) {
     }
 }
 
-/// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace.
-inline space_prefix prefix_of(const json_reader<>& root) {
-    auto prefix = space_prefix::never;
+/// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace. Sets prefix and
+/// prefix_joins. What a normalizer put in front, Metaspace leaves as it is.
+inline void read_prefix(const json_reader<>& root, vocabulary& words) {
+    auto& prefix = words.prefix;
     bool marks_spaces = false;
     for (const auto& step : steps_of(root, "normalizer", "normalizers")) {
         const auto type = text_of(step, "type");
@@ -176,10 +177,11 @@ inline space_prefix prefix_of(const json_reader<>& root) {
         }
         const auto scheme = text_of(step, "prepend_scheme");
         marks_spaces = true;
-        if (scheme != "never") prefix = scheme == "first" ? space_prefix::at_start : space_prefix::always;
+        if (scheme == "never" || prefix == space_prefix::always) continue;
+        prefix = scheme == "first" ? space_prefix::at_start : space_prefix::always;
+        words.prefix_joins = true;
     }
     if (!marks_spaces) augur::detail::fail("nothing turns spaces into U+2581, which SentencePiece tokens need");
-    return prefix;
 }
 
 /// The special token at one end of the post-processor's template, or no_token.
@@ -240,7 +242,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     vocabulary words;
     if (model->value_or<bool>("byte_fallback", false)) {
         words.kind = tokenizer_kind::sentencepiece_bpe;
-        words.prefix = detail::prefix_of(root);
+        detail::read_prefix(root, words);
     } else {
         detail::check_normalizer(root);
         words.pre_tokenizer = detail::name_of_rules(root);
