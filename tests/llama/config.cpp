@@ -8,8 +8,10 @@
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "llama/small_llama.hpp"
 
@@ -103,6 +105,27 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     file.texts["llama.rope.scaling.type"] = "linear";
     file.numbers["llama.rope.scaling.factor"] = 0.0f;
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary factor is 0"}));
+}
+
+BOOST_AUTO_TEST_CASE(linear_scaling_is_known_in_all_its_spellings) {
+    const auto factors = [](const char* type, std::map<std::string, float> numbers) {
+        small_llama file;
+        if (type != nullptr) file.texts["llama.rope.scaling.type"] = type;
+        file.numbers.merge(numbers);
+        return file.load().configuration().rotary_factors;
+    };
+    const char* const present = "llama.rope.scaling.factor";
+    const char* const former = "llama.rope.scale_linear";
+    const std::vector<float> four(4, 4.0f);
+    BOOST_TEST(factors("linear", {{present, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{present, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{former, 4.0f}}) == four);
+    BOOST_TEST(factors("linear", {{former, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{present, 4.0f}, {former, 2.0f}}) == four);
+    for (const char* key : {present, former}) BOOST_TEST(factors("none", {{key, 4.0f}}).empty());
+    BOOST_TEST(factors(nullptr, {}).empty());
+    BOOST_CHECK_EXCEPTION(factors(nullptr, {{former, -4.0f}}), error, says({"rotary factor is -4"}));
+    BOOST_CHECK_EXCEPTION(factors("linear", {}), error, says({present}));
 }
 
 BOOST_AUTO_TEST_CASE(each_rotary_pair_has_a_factor_or_none_has) {

@@ -280,6 +280,22 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(scaled_positions_are_written_once) {
+    const testing::temporary_directory folder;
+    const auto tokens = testing::some_tokens(20, 77);
+    for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+        small_llama made;
+        made.numbers[key] = 4.0f;
+        const auto path = made.write(folder / "model.gguf");
+        const auto expected = llama::host_model::load(path, {.shape = same_heads});
+        const auto found = written_and_loaded(path, same_heads);
+        BOOST_TEST(found.configuration().rotary_factors == std::vector<float>(4, 4.0f));
+        BOOST_TEST(testing::logits_in_steps(found, tokens, 5) == testing::logits_in_steps(expected, tokens, 5),
+                   boost::test_tools::per_element());
+        BOOST_TEST(!io::gguf_file(folder / "wide.gguf").contains(key));
+    }
+}
+
 /// Through a file as in memory: the same type and text, or the same refusal before a byte is written.
 BOOST_AUTO_TEST_CASE(formats_whose_blocks_do_not_fit) {
     const testing::temporary_directory folder;

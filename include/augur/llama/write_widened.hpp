@@ -76,8 +76,8 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
         {"llama.rope.dimension_count", c.rotary_size},
     };
     const std::string_view epsilon = "llama.attention.layer_norm_rms_epsilon";
-    const std::string_view others[] = {epsilon, "general.alignment", "general.file_type", "general.name",
-                                       "general.size_label"};
+    const std::string_view others[] = {epsilon,        "general.alignment",  "general.file_type",
+                                       "general.name", "general.size_label", "llama.rope.scale_linear"};
     file.metadata().each([&](std::string_view key, const io::gguf_value& value) {
         const bool is_size = std::any_of(std::begin(sizes), std::end(sizes), [&](auto& s) { return s.first == key; });
         const bool is_other = std::find(std::begin(others), std::end(others), key) != std::end(others);
