@@ -195,6 +195,11 @@ BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {
     BOOST_TEST(c.tied_head);
     BOOST_TEST(!llama::read_config(sound_json(), "config.json", true).tied_head);
     BOOST_TEST(llama::read_config(sound_json(), "config.json", false).tied_head);
+    BOOST_TEST(llama::read_config(json, "config.json", false).tied_head);
+    json["tie_word_embeddings"] = false;
+    BOOST_TEST(!llama::read_config(json, "config.json", true).tied_head);
+    BOOST_CHECK_EXCEPTION(llama::read_config(json, "config.json", false), error,
+                          says({"config.json", "tie_word_embeddings is false", "lm_head.weight"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_json_leaves_out_has_its_usual_value) {
