@@ -58,11 +58,15 @@ BOOST_AUTO_TEST_CASE(a_word_that_is_a_token_can_ignore_the_merges) {
     BOOST_TEST(encode(words, " abcd") == "|Ġ|a|bc|d");
 }
 
-BOOST_AUTO_TEST_CASE(bytes_without_a_token_are_reported_and_merge_with_nothing) {
+BOOST_AUTO_TEST_CASE(bytes_without_a_token_are_reported_and_their_neighbours_merge) {
     auto words = byte_level_words({"a b"});
     words.texts[static_cast<unsigned char>('x')] = "<no x>";
-    BOOST_TEST(encode(words, "axb") == "?|a|b");
+    BOOST_TEST(encode(words, "axb") == "?|ab");
+    BOOST_TEST(encode(words, "xxaxxbx") == "?????|ab");
     BOOST_TEST(encode(words, "abxab") == "?|ab|ab");
+    BOOST_TEST(encode(words, "xx") == "??");
+    words.texts[static_cast<unsigned char>('!')] = "<no !>";
+    BOOST_TEST(encode(words, "a!b") == "?|a|b");  // a word of its own, which is cut before
 }
 
 BOOST_AUTO_TEST_CASE(control_tokens_are_never_made_from_text) {

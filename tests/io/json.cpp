@@ -1,6 +1,7 @@
 #include "augur/io/json.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <string>
 
 #include "io/files.hpp"
@@ -49,6 +50,13 @@ BOOST_AUTO_TEST_CASE(what_is_not_json_is_an_error_with_its_place) {
                           says({"config.json: it cannot be read as JSON: ", "parse error"}));
     BOOST_CHECK_EXCEPTION(parse("1e999"), augur::error, says({"config.json", "1e999"}));
     BOOST_CHECK_EXCEPTION(parse('"' + std::string(100000, 'x')), augur::error, says({"config.json", "bytes)"}));
+    for (const std::size_t zero : {0u, 3u, 4u}) {
+        std::string text = "[1] 2";
+        text[zero] = '\0';
+        BOOST_CHECK_EXCEPTION(parse(text), augur::error,
+                              says({"config.json", "byte " + std::to_string(zero) + " of 5 is 0"}));
+    }
+    BOOST_CHECK_EXCEPTION(parse(std::string("{}\0", 3)), augur::error, says({"byte 2 of 3 is 0"}));
     BOOST_CHECK_EXCEPTION(parse("[1] 2"), augur::error, says({"config.json", "parse error"}));
     BOOST_CHECK_EXCEPTION(parse("\"\xff\""), augur::error, says({"config.json", "UTF-8"}));
     BOOST_CHECK_EXCEPTION(parse("\"\x1b[2J\""), augur::error, says({"config.json", "control character"}));

@@ -130,6 +130,10 @@ BOOST_AUTO_TEST_CASE(the_header_is_json_of_the_schema) {
     refuses_header("", {"parse error"});
     refuses_header("{", {"parse error"});
     refuses_header("{} {}", {"parse error"});
+    const std::string sound = '{' + entry("w", "F32", "[4]", "[0,16]") + '}';
+    refuses_header(sound + std::string(3, '\0'), {"no JSON", "a zero byte"});
+    refuses_header(sound + '\0' + sound, {"no JSON", "a zero byte"});
+    refuses_header("\xEF\xBB\xBF" + sound, {"no JSON", "byte order mark"});
     refuses_header("{\"\xff\":1}", {"parse error"});
     refuses_header("[]", {"an array where the header's object must be"});
     refuses_header("1", {"the number 1 where the header's object"});

@@ -43,6 +43,18 @@ BOOST_AUTO_TEST_CASE(better_scores_go_first) {
     BOOST_TEST(encode(words, "", true) == "|▁");
 }
 
+BOOST_AUTO_TEST_CASE(a_prefix_that_joins_is_left_out_before_a_space) {
+    auto words = sentencepiece_words();
+    BOOST_TEST(encode(words, " hello", true) == "|▁|▁hello");
+    words.prefix_joins = true;
+    BOOST_TEST(encode(words, "hello", true) == "|▁hello");
+    BOOST_TEST(encode(words, " hello", true) == "|▁hello");
+    BOOST_TEST(encode(words, "▁hello", true) == "|▁hello");
+    BOOST_TEST(encode(words, "  hello", true) == "|▁|▁hello");
+    BOOST_TEST(encode(words, " hello") == "|▁hello");
+    BOOST_TEST(encode(words, "", true) == "|▁");
+}
+
 BOOST_AUTO_TEST_CASE(neighbours_merge_by_their_text_even_if_one_is_no_token) {
     BOOST_TEST(encode(sentencepiece_words(), "日本") == "|日本");
     BOOST_TEST(encode(sentencepiece_words(), "本") == "|<0xE6>|<0x9C>|<0xAC>");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/files.hpp"
@@ -143,13 +144,22 @@ BOOST_AUTO_TEST_CASE(sentencepiece_by_normalizer_or_metaspace) {
     BOOST_TEST((legacy.encode("a") == std::vector<token>{1, 259, 3 + 'a'}));
     BOOST_TEST(legacy.is_control(0));
     BOOST_TEST((legacy.words().kinds[0] == token_kind::unknown));
-    root["normalizer"] = nullptr;
+    BOOST_TEST((legacy.encode(" hello") == std::vector<token>{1, 259, 268}));
+    BOOST_TEST(legacy.decode(legacy.encode(" hello")) == " hello");
+    const auto by_normalizer = std::exchange(root["normalizer"], nullptr);
     for (const auto& [scheme, prefix] :
          {std::pair("always", space_prefix::always), std::pair("first", space_prefix::at_start),
           std::pair("never", space_prefix::never)}) {
         root["pre_tokenizer"] = {
             {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", scheme}, {"split", false}};
-        BOOST_TEST((read_tokenizer_json(root).prefix == prefix), scheme);
+        const tokenizer read(read_tokenizer_json(root));
+        BOOST_TEST((read.words().prefix == prefix), scheme);
+        BOOST_TEST((read.encode(" hello") == std::vector<token>{1, 268}), scheme);
+        BOOST_TEST(read.decode(read.encode(" hello")) == (prefix == space_prefix::never ? " hello" : "hello"));
+        root["normalizer"] = by_normalizer;
+        const auto both = read_tokenizer_json(root);
+        BOOST_TEST((both.prefix == space_prefix::always && !both.prefix_joins), scheme);
+        root["normalizer"] = nullptr;
     }
     root["pre_tokenizer"] = nullptr;
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"U+2581"}));
@@ -161,12 +171,17 @@ BOOST_AUTO_TEST_CASE(the_configuration_overrides_the_template) {
     BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "<s>"}, {"add_bos_token", false}}).add_bos);
     BOOST_TEST(read_tokenizer_json(root, {{"eos_token", "</s>"}, {"add_eos_token", true}}).add_eos);
     BOOST_TEST(read_tokenizer_json(root, {{"bos_token", nullptr}}).bos == 1);
-    BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "</s>"}}).add_bos);  // not what the template begins with
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{"bos_token", "</s>"}}), augur::error,
+                          says({"the template adds '<s>'", "bos_token is '</s>'"}));
+    BOOST_TEST(!read_tokenizer_json(root, {{"bos_token", "</s>"}, {"add_bos_token", false}}).add_bos);
+    BOOST_TEST(read_tokenizer_json(root, {{"bos_token", "</s>"}, {"add_bos_token", true}}).add_bos);
     auto ended = root;
     BOOST_TEST(read_tokenizer_json(ended).eos == no_token);
     ended["post_processor"]["single"].push_back({{"SpecialToken", {{"id", "</s>"}, {"type_id", 0}}}});
     BOOST_TEST(read_tokenizer_json(ended).eos == 2);
     BOOST_TEST(read_tokenizer_json(ended).add_eos);
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(ended, {{"eos_token", "<s>"}}), augur::error,
+                          says({"the template adds '</s>'", "eos_token is '<s>'"}));
     const json named = {{{"name", "tool_use"}, {"template", "T"}}, {{"name", "default"}, {"template", "D"}}};
     BOOST_TEST(read_tokenizer_json(root, {{"chat_template", named}}).chat_template == "D");
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, {{"bos_token", "<x>"}}), augur::error,
@@ -176,6 +191,58 @@ BOOST_AUTO_TEST_CASE(the_configuration_overrides_the_template) {
                               says({std::string("tokenizer_config.json: ") + key + " must be"}));
     }
     BOOST_CHECK_EXCEPTION(read_tokenizer_json(root, 5), augur::error, says({"tokenizer_config.json: a JSON object"}));
+}
+
+BOOST_AUTO_TEST_CASE(templates_that_add_other_tokens_are_refused) {
+    const auto special = [](const char* name) { return json{{"SpecialToken", {{"id", name}, {"type_id", 0}}}}; };
+    const json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+    const auto refuse = [&](std::vector<json> parts, const json& listed, std::vector<std::string> message) {
+        auto root = sentencepiece_document();
+        root["post_processor"]["single"] = std::move(parts);
+        root["post_processor"]["special_tokens"] = listed;
+        BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says(message));
+    };
+    refuse({special("<s>"), special("</s>"), text}, nullptr, {"'</s>' as a second special token in front of"});
+    refuse({text, special("</s>"), special("<s>")}, nullptr, {"'<s>' as a second special token behind"});
+    refuse({special("<x>"), text}, nullptr, {"'<x>' is not in the vocabulary"});
+    refuse({special("<s>"), text}, {{"<s>", {{"id", "<s>"}, {"ids", {1, 2}}}}}, {"'<s>' stands for '[1,2]'", "id 1"});
+    auto root = sentencepiece_document();
+    root["post_processor"]["special_tokens"] = {{"<s>", {{"id", "<s>"}, {"ids", {1}}}}};
+    BOOST_TEST(read_tokenizer_json(root).bos == 1);
+    root["post_processor"] = sequence("processors", {root["post_processor"], root["post_processor"]});
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"a second special token"}));
+    root["post_processor"] = {{"type", "RobertaProcessing"}, {"cls", {"<s>", 1}}, {"sep", {"</s>", 2}}};
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"RobertaProcessing", "not supported"}));
+    root["post_processor"] = byte_level_step(true);
+    BOOST_TEST(read_tokenizer_json(root).bos == no_token);
+}
+
+BOOST_AUTO_TEST_CASE(added_tokens_in_normalised_text_are_refused_where_spaces_are_marked) {
+    auto root = sentencepiece_document();
+    root["added_tokens"][1]["normalized"] = true;
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"'<s>' sets normalized"}));
+    root["normalizer"] = nullptr;
+    root["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "▁"}, {"split", false}};
+    BOOST_CHECK_NO_THROW(read_tokenizer_json(root));
+    root["pre_tokenizer"]["replacement"] = "_";
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error, says({"\"_\"", "not supported"}));
+    auto bytes = document_of(augur::testing::byte_level_words());
+    bytes["normalizer"] = {{"type", "NFC"}};
+    bytes["added_tokens"][0]["normalized"] = true;
+    BOOST_CHECK_NO_THROW(read_tokenizer_json(bytes));
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_token_is_refused_where_a_byte_has_none) {
+    auto root = document_of(augur::testing::byte_level_words());
+    root["model"]["unk_token"] = "<|endoftext|>";
+    BOOST_CHECK_NO_THROW(read_tokenizer_json(root));  // of no use: every byte has a token
+    root["model"]["vocab"].erase("Ą");
+    BOOST_CHECK_EXCEPTION(read_tokenizer_json(root), augur::error,
+                          says({"model.unk_token is '<|endoftext|>'", "byte 4", "has no token"}));
+    for (const json& absent : {json(nullptr), json("")}) {
+        root["model"]["unk_token"] = absent;
+        BOOST_TEST(tokenizer(read_tokenizer_json(root)).left_out("a\x04") == "\x04");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
@@ -217,6 +284,9 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
         {[](json& root) { root["model"]["merges"] = "a b"; }, {"merges must be an array"}},
         {[](json& root) { root["model"]["byte_fallback"] = 1; }, {"byte_fallback must be true or false"}},
         {[](json& root) { root["model"]["ignore_merges"] = "no"; }, {"ignore_merges must be true or false"}},
+        {[](json& root) { root["model"]["continuing_subword_prefix"] = "##"; }, {"continuing_subword_prefix is '##'"}},
+        {[](json& root) { root["model"]["end_of_word_suffix"] = "</w>"; }, {"end_of_word_suffix is '</w>'"}},
+        {[](json& root) { root["model"]["end_of_word_suffix"] = 1; }, {"end_of_word_suffix must be a string"}},
         {[](json& root) { root["model"]["unk_token"] = 5; }, {"unk_token must be a string"}},
         {[](json& root) { root["pre_tokenizer"] = "ByteLevel"; }, {"pre_tokenizer: a JSON object"}},
         {[](json& root) { root["pre_tokenizer"]["add_prefix_space"] = 0; }, {"add_prefix_space must be true"}},

@@ -8,8 +8,10 @@
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "llama/small_llama.hpp"
 
@@ -105,6 +107,27 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary factor is 0"}));
 }
 
+BOOST_AUTO_TEST_CASE(linear_scaling_is_known_in_all_its_spellings) {
+    const auto factors = [](const char* type, std::map<std::string, float> numbers) {
+        small_llama file;
+        if (type != nullptr) file.texts["llama.rope.scaling.type"] = type;
+        file.numbers.merge(numbers);
+        return file.load().configuration().rotary_factors;
+    };
+    const char* const present = "llama.rope.scaling.factor";
+    const char* const former = "llama.rope.scale_linear";
+    const std::vector<float> four(4, 4.0f);
+    BOOST_TEST(factors("linear", {{present, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{present, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{former, 4.0f}}) == four);
+    BOOST_TEST(factors("linear", {{former, 4.0f}}) == four);
+    BOOST_TEST(factors(nullptr, {{present, 4.0f}, {former, 2.0f}}) == four);
+    for (const char* key : {present, former}) BOOST_TEST(factors("none", {{key, 4.0f}}).empty());
+    BOOST_TEST(factors(nullptr, {}).empty());
+    BOOST_CHECK_EXCEPTION(factors(nullptr, {{former, -4.0f}}), error, says({"rotary factor is -4"}));
+    BOOST_CHECK_EXCEPTION(factors("linear", {}), error, says({present}));
+}
+
 BOOST_AUTO_TEST_CASE(each_rotary_pair_has_a_factor_or_none_has) {
     llama::config c = llama::read_config(sound_json(), "config.json", true);
     BOOST_CHECK_NO_THROW(llama::validate(c, "file"));
@@ -121,9 +144,12 @@ BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {
     small_llama file;
     file.shapes.erase("blk.1.ffn_up.weight");
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"blk.1.ffn_up.weight"}));
-    file = small_llama();
-    file.shapes["blk.0.attn_q.bias"] = {64};
-    BOOST_CHECK_EXCEPTION(file.load(), error, says({"blk.0.attn_q.bias"}));
+    for (const std::string part : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"}) {
+        file = small_llama();
+        const std::string bias = "blk.1." + part + ".bias";
+        file.shapes[bias] = {file.shapes.at("blk.1." + part + ".weight")[0]};
+        BOOST_CHECK_EXCEPTION(file.load(), error, says({bias, "biases are not supported"}));
+    }
     file = small_llama();
     file.shapes["output_norm.weight"] = {63};
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"output_norm.weight", "{63}", "{64}"}));
@@ -169,6 +195,11 @@ BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {
     BOOST_TEST(c.tied_head);
     BOOST_TEST(!llama::read_config(sound_json(), "config.json", true).tied_head);
     BOOST_TEST(llama::read_config(sound_json(), "config.json", false).tied_head);
+    BOOST_TEST(llama::read_config(json, "config.json", false).tied_head);
+    json["tie_word_embeddings"] = false;
+    BOOST_TEST(!llama::read_config(json, "config.json", true).tied_head);
+    BOOST_CHECK_EXCEPTION(llama::read_config(json, "config.json", false), error,
+                          says({"config.json", "tie_word_embeddings is false", "lm_head.weight"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_json_leaves_out_has_its_usual_value) {

@@ -280,6 +280,44 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(scaled_positions_are_written_once) {
+    const testing::temporary_directory folder;
+    const auto tokens = testing::some_tokens(20, 77);
+    for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+        small_llama made;
+        made.numbers[key] = 4.0f;
+        const auto path = made.write(folder / "model.gguf");
+        const auto expected = llama::host_model::load(path, {.shape = same_heads});
+        const auto found = written_and_loaded(path, same_heads);
+        BOOST_TEST(found.configuration().rotary_factors == std::vector<float>(4, 4.0f));
+        BOOST_TEST(testing::logits_in_steps(found, tokens, 5) == testing::logits_in_steps(expected, tokens, 5),
+                   boost::test_tools::per_element());
+        BOOST_TEST(!io::gguf_file(folder / "wide.gguf").contains(key));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(layers_beyond_the_model_are_left_out) {
+    const testing::temporary_directory folder;
+    small_llama made;
+    const auto sound = made.write(folder / "sound.gguf");
+    for (const char* name : {"blk.2.attn_q.weight", "blk.30.ffn_up.weight", "blk.99999999999999999999.ffn_up.weight"}) {
+        made.shapes[name] = {64, 64};
+    }
+    made.shapes["blk.x"] = {3, 5};
+    const auto path = made.write(folder / "model.gguf");
+    const auto names = [&](const std::filesystem::path& from) {
+        written_and_loaded(from, same_heads);
+        const io::gguf_file wide(folder / "wide.gguf");
+        std::vector<std::string> found;
+        for (const auto& tensor : wide.tensors()) found.push_back(tensor.name);
+        std::sort(found.begin(), found.end());
+        return found;
+    };
+    auto expected = names(sound);
+    expected.insert(std::upper_bound(expected.begin(), expected.end(), "blk.x"), "blk.x");
+    BOOST_TEST(names(path) == expected, boost::test_tools::per_element());
+}
+
 /// Through a file as in memory: the same type and text, or the same refusal before a byte is written.
 BOOST_AUTO_TEST_CASE(formats_whose_blocks_do_not_fit) {
     const testing::temporary_directory folder;

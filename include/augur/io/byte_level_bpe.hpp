@@ -33,7 +33,8 @@ class byte_level_bpe {
     }
 
     /// Appends the tokens of a text, which must be UTF-8. on_unknown(byte) is called, with a view of one byte, for each
-    /// that has no token in this vocabulary; such a byte merges with nothing.
+    /// that has no token in this vocabulary; its neighbours merge as if it were not there, as in Hugging Face's
+    /// tokenizers.
     template <class OnUnknown>
     void encode(std::string_view text, std::vector<token>& out, OnUnknown&& on_unknown) const {
         symbol_merger merger;
@@ -45,16 +46,15 @@ class byte_level_bpe {
             }
             merger.clear();
             for (std::size_t i = 0; i < word.size(); ++i) {
-                merger.add(i, 1, byte_tokens_[static_cast<unsigned char>(word[i])]);
+                const token byte = byte_tokens_[static_cast<unsigned char>(word[i])];
+                if (byte != no_token) {
+                    merger.add(i, 1, byte);
+                } else {
+                    on_unknown(word.substr(i, 1));
+                }
             }
             merger.merge([&](const symbol& left, const symbol& right) { return merges_.find(left.id, right.id); },
-                         [&](const symbol& last) {
-                             if (last.id != no_token) {
-                                 out.push_back(last.id);
-                             } else {
-                                 on_unknown(word.substr(last.begin, last.length));
-                             }
-                         });
+                         [&](const symbol& last) { out.push_back(last.id); });
         }
     }
 

@@ -122,6 +122,9 @@ Json parse_json(std::string_view text, std::string_view origin, const json_limit
     if (text.find_first_not_of(" \t\r\n") == text.npos) {
         augur::detail::fail(origin, ": it is empty, but must be a JSON document");
     }
+    if (const auto zero = text.find('\0'); zero != text.npos) {
+        augur::detail::fail(origin, ": it cannot be read as JSON: byte ", zero, " of ", text.size(), " is 0");
+    }
     json_builder<Json> builder(origin, limits);
     Json::sax_parse(text.begin(), text.end(), &builder);
     return builder.take();

@@ -132,6 +132,10 @@ inline std::vector<safetensors_entry> read_safetensors_header(std::span<const st
                                                               std::string_view origin) {
     safetensors_header_reader reader(origin);
     const auto* start = reinterpret_cast<const char*>(text.data());
+    const std::string_view whole(start, text.size());
+    if (whole.find('\0') != whole.npos || whole.starts_with("\xEF\xBB\xBF")) {
+        augur::detail::fail(origin, ": the header is no JSON: it holds a zero byte or begins with a byte order mark");
+    }
     nlohmann::json::sax_parse(start, start + text.size(), &reader);
     return reader.take_entries();
 }

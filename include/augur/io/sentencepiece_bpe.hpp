@@ -36,7 +36,7 @@ class sentencepiece_bpe {
  public:
     /// `words` must have passed check().
     explicit sentencepiece_bpe(const vocabulary& words)
-        : merges_(words.merges), scores_(words.scores), unknown_(words.unknown) {
+        : merges_(words.merges), scores_(words.scores), unknown_(words.unknown), prefix_joins_(words.prefix_joins) {
         byte_tokens_.fill(no_token);
         for (std::size_t i = 0; i < words.texts.size(); ++i) {
             const auto& text = words.texts[i];
@@ -48,12 +48,14 @@ class sentencepiece_bpe {
         }
     }
 
-    /// Appends the tokens of a text, which must be UTF-8, after a space if `with_prefix`. What has neither a token nor
-    /// byte tokens becomes one unknown token for each run of such code points; where the vocabulary has no unknown
-    /// token either, on_unknown(code point) is called for each.
+    /// Appends the tokens of a text, which must be UTF-8, after a space if `with_prefix` (with prefix_joins: unless it
+    /// begins with one). What has neither a token nor byte tokens becomes one unknown token for each run of such code
+    /// points; where the vocabulary has no unknown token either, on_unknown(code point) is called for each.
     template <class OnUnknown>
     void encode(std::string_view text, bool with_prefix, std::vector<token>& out, OnUnknown&& on_unknown) const {
-        const std::string marked = (with_prefix ? std::string(space_mark) : "") + replace_all(text, " ", space_mark);
+        const bool has_space = prefix_joins_ && (text.starts_with(' ') || text.starts_with(space_mark));
+        const std::string marked =
+            (with_prefix && !has_space ? std::string(space_mark) : "") + replace_all(text, " ", space_mark);
         symbol_merger merger;
         for (std::size_t i = 0; i < marked.size();) {
             const auto length = first_code_point(std::string_view(marked).substr(i)).length;
@@ -104,6 +106,7 @@ class sentencepiece_bpe {
     merge_table merges_;
     std::vector<float> scores_;
     token unknown_;
+    bool prefix_joins_;
     std::array<token, 256> byte_tokens_;
     text_index pieces_;
     std::size_t longest_piece_ = 0;

@@ -107,7 +107,7 @@ class tokenizer {
     }
 
     /// The text of the tokens. Always UTF-8: bytes that are none become U+FFFD. decode(encode(text)) is the text unless
-    /// it holds control tokens (they need show_control) or bytes without a token.
+    /// it holds control tokens (they need show_control), bytes without a token, or a first space with prefix_joins.
     std::string decode(std::span<const token> ids, decode_options options = {}) const {
         return repair_utf8(decode_bytes(ids, options));
     }

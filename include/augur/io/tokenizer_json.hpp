@@ -2,6 +2,8 @@
 // The vocabulary of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
 
 #include <algorithm>
+#include <array>
+#include <augur/io/byte_alphabet.hpp>
 #include <augur/io/json.hpp>
 #include <augur/io/json_reader.hpp>
 #include <augur/io/quote.hpp>
@@ -77,6 +79,8 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
     if (!vocab || vocab->value().empty()) augur::detail::fail("model.vocab is not an object with tokens");
     const json& listed = vocab->value();
     const auto added = objects_of(root, "added_tokens");
+    const bool marks_spaces =
+        words.kind == tokenizer_kind::sentencepiece_bpe && !steps_of(root, "normalizer", "normalizers").empty();
     const auto room = 2 * (listed.size() + added.size()) + 1024;
     words.texts.resize(room);
     words.kinds.resize(room, token_kind::unused);
@@ -90,6 +94,10 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
             if (entry.value_or<bool>(rule, false)) {
                 augur::detail::fail("the added token ", quote(text), " sets ", rule, ", which is not supported");
             }
+        }
+        if (marks_spaces && entry.value_or<bool>("normalized", false)) {
+            augur::detail::fail("the added token ", quote(text), " sets normalized, which is not supported beside a ",
+                                "normalizer of spaces: it would be looked for with U+2581");
         }
         const auto id = entry.required<std::size_t>("id");
         place(words, text, id, entry.value_or<bool>("special", false) ? token_kind::control : token_kind::user_defined);
@@ -154,9 +162,10 @@ inline void check_normalizer(const json_reader<>& root) {
     }
 }
 
-/// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace.
-inline space_prefix prefix_of(const json_reader<>& root) {
-    auto prefix = space_prefix::never;
+/// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace. Sets prefix and
+/// prefix_joins. What a normalizer put in front, Metaspace leaves as it is.
+inline void read_prefix(const json_reader<>& root, vocabulary& words) {
+    auto& prefix = words.prefix;
     bool marks_spaces = false;
     for (const auto& step : steps_of(root, "normalizer", "normalizers")) {
         const auto type = text_of(step, "type");
@@ -171,26 +180,74 @@ inline space_prefix prefix_of(const json_reader<>& root) {
         }
     }
     for (const auto& step : steps_of(root, "pre_tokenizer", "pretokenizers")) {
-        if (text_of(step, "type") != "Metaspace" || step.value_or<bool>("split", true)) {
+        if (text_of(step, "type") != "Metaspace" || step.value_or<bool>("split", true) ||
+            step.value_or<std::string>("replacement", std::string(space_mark)) != space_mark) {
             augur::detail::fail("the pre-tokenizer step ", shown(step.value()), " is not supported");
         }
         const auto scheme = text_of(step, "prepend_scheme");
         marks_spaces = true;
-        if (scheme != "never") prefix = scheme == "first" ? space_prefix::at_start : space_prefix::always;
+        if (scheme == "never" || prefix == space_prefix::always) continue;
+        prefix = scheme == "first" ? space_prefix::at_start : space_prefix::always;
+        words.prefix_joins = true;
     }
     if (!marks_spaces) augur::detail::fail("nothing turns spaces into U+2581, which SentencePiece tokens need");
-    return prefix;
 }
 
-/// The special token at one end of the post-processor's template, or no_token.
-inline token template_token(const json_reader<>& root, const text_index& index, bool at_start) {
-    for (const auto& step : steps_of(root, "post_processor", "processors")) {
-        const auto parts = objects_of(step, "single");
-        if (parts.empty()) continue;
-        const auto special = (at_start ? parts.front() : parts.back()).object("SpecialToken");
-        return special ? find_text(index, text_of(*special, "id")) : no_token;
+/// The token that a template means by a name: a list beside the template may give it other ids.
+inline token special_of(const json_reader<>& step, const text_index& index, const std::string& name) {
+    const token id = find_text(index, name);
+    if (id == no_token) augur::detail::fail("the template's token ", quote(name), " is not in the vocabulary");
+    const auto listed = step.object("special_tokens");
+    const auto entry = listed ? listed->object(name.c_str()) : std::nullopt;
+    const json* ids = entry ? entry->array("ids") : nullptr;
+    if (ids && *ids != json::array({id})) {
+        augur::detail::fail("the template's token ", quote(name), " stands for ", shown(*ids), "; supported is its id ",
+                            id, " alone");
     }
-    return no_token;
+    return id;
+}
+
+/// The special tokens in front of a text and behind it, by the post-processor's template, or no_token.
+inline std::array<token, 2> read_template(const json_reader<>& root, const text_index& index) {
+    std::array<token, 2> ends{no_token, no_token};
+    for (const auto& step : steps_of(root, "post_processor", "processors")) {
+        bool is_behind = false;
+        for (const auto& part : objects_of(step, "single")) {
+            const auto special = part.object("SpecialToken");
+            if (!special) {
+                is_behind = true;
+                continue;
+            }
+            token& end = ends[is_behind ? 1 : 0];
+            const auto name = text_of(*special, "id");
+            if (end != no_token) {
+                augur::detail::fail("the template has ", quote(name), " as a second special token ",
+                                    is_behind ? "behind" : "in front of", " the text; supported is one");
+            }
+            end = special_of(step, index, name);
+        }
+        const auto type = text_of(step, "type");
+        if (type != "TemplateProcessing" && type != "ByteLevel") {
+            augur::detail::fail("the post-processor step ", shown(step.value()), " is not supported");
+        }
+    }
+    return ends;
+}
+
+/// Refuses what gives other ids than it is read for here.
+inline void check_model(const json_reader<>& model, const text_index& index, const vocabulary& words) {
+    for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+        if (const auto text = text_of(model, key); !text.empty()) {
+            augur::detail::fail("model.", key, " is ", quote(text), ", which is not supported");
+        }
+    }
+    const auto unknown = text_of(model, "unk_token");
+    for (int byte = 0; byte < 256 && words.kind == tokenizer_kind::byte_level_bpe && !unknown.empty(); ++byte) {
+        const auto spelled = spell_bytes(std::string(1, static_cast<char>(byte)));
+        if (find_text(index, spelled) != no_token) continue;
+        augur::detail::fail("model.unk_token is ", quote(unknown), ", and byte ", byte, ", ", quote(spelled),
+                            ", has no token; unknown tokens are not supported for byte-level models");
+    }
 }
 
 inline std::string chat_template_of(const json_reader<>& config) {
@@ -215,12 +272,19 @@ inline void read_special(const json_reader<>& root, const json_reader<>& model, 
     words.bos = token_of("bos_token");
     words.eos = token_of("eos_token");
     words.unknown = find_text(index, text_of(model, "unk_token"));
-    const token first = template_token(root, index, true);
-    const token last = template_token(root, index, false);
+    const auto [first, last] = read_template(root, index);
     if (words.bos == no_token) words.bos = first;
     if (words.eos == no_token) words.eos = last;
-    words.add_bos = config.value_or<bool>("add_bos_token", first != no_token && first == words.bos);
-    words.add_eos = config.value_or<bool>("add_eos_token", last != no_token && last == words.eos);
+    const auto adds = [&](const char* key, const char* role, token in_template, token configured) {
+        if (const auto said = config.optional<bool>(key)) return *said;
+        if (in_template != no_token && in_template != configured) {
+            const auto text = [&](token id) { return quote(words.texts[static_cast<std::size_t>(id)]); };
+            augur::detail::fail("the template adds ", text(in_template), ", but ", role, " is ", text(configured));
+        }
+        return in_template != no_token;
+    };
+    words.add_bos = adds("add_bos_token", "bos_token", first, words.bos);
+    words.add_eos = adds("add_eos_token", "eos_token", last, words.eos);
     words.chat_template = chat_template_of(config);
 }
 
@@ -240,7 +304,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     vocabulary words;
     if (model->value_or<bool>("byte_fallback", false)) {
         words.kind = tokenizer_kind::sentencepiece_bpe;
-        words.prefix = detail::prefix_of(root);
+        detail::read_prefix(root, words);
     } else {
         detail::check_normalizer(root);
         words.pre_tokenizer = detail::name_of_rules(root);
@@ -248,6 +312,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     }
     detail::read_tokens(root, *model, words);
     const auto index = index_texts(words.texts);
+    detail::check_model(*model, index, words);
     detail::read_merges(*model, index, words);
     detail::read_special(root, *model, config, index, words);
     const bool is_sentencepiece = words.kind == tokenizer_kind::sentencepiece_bpe;

@@ -67,6 +67,7 @@ struct vocabulary {
     bool add_bos = false;
     bool add_eos = false;
     space_prefix prefix = space_prefix::never;  ///< sentencepiece only
+    bool prefix_joins = false;                  ///< text that begins with a space or U+2581 gets none (Metaspace)
     std::string chat_template;                  ///< empty when there is none
 };
 

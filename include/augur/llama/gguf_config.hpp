@@ -19,10 +19,15 @@ namespace detail {
 
 using augur::detail::fail;
 
+/// A factor without a type is linear, and may stand under the key of older files, as in llama.cpp.
 inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const std::string& origin) {
     const auto type = file.get_or<std::string>("llama.rope.scaling.type", "none");
-    if (type == "linear") {
-        const auto factor = file.get<double>("llama.rope.scaling.factor");
+    const char* const present = "llama.rope.scaling.factor";
+    const char* const former = "llama.rope.scale_linear";
+    const char* const key = file.contains(former) && !file.contains(present) ? former : present;
+    const bool is_implied = !file.contains("llama.rope.scaling.type") && file.contains(key);
+    if (type == "linear" || is_implied) {
+        const auto factor = file.get<double>(key);
         c.rotary_factors.assign(c.rotary_size / 2, static_cast<float>(factor));
     } else if (type != "none") {
         fail(origin, ": llama.rope.scaling.type is ", io::quote(type), "; none and linear are supported");

@@ -70,6 +70,9 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     c.head_size = in.value_or<std::size_t>("head_dim", c.heads == 0 ? 0 : c.width / c.heads);
     c.rotary_size = c.head_size;
     c.norm_epsilon = in.value_or<float>("rms_norm_eps", 1e-6f);
+    if (const auto tied = in.optional<bool>("tie_word_embeddings"); tied == false && !has_head) {
+        detail::fail(origin, ": tie_word_embeddings is false, but the weights hold no lm_head.weight");
+    }
     c.tied_head = in.value_or<bool>("tie_word_embeddings", false) || !has_head;
     const auto parameters = in.object("rope_parameters");
     const auto scaling = parameters ? parameters : in.object("rope_scaling");

@@ -268,7 +268,8 @@ class weight_reader {
         };
         const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
-        for (const auto& name : {names_.query, names_.key, names_.value, names_.attention_output}) {
+        for (const auto& name :
+             {names_.query, names_.key, names_.value, names_.attention_output, names_.gate, names_.up, names_.down}) {
             const std::string bias = named(name.substr(0, name.rfind('.'))) + ".bias";
             if (file_.find(bias)) augur::detail::fail(origin(), ": the tensor ", bias, ": biases are not supported");
         }

@@ -2,6 +2,7 @@
 // A widened Llama as a GGUF file. See docs/llama/widened.md.
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -76,8 +78,8 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
         {"llama.rope.dimension_count", c.rotary_size},
     };
     const std::string_view epsilon = "llama.attention.layer_norm_rms_epsilon";
-    const std::string_view others[] = {epsilon, "general.alignment", "general.file_type", "general.name",
-                                       "general.size_label"};
+    const std::string_view others[] = {epsilon,        "general.alignment",  "general.file_type",
+                                       "general.name", "general.size_label", "llama.rope.scale_linear"};
     file.metadata().each([&](std::string_view key, const io::gguf_value& value) {
         const bool is_size = std::any_of(std::begin(sizes), std::end(sizes), [&](auto& s) { return s.first == key; });
         const bool is_other = std::find(std::begin(others), std::end(others), key) != std::end(others);
@@ -95,11 +97,21 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
     out.add("augur.widened.from", numbers);
 }
 
-/// The names of the file's tensors, and those of added layers.
+/// Whether a tensor belongs to a layer of this number or a larger one: a file may hold layers that its model lacks.
+inline bool is_of_layer_from(std::string_view name, std::string_view prefix, std::size_t layer) {
+    if (!name.starts_with(prefix)) return false;
+    name.remove_prefix(prefix.size());
+    std::size_t number = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+    return problem == std::errc::result_out_of_range || (problem == std::errc() && number >= layer);
+}
+
+/// The names of the model's tensors, and those of added layers.
 inline std::vector<std::string> widened_names(const io::gguf_view& file, const widening& by) {
     std::vector<std::string> out;
     const std::string prefix = gguf_names().layer_prefix, first = prefix + "0.";
     for (const auto& tensor : file.tensors()) {
+        if (is_of_layer_from(tensor.name, prefix, by.narrow().layers)) continue;
         if (tensor.name != "rope_freqs.weight") out.push_back(tensor.name);
     }
     for (std::size_t layer = by.narrow().layers; layer < by.wide().layers; ++layer) {
