@@ -285,8 +285,8 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts) {
     const auto target = hashed_model(3, 1), small = hashed_model(3, 2);
     decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const testing::bush<again> paths{small, {-1, -1, 0, 1}};
-    const auto scheme = speculate(paths, target, policy::fixed_length{2}, accept::multipath_block{});
+    const policy::tree_static two_paths(topology{-1, -1, 0, 1});
+    const auto scheme = speculate(draft::model_tree(small), target, two_paths, accept::multipath_block{});
     BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
     const auto chains = speculate(small, target, policy::fixed_length{2}, accept::multipath_block{});
     BOOST_TEST(testing::broken_promise(chains, std::vector<token>{0, 1}, chosen) == "");

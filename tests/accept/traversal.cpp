@@ -4,6 +4,8 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/multipath_block.hpp>
 #include <augur/cascade/cascade.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/law_of.hpp>
 #include <boost/test/unit_test.hpp>
@@ -241,6 +243,15 @@ BOOST_AUTO_TEST_CASE(a_chain_ends_at_no_leaf_whatever_was_judged_before) {
     accept::walk(accept::traversal{}, chain, rows, transform, before, chooser, 0, kept, out);
     BOOST_TEST(out.accepted == 1u);
     BOOST_TEST(!out.at_leaf);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts_of_planned_trees) {
+    const auto target = hashed_model(3, 1), small = hashed_model(3, 2);
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const policy::tree_static two_paths(topology{-1, -1, 0, 1});
+    const auto scheme = speculate(draft::model_tree(small), target, two_paths, accept::traversal{});
+    BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

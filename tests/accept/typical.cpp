@@ -2,6 +2,8 @@
 
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/cascade/cascade.hpp>
+#include <augur/draft/model_tree.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/law_of.hpp>
 #include <boost/test/unit_test.hpp>
@@ -284,6 +286,9 @@ BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
         BOOST_TEST(made.tokens == greedy);
         const auto trees = speculate(testing::bush<draft::argmax>{small}, target, policy::fixed_length{4}, rule);
         BOOST_TEST(decode::generate<any_guarantee>(trees, prompt, chosen).tokens == greedy);
+        const policy::tree_static two_paths(topology{-1, -1, 0, 1});
+        const auto scheme = speculate(draft::model_tree(small), target, two_paths, rule);
+        BOOST_TEST(decode::generate<any_guarantee>(scheme, prompt, chosen).tokens == greedy);
         const auto agreeing = speculate(target, target, policy::fixed_length{3}, rule);
         BOOST_TEST(decode::generate<any_guarantee>(agreeing, prompt, chosen).counts.acceptance() == 1.0);
     }

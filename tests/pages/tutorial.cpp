@@ -1,9 +1,5 @@
 // What the blocks of docs/tutorial.md need around them. What they print has to stand on the page.
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/tokenizer.hpp>
-#include <augur/llama/host_model.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -45,24 +41,10 @@ bool stands_on(const std::string& page) {
     return !shown.empty();
 }
 
-llama::host_model load(const std::string& name) {
-    return llama::host_model::load(AUGUR_FAMILY_DIRECTORY "/arithmetic/arithmetic-" + name + ".gguf", {.threads = 1});
-}
-
 }  // namespace
 
 int main() {
-    const auto large = load("large"), medium = load("medium"), small = load("small");
-    const io::tokenizer words(
-        io::read_vocabulary(io::gguf_file(AUGUR_FAMILY_DIRECTORY "/arithmetic/arithmetic-large.gguf")));
-    const std::vector<token> prompt = words.encode("((37+58)-19)*3:");
-    decode::options greedy;
-    greedy.sampling.temperature.value = 0;
-    greedy.stop.max_tokens = 96;
-    greedy.stop.stop_tokens = {words.encode("\n").back()};
-    decode::options warm = greedy;
-    warm.sampling.temperature.value = 1;
-    warm.seed = 7;
+    const std::string family = AUGUR_FAMILY_DIRECTORY;
     // block 1
     // block 2
     // block 3
@@ -70,8 +52,9 @@ int main() {
     // block 5
     // block 6
     // block 7
-    std::ifstream file(AUGUR_PAGE);
-    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    // block 8
+    std::ifstream opened(AUGUR_PAGE);
+    const std::string page{std::istreambuf_iterator<char>(opened), {}};
     std::cout << shown;
     return holds && stands_on(page) ? 0 : 1;
 }
