@@ -19,7 +19,7 @@ namespace detail {
 
 using augur::detail::fail;
 
-/// A factor without a type is linear, and may stand under the key of older files, as in llama.cpp.
+/// A factor without a type is linear, and is read under the key of older files, too, as in llama.cpp.
 inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const std::string& origin) {
     const auto type = file.get_or<std::string>("llama.rope.scaling.type", "none");
     const char* const present = "llama.rope.scaling.factor";

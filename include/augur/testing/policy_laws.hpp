@@ -264,8 +264,8 @@ void check_waiting(report& r, const policy_law_cases<Policy>& cases, const effor
 
 /// Checks every law on random observations and outcomes: the same answers to the same, no signal read that is not
 /// declared, none that is used and never waited for. Decodings with sampled drafts (and, for policies on matches,
-/// n-gram drafts) have to keep plain sampling's law exactly, whatever the policy learns meanwhile; of a final class that
-/// learns that is not checked. A policy that never drafts is noted.
+/// n-gram drafts) have to keep plain sampling's law exactly, whatever the policy learns meanwhile; that is not checked
+/// of a final class that learns. A policy that never drafts is noted.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {
     report r{"policy_laws"};

@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
     }
 }
 
-/// Logits so near each other that both weigh 1: top-p leaves the first of them, and min-p, though it is not the largest.
+/// Logits so near each other that both weigh 1: top-p leaves the first of them, and so does min-p, though it is not the
+/// largest.
 BOOST_AUTO_TEST_CASE(something_stays_of_a_row_whose_largest_logit_is_cut) {
     one_round made{.vocabulary = 2,
                    .seed = 1,
