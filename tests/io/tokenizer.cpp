@@ -1,3 +1,4 @@
+#include <augur/io/text_decoder.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -114,6 +115,28 @@ BOOST_AUTO_TEST_CASE(decoding_takes_the_space_away_again_unless_the_text_continu
     BOOST_TEST(tokens.decode(ids, {.continues = true}) == " hello w");
     BOOST_TEST(tokens.decode(ids, {.show_control = true}) == "<s>hello w");
     BOOST_TEST(tokens.decode(tokens.encode("  hello")) == "  hello");
+}
+
+BOOST_AUTO_TEST_CASE(a_space_behind_a_control_token_at_the_start_comes_back) {
+    const encode_options parsed{.parse_special = true};
+    for (const auto prefix : {space_prefix::never, space_prefix::at_start, space_prefix::always}) {
+        for (const bool add_bos : {false, true}) {
+            auto words = sentencepiece_words();
+            words.prefix = prefix;
+            words.add_bos = add_bos;
+            const tokenizer tokens(words);
+            for (const std::string text : {"</s> hello", "</s>hello", "<unk> w", "</s></s>  w"}) {
+                const auto ids = tokens.encode(text, parsed);
+                const std::string bos = add_bos ? "<s>" : "";
+                BOOST_TEST(tokens.decode(ids, {.show_control = true}) == bos + text);
+                text_decoder stream(tokens, {.show_control = true});
+                std::string streamed;
+                for (const token id : ids) streamed += stream.push(id);
+                BOOST_TEST(streamed + stream.flush() == bos + text);
+            }
+            BOOST_TEST(tokens.decode(tokens.encode(" hello")) == " hello");
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(text_that_is_not_utf8_is_refused) {

@@ -19,7 +19,7 @@ class text_decoder {
     /// What can be shown now that this token is there; bytes that can no longer become UTF-8 show as U+FFFD.
     std::string push(token id) {
         held_ += tokens_->decode_bytes({&id, 1}, options_);
-        if (!tokens_->is_control(id)) options_.continues = true;
+        if (!tokens_->begins_after(id)) options_.continues = true;
         return take(false);
     }
 

@@ -97,10 +97,8 @@ class tokenizer {
         bool at_start = words_.prefix != space_prefix::never && !options.continues;
         for (const token id : ids) {
             auto bytes = bytes_of(id, options.show_control);
-            if (at_start && !is_control(id)) {
-                if (!bytes.empty() && bytes.front() == ' ') bytes.erase(0, 1);
-                at_start = false;
-            }
+            if (at_start && !is_control(id) && !bytes.empty() && bytes.front() == ' ') bytes.erase(0, 1);
+            at_start = at_start && begins_after(id);
             out += bytes;
         }
         return out;
@@ -118,6 +116,12 @@ class tokenizer {
     bool is_control(token id) const {
         const auto kind = words_.kinds[index_of(id)];
         return kind == token_kind::control || kind == token_kind::unknown;
+    }
+
+    /// Whether a text still begins behind this token, so that the space in front of it comes there. Where only a text's
+    /// start gets one, other control tokens than bos, which stands in front by itself, are that start.
+    bool begins_after(token id) const {
+        return is_control(id) && (words_.prefix != space_prefix::at_start || id == words_.bos);
     }
 
     /// The tokens after which a model has nothing more to say: eos, eot, and control tokens known to end turns, in
