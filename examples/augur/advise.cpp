@@ -29,7 +29,7 @@ using json = nlohmann::ordered_json;
 using reader = io::json_reader<json>;
 
 struct advise_options {
-    std::string shape = "8b", weights = "q4_k", acceptance = AUGUR_FAMILY_DIRECTORY "/smollm2-135m/acceptance.json";
+    std::string shape = "8b", weights, acceptance = AUGUR_FAMILY_DIRECTORY "/smollm2-135m/acceptance.json";
     std::size_t vocabulary = 49152, context = 128, threads = 0, exit_layer = 0, turns = 9;
     bool json = false;
 };
@@ -303,13 +303,50 @@ backend::host::storage storage_named(const std::string& name) {
     detail::fail("--weights ", io::quote(name), " is not available; valid are ", valid);
 }
 
+/// The first of the shape's rows that are no whole blocks of the format; nothing where all are.
+std::string rows_that_do_not_pack(const llama::shape& shape, backend::host::storage format) {
+    const std::size_t block = backend::host::layout_of(format).file_depth, heads = shape.heads * shape.head_size;
+    if (shape.width % block != 0) return detail::message("the width, ", shape.width, ",");
+    if (shape.feed_forward % block != 0) return detail::message("the feed-forward width, ", shape.feed_forward, ",");
+    return heads % block != 0 ? detail::message("the width of its heads, ", heads, ",") : "";
+}
+
+/// Throws where a row of the shape does not pack, and says what does.
+void check_packs(const std::string& shape_text, const llama::shape& shape, backend::host::storage format) {
+    const std::string rows = rows_that_do_not_pack(shape, format);
+    if (rows.empty()) return;
+    std::string others;
+    for (const auto other : backend::host::all_storages) {
+        if (!rows_that_do_not_pack(shape, other).empty()) continue;
+        others += (others.empty() ? "" : ", ") + std::string(name_of(other));
+    }
+    detail::fail("--weights ", name_of(format), " packs blocks of ", backend::host::layout_of(format).file_depth,
+                 ", of which ", rows, " of --shape ", shape_text, " is no multiple; use one of ", others);
+}
+
+/// What was asked for; else the smallest format that the shape's rows have whole blocks of.
+backend::host::storage weights_for(const advise_options& chosen, const llama::shape& shape) {
+    if (!chosen.weights.empty()) {
+        const auto asked = storage_named(chosen.weights);
+        check_packs(chosen.shape, shape, asked);
+        return asked;
+    }
+    for (const char* name : {"q4_k", "q4_0"}) {
+        const auto format = storage_named(name);
+        if (rows_that_do_not_pack(shape, format).empty()) return format;
+    }
+    return storage_named("bf16");
+}
+
 void advise(const advise_options& chosen) {
     if (chosen.turns == 0) detail::fail("--turns is 0; a median needs at least 1");
     if (chosen.context == 0) detail::fail("--context is 0; a round follows at least 1 token");
     check_standard_output();
     const interruption stop;
-    synthetic_request asked{.shape = chosen.shape == "135m" ? shape_135m : llama::parse_shape(chosen.shape),
-                            .weights = storage_named(chosen.weights),
+    const auto shape =
+        of_option("--shape", [&] { return chosen.shape == "135m" ? shape_135m : llama::parse_shape(chosen.shape); });
+    synthetic_request asked{.shape = shape,
+                            .weights = weights_for(chosen, shape),
                             .vocabulary = chosen.vocabulary,
                             .context = chosen.context,
                             .threads = chosen.threads,
@@ -327,7 +364,7 @@ void advise(const advise_options& chosen) {
     const measured_costs costs(rounds, judged, chosen.turns);
     note.reset();
     json found = {{"shape", asked.shape.text()},
-                  {"weights", chosen.weights},
+                  {"weights", name_of(asked.weights)},
                   {"vocabulary", chosen.vocabulary},
                   {"context", chosen.context},
                   {"threads", rounds.threads()},
@@ -357,7 +394,7 @@ void add_advise(CLI::App& program) {
         ->default_str(chosen->shape);
     command->add_option("--weights", chosen->weights, "f32, f16, bf16, q8_0, q4_0, q4_1, q4_k or q6_k")
         ->type_name("FORMAT")
-        ->default_str(chosen->weights);
+        ->default_str("q4_k; q4_0 where the width is no multiple of 256");
     command
         ->add_option(
             "--acceptance", chosen->acceptance,

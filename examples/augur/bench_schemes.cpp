@@ -54,6 +54,7 @@ scheme_options parse_scheme(const std::string& text) {
         if (equals == std::string::npos)
             detail::fail("--scheme ", io::quote(text), ": ", io::quote(part), " has no '='");
         const std::string value = part.substr(equals + 1), origin = "--scheme " + chosen.scheme + ": " + key;
+        chosen.given[key] = value;
         if (key == "length") {
             chosen.length = parse_number(origin, value, most::length);
         } else if (key == "max-k") {
@@ -164,7 +165,7 @@ class bench_of_schemes {
                     {"weights", name_of(target_->format())},
                     {"shape", llama::shape_of(target_->configuration()).text()},
                     {"threads", target_->threads()},
-                    {"temperature", chosen_.sampling.temperature.value},
+                    {"temperature", as_written(chosen_.sampling.temperature.value)},
                     {"max_tokens", chosen_.max_tokens},
                     {"repetitions", chosen_.repetitions},
                     {"keep", chosen_.keep},

@@ -20,6 +20,7 @@
 #include "lossy.hpp"
 #include "message.hpp"
 #include "models.hpp"
+#include "option_schemes.hpp"
 #include "report.hpp"
 #include "run_files.hpp"
 #include "terminal.hpp"
@@ -45,7 +46,7 @@ struct generate_options {
     run_file_options files;
     std::optional<std::string> calibration;
     std::string task = "all";     ///< of the calibration
-    std::set<std::string> given;  ///< settings that the user named
+    std::set<std::string> given;  ///< settings that the user named, and options that need another
     bool ignore_eos = false;
     bool compare = false;
     comparison_limits compared{};
@@ -207,15 +208,43 @@ transform::bias parse_biases(const std::vector<std::string>& texts) {
     return bias;
 }
 
+/// Values that no text is sampled by are refused by the option's name.
+void check_sampling(const transform::settings& s) {
+    const auto check = [](const char* option, transform::settings only) {
+        of_option(option, [&] { static_cast<void>(transform::pipeline(std::move(only), 1)); });
+    };
+    check("--temperature", {.temperature = s.temperature});
+    check("--top-k", {.top_k = s.top_k});
+    check("--top-p", {.top_p = s.top_p});
+    check("--min-p", {.min_p = s.min_p});
+    check("--repetition-penalty", {.penalties = {.repetition = s.penalties.repetition}});
+    check("--presence-penalty", {.penalties = {.presence = s.penalties.presence}});
+    check("--frequency-penalty", {.penalties = {.frequency = s.penalties.frequency}});
+}
+
+/// Options that say nothing without another.
+void check_companions(const generate_options& chosen) {
+    check_draft_shapes(chosen.model, chosen.drafts.size());
+    if (chosen.given.contains("task") && !chosen.calibration) {
+        detail::fail("--task is ", io::quote(chosen.task), ", but no --calibration was given, whose it is");
+    }
+    if (chosen.given.contains("compare-seconds") && !chosen.compare) {
+        detail::fail("--compare-seconds is ", chosen.compared.seconds, ", but --compare was not given");
+    }
+    const auto& stops = chosen.stop_strings;
+    if (std::find(stops.begin(), stops.end(), "") != stops.end()) {
+        detail::fail("--stop is ''; a stop string has at least 1 byte, or it is empty");
+    }
+}
+
 /// What can be refused before a model is loaded, is.
 void check_early(const generate_options& chosen) {
     check_device(chosen.device, chosen.model.weights);
     if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
         detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
     }
-    transform::settings sampling = chosen.sampling;
-    sampling.bias = {};  // needs the vocabulary
-    static_cast<void>(transform::pipeline(std::move(sampling), 1));
+    check_companions(chosen);
+    check_sampling(chosen.sampling);
     check_standard_output();
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
@@ -244,13 +273,13 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"threads", target.threads()},
             {"context", target.context_length()},
             {"max_tokens", chosen.max_tokens},
-            {"temperature", s.temperature.value},
+            {"temperature", as_written(s.temperature.value)},
             {"top_k", s.top_k.k},
-            {"top_p", s.top_p.p},
-            {"min_p", s.min_p.p},
-            {"repetition_penalty", s.penalties.repetition},
-            {"presence_penalty", s.penalties.presence},
-            {"frequency_penalty", s.penalties.frequency}};
+            {"top_p", as_written(s.top_p.p)},
+            {"min_p", as_written(s.min_p.p)},
+            {"repetition_penalty", as_written(s.penalties.repetition)},
+            {"presence_penalty", as_written(s.penalties.presence)},
+            {"frequency_penalty", as_written(s.penalties.frequency)}};
 }
 
 /// With a calibration `auto` is the fastest lossless scheme in it, if that was faster than plain decoding.
@@ -564,10 +593,19 @@ void add_state_option(CLI::App& command, const std::shared_ptr<generate_options>
         "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");
 }
 
-/// Notes which settings a calibration must leave alone.
+/// Notes which settings a calibration must leave alone, and which the scheme has to have a use for.
 void note_given(const CLI::App& command, generate_options& chosen) {
-    for (const char* name : {"length", "bins", "bin-lengths", "lengths", "thresholds", "window", "dwell"}) {
-        if (command.count(std::string("--") + name) > 0) chosen.given.insert(name);
+    for (const auto& [name, _] : all_option_schemes()) {
+        const std::string option(name);
+        const CLI::Option& named = *command.get_option("--" + option);
+        if (named.count() == 0) continue;
+        chosen.given.insert(option);
+        const bool is_flag = named.get_expected_max() == 0;
+        chosen.scheme.given[option] = is_flag ? "" : named.results().back();
+    }
+    for (const char* name : {"task", "compare-seconds"}) {
+        const CLI::Option* const named = command.get_option_no_throw(std::string("--") + name);
+        if (named != nullptr && named->count() > 0) chosen.given.insert(name);
     }
 }
 

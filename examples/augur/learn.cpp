@@ -181,7 +181,7 @@ class pupil {
                 {"length", chosen_.bounds.most},
                 {"max_tokens", chosen_.max_tokens},
                 {"passes", chosen_.passes},
-                {"temperature", chosen_.sampling.temperature.value},
+                {"temperature", as_written(chosen_.sampling.temperature.value)},
                 {"rate", trainer.steps.rate},
                 {"batch", trainer.batch},
                 {"every", trainer.every},

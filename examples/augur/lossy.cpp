@@ -3,6 +3,7 @@
 #include <augur/io/quote.hpp>
 
 #include "lossy_rules.hpp"
+#include "options.hpp"
 
 namespace augur::program {
 namespace {
@@ -19,8 +20,12 @@ void check_thresholds(const scheme_options& chosen) {
         detail::fail("--thresholds holds ", chosen.thresholds.size(), " numbers; scheme '", chosen.scheme, "' takes ",
                      wanted);
     }
-    if (chosen.scheme == "ead") return static_cast<void>(turns_of(chosen));
-    for (const double threshold : chosen.thresholds) static_cast<void>(fuzzy(threshold));
+    if (chosen.scheme == "ead") {
+        return of_option("--thresholds, --window and --dwell", [&] { static_cast<void>(turns_of(chosen)); });
+    }
+    of_option("--thresholds", [&] {
+        for (const double threshold : chosen.thresholds) static_cast<void>(fuzzy(threshold));
+    });
 }
 
 void check_lengths(const scheme_options& chosen) {
@@ -60,7 +65,7 @@ policy::rolling_entropy turns_of(const scheme_options& chosen) {
 }
 
 bool is_lossy(const std::string& scheme) {
-    return scheme == "fsd" || scheme.starts_with("psd") || scheme == "ead";
+    return scheme == "fsd" || scheme == "psd_a" || scheme == "psd_f" || scheme == published_scheme || scheme == "ead";
 }
 
 scheme_options resolve_lossy(scheme_options chosen, const transform::settings& sampling, std::size_t drafts) {

@@ -177,10 +177,13 @@ std::string find_member(const std::string& kind, const llama::host_model& target
     return "";
 }
 
-std::string shown_folders() {
+/// That no family has a member for the target, and where it was looked for.
+std::string not_found(const std::string& kind, const llama::host_model& target) {
     std::string all;
     for (const std::string& folder : family_folders()) all += (all.empty() ? "" : ", ") + folder;
-    return all.empty() ? "no folder" : all;
+    if (all.empty()) return "AUGUR_FAMILY is empty, so no family was searched for a " + kind + ".gguf";
+    return detail::message("in ", all, " there is no ", kind, ".gguf for a target with the fingerprint ",
+                           target.fingerprint());
 }
 
 /// For a scheme that needs a member which is neither named nor found.
@@ -191,8 +194,7 @@ std::string shown_folders() {
                                : kind == "exit"             ? "an exit: give --untrained, or --heads"
                                : kind == "ngram"            ? "counted n-grams: give --heads"
                                                             : "heads: give --heads";
-    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; in ", shown_folders(), " there is no ", kind,
-                 ".gguf for a target with the fingerprint ", target.fingerprint());
+    detail::fail("scheme '", scheme, "' needs ", needed, " FILE; ", not_found(kind, target));
 }
 
 }  // namespace
@@ -204,8 +206,7 @@ smaller_model load_smaller(const std::string& flag, const std::string& named, co
     if (is_member && !fs::exists(named)) {
         path = find_member(named, target);
         if (path.empty()) {
-            detail::fail(flag, " ", named, ": there is no such file, and in ", shown_folders(), " no ", named,
-                         ".gguf for a target with the fingerprint ", target.fingerprint());
+            detail::fail(flag, " ", named, ": there is no such file, and ", not_found(named, target));
         }
     }
     smaller_model loaded{path, load_draft(path, target, {options, llama::weight_format::keep}, std::nullopt)};

@@ -95,13 +95,21 @@ llama::load_options load_options_of(const model_options& options) {
                                .context_length = options.context,
                                .cache = parse_cache(options.cache),
                                .between_layers = interruption::check};
-    if (!options.shape.empty()) chosen.shape = llama::parse_shape(options.shape);
+    constexpr std::size_t most_threads = 64;  // as in backend::host::thread_pool, which says so, too
+    if (options.threads > most_threads) {
+        detail::fail("--threads is ", options.threads, "; it must be 0 to ", most_threads);
+    }
+    if (!options.shape.empty()) {
+        chosen.shape = of_option("--shape", [&] { return llama::parse_shape(options.shape); });
+    }
     return chosen;
 }
 
 std::vector<llama::shape> draft_shapes_of(const model_options& options) {
     std::vector<llama::shape> out;
-    for (const std::string& text : options.draft_shapes) out.push_back(llama::parse_shape(text));
+    for (const std::string& text : options.draft_shapes) {
+        out.push_back(of_option("--draft-shape", [&] { return llama::parse_shape(text); }));
+    }
     return out;
 }
 
@@ -114,6 +122,9 @@ std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
     if (io::holds_safetensors(path)) {
         std::error_code unknown;  // then opening the file says why
         const fs::path folder = fs::is_directory(path, unknown) ? fs::path(path) : fs::path(path).parent_path();
+        if (fs::is_directory(folder, unknown) && !fs::exists(folder / "config.json", unknown)) {
+            detail::fail("the folder ", folder.string(), " holds no model: its config.json is missing");
+        }
         if (!fs::exists(folder / "tokenizer.json", unknown)) return std::nullopt;
         return io::tokenizer(io::read_tokenizer_folder(folder));
     }
@@ -137,7 +148,7 @@ std::optional<std::string> read_prompt(const prompt_options& options) {
     const int given = int{options.text.has_value()} + int{options.file.has_value()} + int{options.ids.has_value()};
     if (given != 1) detail::fail("give one of --prompt, --prompt-file and --prompt-ids; ", given, " were given");
     if (options.ids) return std::nullopt;
-    const std::string source = options.text ? "--prompt" : "--prompt-file " + *options.file;
+    const std::string source = options.text ? options.text_source : "--prompt-file " + *options.file;
     std::string text = options.text ? *options.text : without_last_line_feed(read_file(*options.file));
     if (text.empty()) detail::fail("the prompt is empty: ", source, " has 0 bytes of text");
     io::check_utf8(text, source);
@@ -178,6 +189,7 @@ std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& e
                                 const std::optional<io::tokenizer>& words, const std::string& model_path, bool chat) {
     prompt_options prompt;
     prompt.text = entry.required<std::string>("prompt");
+    prompt.text_source = "the key prompt";
     prompt.chat = chat;
     try {
         return encode_prompt(prompt, words, model_path);

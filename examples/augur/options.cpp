@@ -35,6 +35,17 @@ void add_draft_shapes(CLI::App& command, model_options& into) {
         ->allow_extra_args(false);
 }
 
+void check_draft_shapes(const model_options& chosen, std::size_t drafts) {
+    const std::size_t shapes = chosen.draft_shapes.size();
+    if (shapes <= drafts) return;
+    if (drafts == 0) {
+        augur::detail::fail("--draft-shape is ", chosen.draft_shapes.front(),
+                            ", but no --draft was given, whose it is");
+    }
+    augur::detail::fail("--draft-shape was given ", shapes, " times, but --draft ", drafts,
+                        drafts == 1 ? " time" : " times");
+}
+
 void add_prompt_options(CLI::App& command, prompt_options& into) {
     const auto keep = [](std::optional<std::string>& where) {
         return [&where](const std::string& text) { where = text; };

@@ -34,10 +34,13 @@ struct prompt_options {
     std::optional<std::string> text, file, ids;
     std::optional<std::string> system;  ///< with chat
     bool chat = false;
+    std::string text_source = "--prompt";  ///< where `text` comes from, for messages
 };
 
 /// --draft-shape.
 void add_draft_shapes(CLI::App& command, model_options& into);
+/// Throws where there are more of them than of --draft.
+void check_draft_shapes(const model_options& chosen, std::size_t drafts);
 /// --model, --weights, --cache, --shape, --threads and, unless the command means something else by it, --context.
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
 void add_prompt_options(CLI::App& command, prompt_options& into);
@@ -60,12 +63,26 @@ Number parse_number(std::string_view option, std::string_view text, Number limit
     augur::detail::fail(option, " is ", io::quote(text), "; it must be ", kind, reason);
 }
 
+/// What `work` returns; where that throws augur::error the message begins with the option that it is about.
+template <class Work>
+auto of_option(std::string_view option, Work work) {
+    try {
+        return work();
+    } catch (const error& problem) {
+        augur::detail::fail(option, ": ", problem.what());
+    }
+}
+
 /// "1,2,3"; nothing between two commas is an error.
 template <class Number>
 std::vector<Number> parse_list(std::string_view option, std::string_view text, Number limit = most::any<Number>) {
     std::vector<Number> numbers;
+    const std::string_view whole = text;
     while (true) {
         const std::size_t comma = text.find(',');
+        if (comma == 0 || text.empty()) {
+            augur::detail::fail(option, " is ", io::quote(whole), "; its entry ", numbers.size() + 1, " is empty");
+        }
         numbers.push_back(parse_number<Number>(option, text.substr(0, comma), limit));
         if (comma == std::string_view::npos) return numbers;
         text.remove_prefix(comma + 1);
@@ -78,6 +95,14 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, Take take, con
                       const std::string& type = "TEXT", const std::string& shown = "") {
     auto* option = command.add_option_function<std::string>(name, take, help)->type_name(type);
     return shown.empty() ? option : option->default_str(shown);
+}
+
+/// The double that a float's shortest decimal form spells, so that 0.7f is written as 0.7.
+inline double as_written(float value) {
+    char text[64];
+    double out = static_cast<double>(value);
+    std::from_chars(text, std::to_chars(text, text + sizeof text, value).ptr, out);
+    return out;
 }
 
 template <class Number>

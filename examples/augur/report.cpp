@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "message.hpp"
+#include "options.hpp"
 #include "tree_choice.hpp"
 
 namespace augur::program {
@@ -194,7 +195,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"settings", report.settings}};
     out["settings"]["accept"] = report.scheme.accept;
     if (report.scheme.divergence_temperature) {
-        out["settings"]["divergence_temperature"] = *report.scheme.divergence_temperature;
+        out["settings"]["divergence_temperature"] = as_written(*report.scheme.divergence_temperature);
     }
     if (report.scheme.epsilon) out["settings"]["epsilon"] = *report.scheme.epsilon;
     if (report.scheme.delta) out["settings"]["delta"] = *report.scheme.delta;

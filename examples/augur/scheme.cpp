@@ -14,6 +14,8 @@
 #include "chain_rules.hpp"
 #include "limits.hpp"
 #include "lossy.hpp"
+#include "option_schemes.hpp"
+#include "options.hpp"
 #include "trees.hpp"
 
 namespace augur::program {
@@ -33,7 +35,9 @@ policy::learned_bins learned_bins_of(const scheme_options& chosen) {
         detail::fail(chosen.length ? "--length" : "--max-k", " is ", *(chosen.length ? chosen.length : chosen.max_k),
                      ", but with --learn-bins the lengths are --bin-lengths");
     }
-    return {chosen.bin_edges_nats, chosen.bin_lengths};
+    return of_option("--bins and --bin-lengths", [&] {
+        return policy::learned_bins{chosen.bin_edges_nats, chosen.bin_lengths};
+    });
 }
 
 entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
@@ -41,7 +45,9 @@ entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
     if (nats.empty() || nats.size() > 2) {
         detail::fail("scheme 'hysteresis' takes one threshold or two, but --thresholds has ", nats.size());
     }
-    return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
+    return of_option("--thresholds and --length", [&] {
+        return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
+    });
 }
 
 policy::confidence_stop stop_of(const scheme_options& chosen) {
@@ -49,7 +55,9 @@ policy::confidence_stop stop_of(const scheme_options& chosen) {
         detail::fail("scheme '", chosen.scheme, "' takes one threshold, but --thresholds has ",
                      chosen.thresholds.size());
     }
-    return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
+    return of_option("--thresholds and --length", [&] {
+        return policy::confidence_stop({.threshold = chosen.thresholds.front(), .max_tokens = chosen.length.value()});
+    });
 }
 
 namespace {
@@ -67,7 +75,7 @@ void check_scheme(const std::string& name) {
         "hysteresis", "medusa", "hydra",  "entmtp", "eagle", "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail(
-            "scheme ", io::quote(name),
+            "--scheme ", io::quote(name),
             " is unknown; valid are auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, "
             "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
@@ -156,7 +164,10 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const member_files& named) {
-    if (chosen.scheme == "auto") chosen.scheme = scheme_for(named);
+    const bool by_auto = chosen.scheme == "auto";
+    if (by_auto) chosen.scheme = scheme_for(named);
+    if (chosen.scheme != "auto" && !is_lossy(chosen.scheme)) check_scheme(chosen.scheme);
+    check_given(chosen, by_auto);
     if (chosen.scheme == "merged" && !chosen.tree && !chosen.dynamic) chosen.automatic_tree = true;
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
     check_trees(chosen);
@@ -168,7 +179,6 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
                      "; both are the most tokens of a round: give one of them");
     }
     if (chosen.accept.empty()) chosen.accept = sampling.temperature.value == 0 ? "exact" : "coupled";
-    if (chosen.scheme != "auto") check_scheme(chosen.scheme);
     drafts_trees(chosen) ? check_tree_criterion(chosen, sampling) : check_criterion(chosen.accept, sampling);
     const std::vector<std::string> used = members_used_by(chosen.scheme);
     if (drafts > 1 && std::find(used.begin(), used.end(), "draft") != used.end()) {
@@ -178,9 +188,10 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     if (!chosen.length && (chosen.scheme == "sd" || by_hysteresis)) chosen.length = 4;
     if (by_hysteresis && chosen.thresholds.empty()) chosen.thresholds = {1.5, 2.5};
     if (by_hysteresis) static_cast<void>(hysteresis_of(chosen));
-    static_cast<void>(bins_of(chosen));
+    of_option("--bins and --bin-lengths", [&] { static_cast<void>(bins_of(chosen)); });
     if (chosen.learn_bins) static_cast<void>(learned_bins_of(chosen));
-    static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max));
+    of_option("--lookup-min and --lookup-max",
+              [&] { static_cast<void>(draft::prompt_lookup(chosen.lookup_min, chosen.lookup_max)); });
     if ((chosen.scheme == "hybrid" || chosen.scheme == "merged") && chosen.lookup_max < 2) {
         detail::fail("--lookup-max is ", chosen.lookup_max, ", but ", chosen.scheme,
                      " looks for n-grams of 2 tokens and more");

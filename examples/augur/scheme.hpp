@@ -9,6 +9,7 @@
 #include <augur/policy/knowledge.hpp>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,7 @@ struct scheme_options {
     std::string tree_feature{};                     ///< entmtp: what switches trees; empty: path_value
     bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
+    std::map<std::string, std::string> given{};     ///< options of option_schemes that were named, as text
 };
 
 /// The same with every choice made that does not depend on the target: `auto` stays where no file is named. Throws

@@ -182,7 +182,7 @@ class tuner {
                 {"first", chosen_.halving.first_problems},
                 {"factor", chosen_.halving.factor},
                 {"max_tokens", chosen_.max_tokens},
-                {"temperature", chosen_.sampling.temperature.value},
+                {"temperature", as_written(chosen_.sampling.temperature.value)},
                 {"seed", chosen_.seed},
                 {"max_divergence", chosen_.max_divergence}};
     }

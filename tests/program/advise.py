@@ -96,7 +96,9 @@ class Advise(ProgramTest):
 
         refuses("shape 'huge'", entry("sd"), shape="huge")
         refuses(["--weights 'q3'", "q4_k"], entry("sd"), weights="q3")
-        refuses(["q4_k", "64"], entry("sd"), weights="q4_k")
+        expected = ["--weights q4_k packs blocks of 256", f"the width, 64, of --shape {SHAPE}", "use one of f32, f16, bf16, q8_0, q4_0, q4_1"]
+        refuses(expected, entry("sd"), weights="q4_k")
+        refuses(["--weights q6_k", "the width, 576, of --shape 135m"], entry("sd"), weights="q6_k", shape="135m")
         refuses("no scheme", entry("plain"))
         refuses("no scheme", entry("ead"))
         refuses(["no scheme"], prompts=0)
@@ -112,6 +114,14 @@ class Advise(ProgramTest):
         for layer in (3, 4):
             self.refuses([f"--exit-layer is {layer}", "3 layers"], *self.command(entry("kangaroo")), "--exit-layer", layer)
         self.works(*self.command(entry("kangaroo")), *SHORT, "--exit-layer", 2)
+
+    def test_weights_are_those_that_the_rows_of_the_shape_pack(self):
+        """Where none are asked for: q4_k is for rows of whole blocks of 256."""
+        for shape, expected in ((SHAPE, "q4_0"), ("256,256,4,4,64,1", "q4_k"), ("40,96,2,2,20,2", "bf16")):
+            command = [*self.command(entry("lookup"), shape=shape)]
+            at = command.index("--weights")
+            found = self.object(*command[:at], *command[at + 2 :], *SHORT)
+            self.assertEqual(expected, found["weights"], shape)
 
     def test_memory_is_checked_before_it_is_taken(self):
         def needed(name):

@@ -117,6 +117,7 @@ class Answer(ProgramTest):
         refused(["line 1", "one of prompt and prompt_ids", "both"], [dict(prompt="a", prompt_ids=[1])])
         refused(["line 2", "999"], [good, dict(prompt_ids=[999])])
         refused(["line 1", "-0.5"], [dict(prompt="a", temperature=-0.5)])
+        refused(["line 2: the prompt is empty: the key prompt has 0 bytes"], [good, dict(prompt="")])
         refused(["refused.jsonl, line 1: max_tokens", "-1"], [dict(prompt="a", max_tokens=-1)])
         told = run("answer", "--model", TARGET, "--prompts", asked("once.jsonl", [dict(prompt="a", max_tokens=-1)])).stderr
         self.assertEqual(1, told.count(b"line 1"), told)

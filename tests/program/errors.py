@@ -49,6 +49,79 @@ class Generate(ProgramTest):
             with self.subTest(arguments):
                 self.refused(expected, *arguments)
 
+    def test_an_error_in_a_value_names_its_option(self):
+        """And the command's help, whichever part of the library refuses the value."""
+        help_of = "(see augur generate --help)"
+        sd = ("--scheme", "sd", "--draft", DRAFT)
+        for arguments, expected in {
+            ("--temperature", "-1"): "--temperature: temperature is -1",
+            ("--top-p", "0"): "--top-p: top_p is 0",
+            ("--min-p", "1.5"): "--min-p: min_p is 1.5",
+            ("--repetition-penalty", "0"): "--repetition-penalty: ",
+            ("--presence-penalty", "inf"): "--presence-penalty: ",
+            ("--frequency-penalty", "inf"): "--frequency-penalty: ",
+            ("--threads", "100000"): "--threads is 100000; it must be 0 to 64",
+            ("--stop", ""): "--stop is ''",
+            ("--lookup-min", "9", "--lookup-max", "3"): "--lookup-min and --lookup-max: prompt_lookup: min_n 9 exceeds",
+            ("--scheme", "kangaroo", "--untrained", "--thresholds", "2"): "--thresholds and --length: confidence_stop",
+            ("--scheme", "ead", "--draft", DRAFT, "--thresholds", "-1"): "--thresholds, --window and --dwell: rolling_entropy",
+            ("--scheme", "fsd", "--draft", DRAFT, "--thresholds", "-1"): "--thresholds: ",
+            ("--scheme", "eaad", "--draft", DRAFT, "--bins", "1,2", "--bin-lengths", "4,3"): "--bins and --bin-lengths: ",
+            ("--shape", "foo"): "--shape: the shape 'foo' is none of",
+            (*sd, "--draft-shape", "foo"): "--draft-shape: the shape 'foo' is none of",
+            ("--scheme", "foo"): "--scheme 'foo' is unknown",
+            ("--scheme", "psd_x"): "--scheme 'psd_x' is unknown",
+        }.items():
+            with self.subTest(arguments):
+                self.refused([f"augur: error: {expected}", help_of], *arguments)
+
+    def test_an_option_that_the_scheme_has_no_use_for_is_refused(self):
+        """With its value, the scheme, and the schemes that use it; not ignored."""
+        values = {
+            "length": 3, "max-k": 3, "bins": "1,2", "bin-lengths": "2,1", "lookup-min": 2, "lookup-max": 6,
+            "thresholds": 0.5, "lengths": "2,3", "window": 3, "dwell": 4,
+        }  # fmt: skip
+        of_draft = ("--draft", DRAFT)
+        used_by = {
+            "plain": ((), ()),
+            "lookup": ((), ("length", "lookup-min", "lookup-max")),
+            "merged": (of_draft, ("lookup-min", "lookup-max", "length")),  # the last is refused for its trees
+            "sd": (of_draft, ("length",)),
+            "eaad": (of_draft, ("length", "max-k", "bins", "bin-lengths")),
+            "eaad_as_published": (of_draft, ("length", "max-k", "bins", "bin-lengths")),
+            "hysteresis": (of_draft, ("length", "thresholds")),
+            "fsd": (of_draft, ("length", "thresholds")),
+            "psd_a": ((*of_draft, "--draft", TARGET), ("lengths", "thresholds")),
+            "ead": (of_draft, ("length", "thresholds", "window", "dwell")),
+            "kangaroo": (("--untrained",), ("length", "thresholds")),
+        }
+        for scheme, (more, uses) in used_by.items():
+            for option, value in values.items():
+                if option in uses:
+                    continue
+                with self.subTest(scheme=scheme, option=option):
+                    said = [f"--{option} is {value}, but the scheme is '{scheme}'; ", " it (see augur generate --help)"]
+                    self.refused(said, "--scheme", scheme, *more, f"--{option}", value)
+        for scheme in ("lookup", "plain", "sd"):
+            more = of_draft if scheme == "sd" else ()
+            self.refused(f"--learn-bins is given, but the scheme is '{scheme}'; eaad", "--scheme", scheme, *more, "--learn-bins")
+        self.refused("--thresholds is 0.5, but the scheme is 'auto'; fsd, ", "--thresholds", 0.5)
+        self.refused("--thresholds is 0.5, but the scheme is 'eaad', chosen by auto; ", *of_draft, "--thresholds", 0.5)
+        self.refuses("--window is 3, but the scheme is 'plain'; ead uses it", "chat", "--model", TARGET, "--scheme", "plain", "--window", 3)
+        self.works("generate", "--model", TARGET, "--prompt", "a", "--max-tokens", 3, "--lookup-min", 2, "--length", 2)  # of auto
+
+    def test_an_option_that_needs_another_is_refused_without_it(self):
+        self.refused(["--task is 'poetry'", "--calibration"], "--task", "poetry")
+        self.refused(["--compare-seconds is 3", "--compare was not given"], "--compare-seconds", 3)
+        shape = "64,128,8,4,16,3"
+        self.refused([f"--draft-shape is {shape}", "no --draft"], "--draft-shape", shape)
+        twice = ("--draft-shape", shape, "--draft-shape", shape)
+        self.refused("--draft-shape was given 2 times, but --draft 1 time", "--scheme", "sd", "--draft", DRAFT, *twice)
+
+    def test_where_no_family_is_searched_that_is_said(self):
+        self.refuses("AUGUR_FAMILY is empty, so no family was searched for a draft.gguf", "generate", "--model", TARGET,
+                     "--prompt", "a", "--scheme", "sd", family="")  # fmt: skip
+
     def test_a_tree_that_is_read_is_not_written(self):
         tree = FOLDER / "read.json"
         tree.write_text("[[0],[1]]")
@@ -86,7 +159,6 @@ class Generate(ProgramTest):
         eaad = ("--scheme", "eaad", "--draft", DRAFT)
         self.refused(["--length is 2", "--max-k 3", "one of them"], *eaad, "--length", 2, "--max-k", 3)
         self.refused(["--max-k", "'x'"], *eaad, "--max-k", "x")
-        self.works("generate", "--model", TARGET, "--prompt", "a", "--scheme", "sd", "--draft", DRAFT, "--max-k", 2)  # has no bins
         self.refused(["--max-k", "2000", "1024"], *eaad, "--max-k", "2000")
 
     def test_eaad_as_published(self):
@@ -295,7 +367,7 @@ class Generate(ProgramTest):
             ("1,0.5,2", "4,3,2,1", ["1", "0.5", "rise"]),
             ("1,2", "4,3", ["2 edges", "2 lengths"]),
             ("1,nan", "4,3,2", ["nan"]),
-            ("1,,2", "4,3,2", ["--bins", "''"]),
+            ("1,,2", "4,3,2", ["--bins is '1,,2'", "entry 2 is empty"]),
             ("1", "4,-3", ["--bin-lengths", "'-3'"]),
         ):
             self.refused(expected, "--draft", DRAFT, "--bins", edges, "--bin-lengths", lengths)
@@ -304,6 +376,8 @@ class Generate(ProgramTest):
         self.refused(["prompt is empty"], prompt=("--prompt", ""))
         self.refused(["--prompt-ids", "''"], prompt=("--prompt-ids", ""))
         self.refused(["--prompt-ids", "'x'"], prompt=("--prompt-ids", "1,x"))
+        self.refused(["--prompt-ids is '1,,2'", "entry 2 is empty"], prompt=("--prompt-ids", "1,,2"))
+        self.refused(["--prompt-ids is '1,2,'", "entry 3 is empty"], prompt=("--prompt-ids", "1,2,"))
         self.refused(["262", "token 1"], prompt=("--prompt-ids", "1,262"))
         self.refused(["-5"], prompt=("--prompt-ids", "-5"))
         self.refused(["7 tokens", "context of 7"], "--context", 7, prompt=("--prompt-ids", "1,2,3,4,5,6,7"))
@@ -345,6 +419,7 @@ class Generate(ProgramTest):
             self.refused([name, expected], model=path)
         self.refused(["absent.gguf", "No such file"], model=FOLDER / "absent.gguf")
         self.refused("config.json", model=FOLDER, prompt=("--prompt-ids", "1"))
+        self.refused([str(FOLDER), "config.json is missing"], model=FOLDER)
 
     def test_logits_that_are_no_numbers(self):
         spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))

@@ -3,12 +3,13 @@
 
 import json
 import pathlib
+import re
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from program import DRAFT, FOLDER, PROMPTS, TARGET, ProgramTest  # noqa: E402
-from report_page import check_page  # noqa: E402
+from report_page import Page, check_page  # noqa: E402
 from report_runs import HOSTILE, LENGTH, SCHEMES  # noqa: E402
 from trace_events import check_trace_events  # noqa: E402
 
@@ -89,6 +90,30 @@ class Files(ProgramTest):
         self.assertEqual(len(made["plain"]["ids"]), len(record["plain_seconds"]))
         plain = [event for event in trace["traceEvents"] if event["ph"] == "X" and event["pid"] == 2]
         self.assertEqual(len(made["plain"]["ids"]) + 1, len(plain))
+
+    def test_numbers_are_written_as_they_were_given(self):
+        given = ("--temperature", 0.7, "--top-p", 0.9, "--min-p", 0.05, "--repetition-penalty", 1.1, "--seed", 2**64 - 1)
+        made, record, page, _ = self.run_with("given", "--prompt", "a", *given)
+        self.check_record(made, record)
+        settings = made["settings"]
+        self.assertEqual([0.7, 0.9, 0.05, 1.1], [settings[key] for key in ("temperature", "top_p", "min_p", "repetition_penalty")])
+        for text in (json.dumps(made), json.dumps(record), page):
+            self.assertNotIn("0.69999", text)
+        self.assertIn('"temperature":0.7,', page)
+
+    def test_the_page_reads_seeds_as_text(self):
+        """Numbers of JavaScript end at 2^53. What the page does to its JSON is done here to it."""
+        lookalike = 'a "seed":12 b'
+        _, _, page, _ = self.run_with("seeded", "--prompt", lookalike, "--seed", 2**64 - 1)
+        data, script = (text for _, text in Page(page).scripts)
+        self.assertIn(r""".textContent.replace(/"seed":(\d+)/g, '"seed":"$1"')""", script)
+        read = json.loads(re.sub(r'"seed":(\d+)', r'"seed":"\1"', data))
+        self.assertEqual(("18446744073709551615", lookalike), (read["result"]["seed"], read["prompt"]))
+
+    def test_the_page_shows_how_well_a_speedup_is_known(self):
+        _, record, page, _ = self.run_with("certain", "--prompt", "a", "--compare", "--compare-seconds", 0)
+        self.assertEqual((None, False), (record["result"]["compared"]["low"], record["result"]["compared"]["known"]))
+        self.assertRegex(Page(page).scripts[1][1], r'"speedup", [^;]*certainty\(result\.compared\)')
 
     def test_a_text_is_data(self):
         made, record, page, _ = self.run_with("hostile", "--prompt", HOSTILE)

@@ -72,6 +72,13 @@ class InABrowser(ProgramTest):
         shown = self.check("shown_hostile", "--prompt", HOSTILE, "--compare")
         self.assertIn("&lt;/script&gt;&lt;script&gt;alert(1)", shown)
 
+    def test_seeds_are_whole_and_a_speedup_says_how_well_it_is_known(self):
+        shown = self.check("shown_seed", "--prompt", "a", "--seed", 2**64 - 1, "--compare", "--compare-seconds", 0)
+        self.assertIn("18446744073709551615", shown)
+        self.assertIn("× (one pair of runs), not known to 5 %", shown)
+        compared = json.loads((FOLDER / "shown_seed.json").read_text())["result"]["compared"]
+        self.assertFalse(compared["known"])
+
     def test_learning(self):
         texts = prompts("shown_learn.jsonl", [*TEXTS, ("<b>", HOSTILE)])
         shown, record = self.drawn_of("shown_learn", given(LEARN, "--passes", 2, "--prompts", texts))

@@ -1,0 +1,70 @@
+#include "option_schemes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <augur/io/quote.hpp>
+
+namespace augur::program {
+namespace {
+
+using scheme_name = std::string_view;
+
+constexpr std::array<scheme_name, 16> drafting_a_number = {
+    "lookup",     "hybrid",   "merged", "sd",  "eaad", "eaad_as_published",
+    "hysteresis", "medusa",   "hydra",
+    "entmtp",  // which says that its bank has the lengths; merged, that its trees have them
+    "eagle",      "kangaroo", "dvi",    "fsd", "ead",  "auto"};
+constexpr std::array<scheme_name, 2> with_bins = {"eaad", "eaad_as_published"};
+constexpr std::array<scheme_name, 4> looking_up = {"lookup", "hybrid", "merged", "auto"};
+constexpr std::array<scheme_name, 9> with_thresholds = {
+    "fsd", "psd_a", "psd_f", "psd_f_as_published", "ead", "hysteresis", "entmtp", "kangaroo", "dvi"};
+constexpr std::array<scheme_name, 3> of_three_models = {"psd_a", "psd_f", "psd_f_as_published"};
+constexpr std::array<scheme_name, 1> by_turns = {"ead"};
+
+constexpr std::array<option_schemes, 11> option_table = {{
+    {"length", drafting_a_number},
+    {"max-k", with_bins},
+    {"bins", with_bins},
+    {"bin-lengths", with_bins},
+    {"learn-bins", with_bins},  // eaad_as_published says that its bins are fixed
+    {"lookup-min", looking_up},
+    {"lookup-max", looking_up},
+    {"thresholds", with_thresholds},
+    {"lengths", of_three_models},
+    {"window", by_turns},
+    {"dwell", by_turns},
+}};
+
+bool is_among(std::span<const scheme_name> schemes, const std::string& scheme) {
+    return std::find(schemes.begin(), schemes.end(), scheme) != schemes.end();
+}
+
+/// "fsd, ead and dvi use it".
+std::string who_uses(std::span<const scheme_name> schemes) {
+    std::string out;
+    const std::size_t count = schemes.size() - (schemes.back() == "auto" ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0) out += i + 1 == count ? " and " : ", ";
+        out += schemes[i];
+    }
+    return out + (count == 1 ? " uses it" : " use it");
+}
+
+}  // namespace
+
+std::span<const option_schemes> all_option_schemes() {
+    return option_table;
+}
+
+void check_given(const scheme_options& chosen, bool by_auto) {
+    for (const auto& [option, schemes] : option_table) {
+        const auto given = chosen.given.find(std::string(option));
+        if (given == chosen.given.end() || is_among(schemes, chosen.scheme)) continue;
+        const std::string& value = given->second;
+        detail::fail("--", option, value.empty() ? " is given" : " is " + value, ", but the scheme is ",
+                     io::quote(chosen.scheme), by_auto && chosen.scheme != "auto" ? ", chosen by auto; " : "; ",
+                     who_uses(schemes));
+    }
+}
+
+}  // namespace augur::program
