@@ -1,5 +1,6 @@
+#include "augur/io/tokenizer.hpp"
+
 #include <augur/io/text_decoder.hpp>
-#include <augur/io/tokenizer.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <random>
