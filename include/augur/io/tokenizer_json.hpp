@@ -95,12 +95,13 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
                 augur::detail::fail("the added token ", quote(text), " sets ", rule, ", which is not supported");
             }
         }
-        if (marks_spaces && entry.value_or<bool>("normalized", false)) {
+        const bool is_control = entry.value_or<bool>("special", false);  // a template's, by its id
+        if (marks_spaces && !is_control && entry.value_or<bool>("normalized", false)) {
             augur::detail::fail("the added token ", quote(text), " sets normalized, which is not supported beside a ",
                                 "normalizer of spaces: it would be looked for with U+2581");
         }
         const auto id = entry.required<std::size_t>("id");
-        place(words, text, id, entry.value_or<bool>("special", false) ? token_kind::control : token_kind::user_defined);
+        place(words, text, id, is_control ? token_kind::control : token_kind::user_defined);
     }
     while (!words.texts.empty() && words.texts.back().empty()) words.texts.pop_back();
     words.kinds.resize(words.texts.size());
