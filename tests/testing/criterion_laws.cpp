@@ -10,7 +10,9 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "every_law.hpp"
@@ -351,6 +353,75 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_for_sure_tokens_long_drafts_or_wide_rows_is_f
     BOOST_TEST(says(found(wrong_in_full_groups<4>{}), "after token 1 target {"));
     found(wrong_in_full_groups<8>{});
     found(wrong_in_full_groups<16>{});
+}
+
+/// Divides by the weight of a drawn token, which means nothing where the row is a point.
+struct reads_weights_of_points : rejection_sampling {
+    using rejection_sampling::accepts;
+    bool accepts(const distribution& target, const drafted_token<distribution>& drafted, auto& draws) const {
+        if (target.is_point()) return drafted.id == target.mode();
+        const double draft =
+            double{drafted.row->weights()[static_cast<std::size_t>(drafted.id)]} / drafted.row->total();
+        const double p = target.probability(drafted.id);
+        return p > 0 && draws.flip(std::min(1.0, p / draft), purpose::accept);
+    }
+};
+
+/// Judges what is certain by the noise of the position, by which it may have been drawn.
+struct races_points : rejection_sampling {
+    using rejection_sampling::accepts;
+    bool accepts(const distribution& target, const drafted_token<distribution>& drafted, auto& draws) const {
+        if (!drafted.row->is_point()) return rejection_sampling::accepts(target, drafted, draws);
+        return drafted.id == static_cast<token>(draws.exponential_race_once(target));
+    }
+};
+
+/// Asks the first row of a block whether all of them have weights.
+struct asks_the_first_row : accept::block {
+    template <ChainProposal Proposal, class Draws>
+    verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
+        if constexpr (std::is_same_v<typename Proposal::claim_type, distribution>) {
+            if (proposed.size() > 0 && !proposed[0].row->is_point()) {
+                proposal<distribution> read;
+                for (std::size_t i = 0; i < proposed.size(); ++i) {
+                    const auto weights = proposed[i].row->weights();
+                    read.push(proposed[i].id, distribution::weighted({weights.begin(), weights.end()}));
+                }
+                return block::judge_block(targets, read, draws);
+            }
+        }
+        return block::judge_block(targets, proposed, draws);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_for_points_beside_rows_that_are_none_is_found,
+                     *boost::unit_test::enable_if<!testing::sanitized>()) {
+    const auto found = [](const auto& criterion, const std::string& input) {
+        const auto r = criterion_laws(criterion);
+        BOOST_TEST(r.breaks("keeps its promise" + drawn), r);
+        BOOST_TEST(says(r, input), r);
+    };
+    found(reads_weights_of_points{}, ", certain ");
+    found(races_points{}, "certain of what shared noise draws: total");
+    found(asks_the_first_row{}, "certain where token 0 is its most probable one: total");
+}
+
+/// Asks no more where a token is certain.
+struct trusts_points : rejection_sampling {
+    using guarantee = augur::guarantee::none;
+    template <class Claim>
+    bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+        if constexpr (std::is_same_v<Claim, distribution>) {
+            if (drafted.row->is_point()) return true;
+        }
+        return rejection_sampling::accepts(target, drafted, draws);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(points_are_tried_where_no_equality_is_promised) {
+    const auto r = criterion_laws(trusts_points{}, {.cases = 50});
+    BOOST_TEST(r.breaks("never an impossible token" + drawn), r);
+    BOOST_TEST(says(r, ", certain of token "), r);
 }
 
 /// Accepts everything that is possible.

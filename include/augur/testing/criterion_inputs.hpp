@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/types/distribution.hpp"
+#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -59,6 +62,45 @@ inline draft_size some_size(choices& from, const draft_size& least, const draft_
     return {from.between(least.vocabulary, most.vocabulary), from.between(least.length, most.length)};
 }
 
+/// Puts all mass on one token. The weights, which mean nothing then, are on all others, as an earlier row's may be.
+inline void put_all_on(token on, distribution& row) {
+    row.refill(row.size(), [&](std::span<float> weights) {
+        std::fill(weights.begin(), weights.end(), 1.0f);
+        weights[static_cast<std::size_t>(on)] = 0;
+    });
+    row.become_point(on, row.size());
+}
+
+/// Draws as draft::sampled, or claims a point in the row's place: as draft::fallback does for a lookup, by the rule of
+/// the largest weight, and as a cascade's `certain` link does, by the noise of the position.
+struct sampled_or_certain : draft::sampled {
+    enum class rows { none, some, all, raced };  ///< whose token is certain; some: with token 0 the most probable
+
+    rows certain = rows::none;
+
+    token pick(distribution& row, auto& draws) const {
+        const token likeliest = row.mode();
+        if (certain == rows::none || (certain == rows::some && likeliest != 0)) return sampled::pick(row, draws);
+        const bool raced = certain == rows::raced;
+        const token picked = raced ? draft::shared_noise{}.pick(row, draws) : likeliest;
+        put_all_on(picked, row);
+        return picked;
+    }
+
+    std::string described() const {
+        constexpr const char* texts[]{"", ", certain where token 0 is its most probable one",
+                                      ", certain of its most probable tokens", ", certain of what shared noise draws"};
+        return texts[static_cast<std::size_t>(certain)];
+    }
+};
+
+/// Three cases in sixteen claim points.
+inline sampled_or_certain some_drawing(choices& from) {
+    using rows = sampled_or_certain::rows;
+    const std::size_t kind = from.below(16);
+    return {{}, kind < 13 ? rows::none : static_cast<rows>(kind - 12)};
+}
+
 /// A decoding by a draft model over tables. Where the vocabulary is wide, only the row after token 1 is: after any
 /// other follows token 0.
 struct drafted_decoding {
@@ -69,22 +111,24 @@ struct drafted_decoding {
     table draft;
     std::vector<token> prompt{1};
     decode::options chosen{};
+    sampled_or_certain drawing{};
 
-    /// `most`: tokens of a text at most, unless a longer draft needs more.
-    drafted_decoding(choices& from, std::size_t most) : size(some_size(from, {2, 1}, {3, 3})) {
+    /// `most`: tokens of a text at most, unless a longer draft needs more. `drawn`: the draft is drawn by `drawing`.
+    drafted_decoding(choices& from, std::size_t most, bool drawn) : size(some_size(from, {2, 1}, {3, 3})) {
         const bool small = !size.wide() && !size.is_long();
         chosen.stop.max_tokens = small ? from.between(1, most) : size.length + 1;
         target = some_table(from);
         draft = some_table(from);
         if (small || from.below(2) == 1) chosen.sampling = random_settings(from, size.vocabulary);
         if (!size.wide()) prompt = {static_cast<token>(from.below(size.vocabulary))};
+        if (drawn) drawing = some_drawing(from);
         from.note([&] { return described(); });
     }
 
     std::string described() const {
-        const std::string drafting =
-            augur::detail::message(", prompt ", describe(prompt), ", drafting ", size.length, " of ",
-                                   chosen.stop.max_tokens, ", ", describe_settings(chosen.sampling));
+        const std::string drafting = augur::detail::message(", prompt ", describe(prompt), ", drafting ", size.length,
+                                                            " of ", chosen.stop.max_tokens, ", ",
+                                                            describe_settings(chosen.sampling), drawing.described());
         if (!size.wide()) return "target " + describe_table(target) + ", draft " + describe_table(draft) + drafting;
         return "after token 1 target " + describe(target[1]) + ", draft " + describe(draft[1]) +
                ", after any other token 0" + drafting;
@@ -107,9 +151,11 @@ struct judged_block {
     std::vector<std::vector<double>> targets;
     std::vector<std::vector<double>> drafts;
     std::vector<token> points;       ///< the tokens, where they are point masses
+    std::vector<bool> certain;       ///< the drafted rows that claim such a token in their place
     std::size_t invalid = SIZE_MAX;  ///< the first row that cannot be drawn from
 
-    judged_block(choices& from, bool spoiled) {
+    /// `drawn`: the tokens are drawn from rows; those of one case in four may be points.
+    judged_block(choices& from, bool spoiled, bool drawn) {
         const auto [vocabulary, drafted] = some_size(from, {2, 0}, {4, 2});
         for (std::size_t i = 0; i <= drafted; ++i) targets.push_back(uneven_weights(from, vocabulary));
         for (std::size_t i = 0; i < drafted; ++i) drafts.push_back(uneven_weights(from, vocabulary));
@@ -118,10 +164,18 @@ struct judged_block {
             invalid = from.below(targets.size());
             targets[invalid].assign(vocabulary, 0.0);
         }
+        const bool some = drawn && from.below(4) == 3;
+        for (std::size_t i = 0; i < drafted; ++i) certain.push_back(some && from.below(2) == 1);
         from.note([&] { return described(false) + ", or certain tokens " + describe(points); });
     }
 
     std::size_t length() const { return drafts.size(); }
+
+    distribution draft_row(std::size_t i) const {
+        auto row = distribution::weighted({drafts[i].begin(), drafts[i].end()});
+        if (certain[i]) put_all_on(points[i], row);
+        return row;
+    }
 
     /// Whether the target can give the token after the first `row` drafted ones; of the greedy text, whether it does.
     bool possible(std::size_t row, token t, bool greedy) const {
@@ -133,8 +187,13 @@ struct judged_block {
     }
 
     std::string described(bool by_points) const {
-        return "target " + describe_table(targets) + ", draft " +
-               (by_points ? describe(points) : describe_table(drafts));
+        std::string text = "target " + describe_table(targets) + ", draft ";
+        if (by_points) return text + describe(points);
+        text += describe_table(drafts);
+        for (std::size_t i = 0; i < length(); ++i) {
+            if (certain[i]) text += augur::detail::message(", certain of token ", points[i], " at ", i);
+        }
+        return text;
     }
 };
 
