@@ -7,6 +7,8 @@
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
 #include <augur/draft/eagle_tree.hpp>
+#include <augur/model/any_model.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "accept/bush.hpp"
+#include "model/rows_as_states.hpp"
 
 BOOST_AUTO_TEST_SUITE(decode_trees)
 
@@ -147,6 +150,29 @@ BOOST_AUTO_TEST_CASE(a_round_whose_mask_throws_is_repeated_with_the_same_result)
     };
     checked(testing::hidden_state_mock(big));
     checked(testing::full_mock(big));
+    checked(trees_with_rows(big));
+}
+
+/// How much is drafted in each round, and the texts, are those on a target that is asked for states.
+BOOST_AUTO_TEST_CASE(a_drafter_that_reads_states_drafts_on_targets_that_show_those_of_their_rows) {
+    const auto big = testing::hashed_model(5, 1, 2, 40);
+    const testing::fused_mock layer(testing::hashed_model(5, 1), 5);
+    const auto drafted_on = [&](const auto& target) {
+        const policy::tree_static wide{topology{-1, -1, 0, 1}};
+        std::size_t calls = 0;
+        return two_texts(speculate(draft::eagle_tree(layer), target, wide, accept::rejection_sampling{}), 0, calls);
+    };
+    const std::string every_round = drafted_on(testing::full_mock(big));
+    BOOST_TEST(every_round.substr(0, 8) == "4 4 4 4 ");
+    BOOST_TEST(drafted_on(trees_with_rows(big)) == every_round);
+    const std::string every_other_round = drafted_on(testing::hidden_state_mock(big));
+    BOOST_TEST(every_other_round.substr(0, 8) == "4 0 4 0 ");
+    BOOST_TEST(drafted_on(chains_with_rows(big)) == every_other_round);
+    using any = model::basic_any_model<>;
+    BOOST_TEST(drafted_on(any(testing::full_mock(big))) == every_round);
+    BOOST_TEST(drafted_on(any(trees_with_rows(big))) == every_round);
+    BOOST_TEST(drafted_on(any(testing::hidden_state_mock(big))) == every_round);
+    BOOST_TEST(drafted_on(any(chains_with_rows(big))) == every_round);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/counted_in.hpp"
+#include "model/rows_as_states.hpp"
 #include "model/smallest.hpp"
 
 namespace augur::model {
@@ -127,6 +128,34 @@ BOOST_AUTO_TEST_CASE(a_tree_is_kept_on_an_engine_without_trees) {
     held.keep(s, std::vector<std::size_t>{0, 1});
     BOOST_TEST(held.length(s) == 2u);
     BOOST_CHECK_THROW(held.keep(s, std::vector<std::size_t>{0}), error);  // the tree is gone
+}
+
+BOOST_AUTO_TEST_CASE(states_of_trees_are_shown_whatever_engine_makes_them) {
+    const auto law = testing::hashed_model(5, 3, 2, 64);
+    const auto keeps = [](const strict_model& held) {
+        const auto r = testing::model_laws(held, {.cases = 50});
+        BOOST_TEST(r.kept(), r);
+    };
+    keeps(strict_model(testing::hidden_state_mock(law)));
+    keeps(strict_model(chains_with_rows(law)));
+    keeps(strict_model(trees_with_rows(law)));
+    keeps(strict_model(testing::full_mock(law)));
+}
+
+/// Until something else is run.
+BOOST_AUTO_TEST_CASE(states_of_a_tree_stay_when_a_path_is_kept) {
+    const chains_with_rows own(testing::hashed_model(5, 3, 2, 64));
+    const strict_model held(own);
+    auto s = held.make_sequence();
+    const std::vector<token> nodes{3, 4, 0};
+    const std::vector<std::int32_t> parents{-1, 0, -1};
+    model::run(held, {.sequence = &s, .tokens = nodes, .parents = parents, .rows = 0, .states = true});
+    const auto states = testing::copy_of(held.hidden(s));
+    BOOST_TEST(states.size() == 3u);
+    held.keep(s, std::vector<std::size_t>{2});
+    BOOST_TEST(testing::difference(states, testing::copy_of(held.hidden(s))) == "");
+    const auto row = testing::copy_of(held.extend(s, std::vector<token>{1}, 1));
+    BOOST_TEST(testing::difference(row, testing::copy_of(held.hidden(s))) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_is_one_run_of_the_engine) {

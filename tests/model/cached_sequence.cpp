@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "model/rows_as_states.hpp"
 #include "model/smallest.hpp"
 
 using namespace augur;
@@ -174,6 +175,82 @@ BOOST_AUTO_TEST_CASE(no_states_of_a_kept_path_are_known_where_a_model_shows_none
     cached.keep(std::vector<std::size_t>{0, 1});
     BOOST_TEST(cached.tokens() == std::span<const token>(whole), boost::test_tools::per_element());
     BOOST_TEST(cached.states(whole.size()).size() == 0u);
+}
+
+/// Once states have been shown, all that is computed shows them, with rows that nobody wants if need be.
+BOOST_AUTO_TEST_CASE(a_model_that_shows_the_states_of_its_rows_is_asked_for_all_of_them) {
+    const auto law = testing::hashed_model(5, 1);
+    const std::vector<token> text{0, 3, 1, 2, 2}, nodes{1, 4, 3}, whole{0, 3, 1, 2, 2, 3, 1, 4};
+    const std::vector<std::int32_t> parents{-1, 0, -1};
+    const std::vector<std::size_t> path{2};
+    const auto rows_are = [&](const auto& made, std::span<const std::vector<token>> texts) {
+        BOOST_TEST_REQUIRE(made.size() == texts.size());
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            BOOST_TEST(std::equal(made[i].begin(), made[i].end(), fresh_row(law, texts[i]).begin()));
+        }
+    };
+    const auto shows = [&](auto& cached, std::size_t first, std::size_t size) {
+        const auto states = cached.states(whole.size());
+        BOOST_TEST(states.first() == first);
+        BOOST_TEST_REQUIRE(states.size() == size);
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto expected = fresh_row(law, std::span(whole).first(first + 1 + i));
+            BOOST_TEST(std::equal(expected.begin(), expected.end(), states[i].begin()));
+        }
+    };
+    const auto checked = [&](const auto& model) {
+        using model_type = std::remove_cvref_t<decltype(model)>;
+        model::cached_sequence cached(model);
+        cached.fill(std::span(text).first(2), [](const auto&) {});
+        auto tree = cached.ask_tree(text, nodes, parents, 2);
+        tree.run();
+        const std::vector<std::vector<token>> last_nodes{{0, 3, 1, 2, 2, 1, 4}, {0, 3, 1, 2, 2, 3}};
+        rows_are(tree.await_resume(), last_nodes);
+        cached.keep(path);
+        const std::size_t held = TreeModel<model_type> ? 6 : 2;
+        BOOST_TEST(cached.tokens().size() == held);
+        if (TreeModel<model_type>) shows(cached, 2, 4);
+        const std::vector<std::vector<token>> last{whole};
+        auto chain = cached.ask(whole, 1);
+        chain.run();
+        rows_are(chain.await_resume(), last);
+        shows(cached, held, whole.size() - held);
+        cached.rewind(std::span(whole).first(3));
+        rows_are(cached.score(whole, 1), last);
+        shows(cached, 3, 5);
+    };
+    checked(chains_with_rows(law));
+    checked(trees_with_rows(law));
+    checked(testing::full_mock(law));
+}
+
+/// A model is asked for no row that is not wanted while nobody looks at states.
+BOOST_AUTO_TEST_CASE(no_states_are_made_where_nobody_has_seen_any) {
+    const chains_with_rows model(testing::hashed_model(5, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> text{0, 3, 1, 2, 2};
+    cached.score(text, 1);
+    BOOST_TEST(model.hidden(cached.sequence()).size() == 1u);
+}
+
+/// Somebody else judges the drafted tokens: he makes their rows.
+BOOST_AUTO_TEST_CASE(what_somebody_else_runs_makes_the_rows_that_are_wanted) {
+    const trees_with_rows model(testing::hashed_model(5, 1));
+    model::cached_sequence cached(model);
+    const std::vector<token> text{0, 3, 1}, nodes{1, 4};
+    const std::vector<std::int32_t> parents{-1, 0};
+    cached.fill(std::span(text).first(1), [](const auto&) {});
+    cached.run_by(text, nodes, parents, [&](const auto& asked) {
+        BOOST_TEST(asked.rows == 3u);
+        model::run<trees_with_rows>(model, asked);
+    });
+    cached.keep(std::vector<std::size_t>{0});
+    BOOST_TEST(cached.states(4).size() == 0u);
+    cached.run_by(std::vector<token>{0, 3, 2}, nodes, {}, [&](const auto& asked) {
+        BOOST_TEST(asked.rows == 3u);
+        model::run<trees_with_rows>(model, asked);
+    });
+    BOOST_TEST(cached.states(5).size() == 3u);
 }
 
 /// The last token is computed again with the tree.

@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(what_no_model_can_make_up_is_refused_by_name) {
     const testing::hidden_state_mock shows(sound);
     auto shown = shows.make_sequence();
     refuses([&] { model::run(shows, {.sequence = &shown, .tokens = nodes, .parents = parents, .states = true}); },
-            "the hidden states of a tree of 5 tokens were asked of a model that has not both");
+            "the hidden states of a tree of 5 tokens were asked of a model without pass_features::trees");
     std::vector<model::pass_rows<testing::function_model>> made(2);
     const std::vector<pass<testing::mock_sequence>> one{{.sequence = &sequence, .tokens = nodes}};
     refuses([&] { model::run<testing::function_model>(sound, one, made); }, "1 passes, but places for the rows of 2");

@@ -169,6 +169,13 @@ struct states_of_rows_only : spoiled<testing::hidden_state_mock> {
     void before(asked_type& asked) const override { asked[0].states = false; }
 };
 
+/// The same of trees alone.
+struct states_of_rows_of_trees : spoiled<testing::full_mock> {
+    void before(asked_type& asked) const override {
+        for (auto& each : asked) each.states = each.states && each.parents.empty();
+    }
+};
+
 /// Does the first pass of a run, though another one is wrong.
 struct does_some : testing::batch_mock {
     does_some() : testing::batch_mock(sound) {}
@@ -257,6 +264,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     all.breaks(model_laws(small_cache{}), "a sequence can have all tokens of the context");
     all.breaks(model_laws(stale_hidden{}), "hidden rows equal recomputation");
     all.breaks(model_laws(states_of_rows_only{}), "states of a pass equal those of extend");
+    all.breaks(model_laws(states_of_rows_of_trees{}), "states of a tree equal those of its paths");
     all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");
     all.breaks(model_laws(shares_a_batch{}), "passes run together equal each alone");
     all.breaks(model_laws(does_some{}), "a run with a wrong pass throws and changes nothing");

@@ -116,7 +116,10 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
         record.proposed.shorten(s.target.model().context_length() - s.committed.size());
     }
     if constexpr (verify::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
-        if (s.device_verifier && (!branches<typename Scheme::drafter_type> || s.device_verifier.takes_trees())) {
+        constexpr bool leaves_states =
+            !ReadsStates<typename Scheme::drafter_type> || PrefillsStates<typename Scheme::target_type>;
+        if (s.device_verifier &&
+            (!branches<typename Scheme::drafter_type> || (leaves_states && s.device_verifier.takes_trees()))) {
             co_await flow::alone{[&] {
                 verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
                                          record.decided);

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "augur/detail/value_or_reference.hpp"
 #include "augur/model/check_passes.hpp"
@@ -189,6 +190,7 @@ class erased_model {
         bool takes_trees() const override { return (!shows_states || PrefillsStates<M>)&&own.takes_trees(); }
         void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
                    const judged_proposal& proposed, std::size_t round, verdict& out) override {
+            hosted(s, *owner).states.clear();
             own.judge(asked_of(own_of(s, *owner), asked), before, proposed, round, out);
         }
         scores rows(const sequence_base& s) override { return own.rows(own_of(s, *owner)); }
@@ -266,7 +268,12 @@ class erased_model {
         }
         void truncate(sequence_base& s, std::size_t length) const override { own().truncate(of(s), length); }
         scores hidden(const sequence_base& s) const override {
-            if constexpr (shows_states) return own().hidden(of(s));
+            if constexpr (shows_states) {
+                const std::vector<float>& of_tree = hosted(s, own()).states;
+                const std::size_t size = hidden_size();
+                if (!of_tree.empty()) return {of_tree.data(), of_tree.size() / size, size};
+                return own().hidden(of(s));
+            }
             return {};
         }
         std::unique_ptr<device_verifier_base> make_device_verifier(const any_criterion& criterion,

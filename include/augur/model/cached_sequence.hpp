@@ -46,14 +46,14 @@ class cached_sequence {
     /// then holds exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws,
     /// or the round ends while it waits, the cache stays usable.
     /// Where the positions asked for wait (advance), it is one over the layers that they lack.
-    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, pass_for(tokens, rows)); }
+    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, pass_for(tokens, rows), rows); }
 
     /// The same at once.
     pass_rows<M> score(std::span<const token> tokens, std::size_t rows) {
         if constexpr (SplitModel<M>) {
             if (can_join(tokens)) run_once(advance_pass(tokens, layers_));
         }
-        return run_once(pass_for(tokens, rows));
+        return last_of(run_once(pass_for(tokens, rows)), rows);
     }
 
     /// co_await advance(tokens, layers): runs the first `layers` layers only, of what the cache lacks, at least of the
@@ -61,12 +61,12 @@ class cached_sequence {
     /// positions wait for ask(), which finishes all of them from their states, or for whatever else is done with the
     /// cache, which forgets them.
     asked advance(std::span<const token> tokens, std::size_t layers) requires SplitModel<M> {
-        return asked(*this, advance_pass(tokens, layers));
+        return asked(*this, advance_pass(tokens, layers), 0);
     }
     /// co_await join(tokens): the same, through the same layers, where positions wait that `tokens` goes on after; else
     /// nothing.
     asked join(std::span<const token> tokens) requires SplitModel<M> {
-        return can_join(tokens) ? advance(tokens, layers_) : asked(*this, {.sequence = &sequence_}, false);
+        return can_join(tokens) ? advance(tokens, layers_) : asked(*this, {.sequence = &sequence_}, 0, false);
     }
     /// Positions at the end that wait for their other layers.
     std::size_t waiting() const {
@@ -95,7 +95,7 @@ class cached_sequence {
             model_->keep(sequence_, kept_);
             for (std::size_t place : kept_) tokens_.push_back(tree_tokens_[place]);
             states_at_ = before;
-            states_known_ = PrefillsStates<M>;  // else those of the last rows only
+            states_known_ = tree_states_;  // else those of the last rows only
         }
     }
 
@@ -104,7 +104,10 @@ class cached_sequence {
     template <class Run>
     void run_by(std::span<const token> tokens, std::span<const token> drafted, std::span<const std::int32_t> parents,
                 const Run& run) {
-        pass<sequence_t<M>> wanted = tree_pass(tokens, drafted, parents, drafted.size() + 1);
+        const std::size_t rows = drafted.size() + 1;
+        pass<sequence_t<M>> wanted = tree_pass(tokens, drafted, parents, rows);
+        wanted.rows = rows;
+        tree_states_ = PrefillsStates<M>;
         if (parents.empty()) {
             wanted.parents = {};
             wanted.states = false;
@@ -122,9 +125,10 @@ class cached_sequence {
     }
 
     /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the
-    /// model can do without.
+    /// model can do without. From here on the states of whatever is computed are made, if need be with rows.
     template <class See>
     void fill(std::span<const token> tokens, const See& see) requires HiddenStateModel<M> {
+        is_seen_ = true;
         forget_waiting();
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
@@ -148,9 +152,9 @@ class cached_sequence {
         }
     }
 
-    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: where M
-    /// can, of those too that the cache lacked. None after a tree that M computed path by path; then they come with the
-    /// next chain.
+    /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: of those
+    /// too that the cache lacked, where M is a PrefillsStates or fill() has shown states before. None after a tree that
+    /// M computed path by path; then they come with the next chain.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
         const std::size_t held = std::min(tokens_.size(), end);
@@ -193,8 +197,20 @@ class cached_sequence {
         const auto missing = rewind_for(tokens, rows);
         return {.sequence = &sequence_,
                 .tokens = missing,
-                .rows = rows,
+                .rows = rows_for(rows, missing.size()),
                 .states = PrefillsStates<M> && missing.size() > rows};
+    }
+
+    /// Whether passes make the states of all their tokens.
+    bool makes_states() const { return PrefillsStates<M> || is_seen_; }
+    /// A model that cannot be asked for states shows those of the rows it makes: then more rows are asked for than are
+    /// wanted.
+    std::size_t rows_for(std::size_t wanted, std::size_t tokens) const {
+        return is_seen_ && !PrefillsStates<M> ? tokens : wanted;
+    }
+    static pass_rows<M> last_of(pass_rows<M> made, std::size_t rows) {
+        made.drop(made.size() - rows);
+        return made;
     }
 
     pass<sequence_t<M>> advance_pass(std::span<const token> tokens, std::size_t layers) {
@@ -236,13 +252,14 @@ class cached_sequence {
         tree_tokens_.insert(tree_tokens_.end(), nodes.begin(), nodes.end());
         tree_size_ = nodes.size();
         states_known_ = false;
+        tree_states_ = makes_states();
         tree_parents_.clear();
         for (std::int32_t i = 0; i < chain; ++i) tree_parents_.push_back(i - 1);
         for (std::int32_t parent : parents) tree_parents_.push_back(chain + parent);
         return {.sequence = &sequence_,
                 .tokens = tree_tokens_,
                 .parents = tree_parents_,
-                .rows = rows,
+                .rows = TreeModel<M> ? rows_for(rows, tree_tokens_.size()) : rows,
                 .states = TreeModel<M> && PrefillsStates<M>};
     }
 
@@ -252,9 +269,11 @@ class cached_sequence {
     std::size_t layers_ = 0;     // that those have been through that wait
     std::size_t states_at_ = 0;  // tokens after the last pass; before it, where it was a tree's that was kept
     bool states_known_ = false;  // of tokens that are held
+    bool is_seen_ = false;       // somebody looks at states
     std::vector<token> tree_tokens_;
     std::vector<std::int32_t> tree_parents_;
     std::size_t tree_size_ = 0;
+    bool tree_states_ = false;       // made by its pass
     std::vector<std::size_t> kept_;  // places in the last pass, if a path of it was kept
 };
 
@@ -262,8 +281,11 @@ class cached_sequence {
 template <Model M>
 class cached_sequence<M>::asked : public pass_work<M> {
  public:
-    asked(cached_sequence& cache, const pass<sequence_t<M>>& wanted, bool is_needed = true)
-        : pass_work<M>(*cache.model_, wanted, std::false_type()), cache_(cache), is_needed_(is_needed) {}
+    asked(cached_sequence& cache, const pass<sequence_t<M>>& wanted, std::size_t rows, bool is_needed = true)
+        : pass_work<M>(*cache.model_, wanted, std::false_type()),
+          cache_(cache),
+          rows_wanted_(rows),
+          is_needed_(is_needed) {}
 
     bool await_ready() const noexcept { return !is_needed_; }
     void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }
@@ -271,11 +293,12 @@ class cached_sequence<M>::asked : public pass_work<M> {
         if (!is_needed_) return {};
         this->check();
         cache_.hold(this->asked_pass().tokens);
-        return std::move(this->rows_);
+        return last_of(std::move(this->rows_), rows_wanted_);
     }
 
  private:
     cached_sequence& cache_;
+    std::size_t rows_wanted_;
     bool is_needed_;
 };
 
@@ -285,14 +308,17 @@ class cached_sequence<M>::asked_tree : public pass_work<M> {
  public:
     asked_tree(cached_sequence& cache, std::span<const token> tokens, std::span<const token> nodes,
                std::span<const std::int32_t> parents, std::size_t rows)
-        : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents, rows)) {}
+        : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents, rows)), rows_wanted_(rows) {}
 
     bool await_ready() const noexcept { return false; }
     void await_suspend(flow::task::handle by) noexcept { by.promise().stop(*this, by); }
     pass_rows<M> await_resume() {
         this->check();
-        return std::move(this->rows_);
+        return last_of(std::move(this->rows_), rows_wanted_);
     }
+
+ private:
+    std::size_t rows_wanted_;
 };
 
 }  // namespace augur::model

@@ -27,6 +27,7 @@ struct hosted_sequence {
     std::vector<token> nodes;                ///< of a tree, where the model has none
     std::vector<std::int32_t> parents;       ///< theirs
     std::size_t scored_at = 0;               ///< tokens before them
+    std::vector<float> states;               ///< theirs, if the last run wanted them; else the engine has what it shows
     std::vector<pass<sequence_t<M>>> asked;  ///< storage for runs that begin with this sequence
     std::vector<pass_rows<M>> made;
     std::vector<const float*> places;
@@ -38,6 +39,12 @@ pass<Own> asked_of(Own& sequence, const pass<S>& asked) {
     return {&sequence, asked.tokens, asked.parents, asked.rows, asked.from_layer, asked.to_layer, asked.states};
 }
 
+/// Whether M does not run it by itself, but path by path.
+template <Model M, class S>
+bool shows_paths(const pass<S>& asked) {
+    return HiddenStateModel<M> && !TreeModel<M> && asked.states && !asked.parents.empty();
+}
+
 /// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are
 /// of; only where they lie, with the first.
 template <Model M, class S, class Hosted>
@@ -45,10 +52,17 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
     if (asked.empty()) return {};
     hosted_sequence<M>& first = *hosted(*asked[0].sequence);
     first.asked.clear();
-    for (const pass<S>& each : asked) {
-        first.asked.push_back(asked_of(hosted(*each.sequence)->sequence, each));
-    }
     first.made.resize(asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        hosted_sequence<M>& own = *hosted(*asked[i].sequence);
+        first.asked.push_back(asked_of(own.sequence, asked[i]));
+        own.states.clear();
+        first.made[i].states = nullptr;
+        if (shows_paths<M>(asked[i])) {
+            first.made[i].states = &own.states;
+            first.asked[i].states = false;
+        }
+    }
     run<M>(model, first.asked, first.made);
     first.places.clear();
     for (std::size_t i = 0; i < asked.size(); ++i) {

@@ -91,7 +91,8 @@ class pass_rows {
         return copies_;
     }
 
-    std::size_t expected = 0;  ///< rows of the run that is under way
+    std::size_t expected = 0;              ///< rows of the run that is under way
+    std::vector<float>* states = nullptr;  ///< where those of a tree go that is run path by path; null: nowhere
 
  private:
     /// Within themselves, as in an array, not in memory of the sequence.

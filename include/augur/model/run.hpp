@@ -70,14 +70,28 @@ inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32
     return -1;
 }
 
+template <Model M, bool Trees>
+void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made);
+
 /// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as
-/// before.
+/// before. Where made.states is set, the states of all nodes go there.
 template <Model M>
 void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
     const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted();
     const auto width = static_cast<std::size_t>(model.vocabulary_size());
     const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
     const std::span<float> out = made.own(wanted, width);
+    const auto keep_states = [&](std::span<const std::int32_t> nodes_run) {
+        if constexpr (HiddenStateModel<M>) {
+            const auto size = static_cast<std::size_t>(model.hidden_size());
+            made.states->resize(nodes * size);
+            const auto shown = model.hidden(*asked.sequence);
+            for (std::size_t i = 0; i < nodes_run.size(); ++i) {
+                const logit_row state = shown[i];
+                std::copy_n(state.begin(), size, made.states->data() + static_cast<std::size_t>(nodes_run[i]) * size);
+            }
+        }
+    };
     std::vector<std::int32_t> visited(nodes);  // 1: it was
     std::vector<std::int32_t> path;
     std::vector<token> tokens;
@@ -102,7 +116,10 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& m
             const auto is_wanted = [&](std::int32_t node) { return static_cast<std::size_t>(node) >= nodes - wanted; };
             const auto first = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(fork), path.end(), is_wanted);
             const auto count = static_cast<std::size_t>(path.end() - first);
-            run_chain<M>(model, {.sequence = asked.sequence, .tokens = tokens}, count, rows);
+            const bool shows = made.states != nullptr;
+            run_one<M, false>(model, {.sequence = asked.sequence, .tokens = tokens, .rows = count, .states = shows},
+                              rows);
+            if (shows) keep_states(std::span(path).subspan(fork));
             for (std::size_t i = 0; i < count; ++i) {
                 const std::size_t row =
                     static_cast<std::size_t>(first[static_cast<std::ptrdiff_t>(i)]) - (nodes - wanted);
@@ -129,10 +146,9 @@ void check_features(const pass<sequence_t<M>>& asked) {
         augur::detail::fail("run: the hidden states of ", asked.tokens.size(),
                             " tokens were asked of a model that has no ", "hidden(sequence)");
     }
-    if (asked.states && !asked.parents.empty()) {
+    if (!TreeModel<M> && asked.states && !asked.parents.empty()) {
         augur::detail::fail("run: the hidden states of a tree of ", asked.tokens.size(),
-                            " tokens were asked of a model that ",
-                            "has not both pass_features::trees and pass_features::states");
+                            " tokens were asked of a model without pass_features::trees");
     }
 }
 
@@ -147,13 +163,14 @@ void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& mad
             return made.refer(made.held(std::move(rows)), 0, count);
         }
     }
+    if (asked.states && (TreeModel<M> || asked.parents.empty())) {  // a model shows the states of the rows it makes
+        run_one<M, Trees>(model, {.sequence = asked.sequence, .tokens = asked.tokens, .parents = asked.parents}, made);
+        return made.drop(asked.tokens.size() - asked.wanted());
+    }
     if constexpr (Trees) {
         if (!asked.parents.empty()) return run_paths(model, asked, made);
     }
-    // A model shows the states of the rows it makes.
-    const std::size_t wanted = asked.wanted(), computed = asked.states ? asked.tokens.size() : wanted;
-    run_chain(model, asked, computed, made);
-    made.drop(computed - wanted);
+    run_chain(model, asked, asked.wanted(), made);
 }
 
 /// Throws unless the model can run these passes together.
@@ -172,7 +189,7 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
 /// before, but for positions that have been finished one pass at a time.
 /// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing
 /// to keep afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each
-/// state. Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for
+/// state; those of a tree it shows if it is a TreeModel. Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for
 /// each leaf, a copy of each row, and the kept path once more. Without `Trees` passes are of different sequences, and
 /// chains or, of a SplitModel, parts of the layers: that is not checked, and nothing is compiled for others.
 template <Model M, bool Trees = true>

@@ -174,13 +174,14 @@ template <Model M>
 report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, double tolerance = 1e-3) {
     report r{"model_laws"};
     const double allowed = has_bitwise_rows<M> ? 0 : tolerance;
+    constexpr bool shows_trees = TreeModel<M> && HiddenStateModel<M>;
     using c = model_law_cases<M>;
     using refined = refined_model_law_cases<M>;
     const c cases(model, allowed);
     const refined more(model, allowed);
     effort each = tries;
-    each.seconds /=
-        static_cast<double>(12 + ScoresLastRows<M> + TreeModel<M> + 2 * HiddenStateModel<M> + SplitModel<M>);
+    each.seconds /= static_cast<double>(12 + ScoresLastRows<M> + TreeModel<M> + 2 * HiddenStateModel<M> + shows_trees +
+                                        SplitModel<M>);
     const auto law = [&](const char* name, const auto& of, auto member) {
         check(r, name, each, [&](choices& from) { return (of.*member)(from); });
     };
@@ -216,6 +217,9 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     if constexpr (HiddenStateModel<M>) {
         law("hidden rows equal recomputation", more, &refined::hidden_rows_equal_recomputation);
         law("states of a pass equal those of extend", more, &refined::states_of_a_pass_equal_those_of_extend);
+    }
+    if constexpr (shows_trees) {
+        law("states of a tree equal those of its paths", more, &refined::states_of_a_tree_equal_those_of_its_paths);
     }
     if constexpr (SplitModel<M>) law("shallow then deep equals extend", more, &refined::split_equals_whole);
     return r;

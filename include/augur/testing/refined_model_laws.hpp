@@ -243,6 +243,26 @@ class refined_model_law_cases : public model_inputs<M> {
         return wrong(expected, got, where);
     }
 
+    std::string states_of_a_tree_equal_those_of_its_paths(choices& from) const {
+        const tree drawn = some_tree(from);
+        const std::size_t nodes = drawn.nodes.size(), rows = from.below(nodes + 1);
+        auto sequence = model_.make_sequence();
+        model_.extend(sequence, drawn.before);
+        const auto made = copy_of(model::run<M>(
+            model_,
+            {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows, .states = true}));
+        const auto got = copy_of(model_.hidden(sequence));
+        row_copies expected, states;
+        for (std::size_t i = 0; i < nodes; ++i) {
+            const auto text = drawn.text_of(i);
+            append(states, last_of(hidden_of(text), 1));
+            if (i >= nodes - rows) append(expected, last_of(fresh(text), 1));
+        }
+        const std::string where = augur::detail::message(drawn.described(), ", with states and ", rows, " rows");
+        std::string found = wrong(expected, made, where);
+        return found.empty() ? wrong(states, got, where, ", its states") : found;
+    }
+
     std::string split_equals_whole(choices& from) const {
         const auto before = some_tokens(from, {1, 3, long_text}, 6);
         const auto a = some_tokens(from, {1, 3, wide_pass}, before.size() + 3);
