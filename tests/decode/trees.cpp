@@ -128,7 +128,8 @@ std::string two_texts(const auto& scheme, std::size_t fails_at, std::size_t& cal
         while (s.finished == finish_reason::running) {
             try {
                 all += std::to_string(decode::step(scheme, s, {.timed = false}).proposed.size()) + ' ';
-            } catch (const std::runtime_error&) {
+            } catch (const std::runtime_error& thrown) {
+                BOOST_REQUIRE(std::string(thrown.what()) == "mask");
             }
         }
         for (const token t : s.committed.tokens()) all += std::to_string(t) + ' ';

@@ -189,9 +189,10 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
 /// before, but for positions that have been finished one pass at a time.
 /// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing
 /// to keep afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each
-/// state; those of a tree it shows if it is a TreeModel. Cost: for chains that of the model's own calls, and nothing from the heap; for trees so computed, a pass for
-/// each leaf, a copy of each row, and the kept path once more. Without `Trees` passes are of different sequences, and
-/// chains or, of a SplitModel, parts of the layers: that is not checked, and nothing is compiled for others.
+/// state; those of a tree it shows if it is a TreeModel. Cost: for chains that of the model's own calls, and nothing
+/// from the heap; for trees so computed, a pass for each leaf, a copy of each row, and the kept path once more. Without
+/// `Trees` passes are of different sequences, and chains or, of a SplitModel, parts of the layers: that is not checked,
+/// and nothing is compiled for others.
 template <Model M, bool Trees = true>
 void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
     static_assert(sound_pass_members<M>);
