@@ -83,7 +83,7 @@ class Text(ProgramTest):
 
     def test_a_draft_is_held_in_four_bits_where_no_text_depends_on_it(self):
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
-        asked = ("--prompt", "The sky is", "--max-tokens", 24, "--ignore-eos", "--temperature", 0.7)
+        asked = ("--prompt", "The sky is", "--max-tokens", 64, "--ignore-eos", "--temperature", 0.7)
         memory = lambda *scheme: self.generated(*asked, "--scheme", *scheme, model=MODEL, family=family, noting="--chat")["memory_bytes"]
         stored = (family / "smollm2-135m" / "draft.gguf").stat().st_size
         self.assertLess(memory("sd", "--accept", "coupled"), memory("ead") - stored // 3)
