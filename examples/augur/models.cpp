@@ -1,6 +1,7 @@
 #include "models.hpp"
 
 #include <algorithm>
+#include <augur/backend/host/thread_pool.hpp>
 #include <augur/io/chat_template.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
@@ -95,7 +96,7 @@ llama::load_options load_options_of(const model_options& options) {
                                .context_length = options.context,
                                .cache = parse_cache(options.cache),
                                .between_layers = interruption::check};
-    constexpr std::size_t most_threads = 64;  // as in backend::host::thread_pool, which says so, too
+    constexpr std::size_t most_threads = backend::host::thread_pool::most_threads;
     if (options.threads > most_threads) {
         detail::fail("--threads is ", options.threads, "; it must be 0 to ", most_threads);
     }
