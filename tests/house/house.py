@@ -85,6 +85,12 @@ class Headers(House):
     def test_none_is_long(self):
         self.assertNothing(f"{name(path)}: {len(lines_of(path))} lines" for path in HEADERS if len(lines_of(path)) > 350)
 
+    def test_braces_with_designators_are_not_assigned_without_their_type(self):
+        """nvcc (13.0) loses the names where the left side depends on a template's parameter: `x.seconds = {.draft = d}` then sets
+        the first member. A declaration, an argument and `x.seconds = time_spent{.draft = d}` keep them."""
+        assigned = re.compile(r"^\s*[\w.>()\[\]-]+ = \{\s*\.\w", re.MULTILINE)
+        self.assertNothing(name(path) for path in HEADERS if assigned.search(path.read_text(encoding="utf-8")))
+
     def test_core_needs_only_the_standard_library(self):
         """augur::augur includes nothing of Eigen, CUDA, nlohmann or PCRE2, nor the folders that do."""
         offenders = []

@@ -108,7 +108,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     const double verified = chosen.timed ? context.verifying_seconds() : 0;
-    record.seconds = {.draft = watch.lap() - verified, .verify = verified};
+    record.seconds = time_spent{.draft = watch.lap() - verified, .verify = verified};
     if constexpr (!branches<typename Scheme::drafter_type>) {
         require_chain(record.proposed);
     } else {
@@ -124,7 +124,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
                 verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
                                          record.decided);
             }};
-            record.seconds.verify = watch.lap();  // acceptance included
+            record.seconds.verify += watch.lap();  // acceptance included
             finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch,
                         watchers...);
             co_return;

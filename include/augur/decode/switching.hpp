@@ -138,7 +138,7 @@ void write(Session& s, const auto& rows, const step_options& chosen, commit::pat
     auto& record = s.last;
     const std::size_t writer = s.writer;
     const auto drafted = record.proposed.tokens();
-    record.decided = {.drafted = drafted.size()};
+    record.decided = verdict{.drafted = drafted.size()};
     bool foreseen = true;
     for (std::size_t i = 0; foreseen && s.writer == writer && s.finished == finish_reason::running; ++i) {
         s.transform.apply(rows[i], s.committed, s.row);
@@ -178,7 +178,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
     record.committed.clear();
     record.log_probabilities.clear();
     if (s.writer > 0 && scheme.options().draft_length > 0) detail::draft_for_writer(s, scheme.options().draft_length);
-    record.seconds = {.draft = watch.lap()};
+    record.seconds = time_spent{.draft = watch.lap()};
     s.with_cache(s.writer, [&](auto& cache) {
         const auto rows = detail::rows_of(cache, s.counts.models[s.writer], s.committed, record.proposed);
         record.seconds.verify = watch.lap();

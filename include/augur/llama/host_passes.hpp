@@ -181,7 +181,7 @@ class host_passes {
         for (std::size_t i = 0; i < of.all; ++i) {
             const bool is_node = !asked.parents.empty();
             forward_row& row = rows_[first + (is_node ? nodes_[i].place : i)];
-            row = {.position = before + (is_node ? nodes_[i].depth : i), .cache = &s.cache_};
+            row = forward_row{.position = before + (is_node ? nodes_[i].depth : i), .cache = &s.cache_};
             if (asked.from_layer > 0) {
                 row.state = s.waiting_.data() + i * config_.width;
             } else {

@@ -80,6 +80,9 @@ one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const setting
         targets.push_back(row == invalid ? rounds::invalid_row(random, vocabulary)
                                          : rounds::random_row(random, vocabulary));
         drafts.push_back(transform(rounds::disturbed(random, targets.back()), made.before));
+        if (with_replacement && drafts.back().empty()) {  // siblings share it
+            drafts.back() = distribution::point(static_cast<token>(random() % vocabulary), vocabulary);
+        }
         made.target.insert(made.target.end(), targets.back().begin(), targets.back().end());
     }
     for (std::size_t node = 0; node < nodes; ++node) {

@@ -129,6 +129,8 @@ class cuda_system {
     }
 
     void* allocate(std::size_t bytes) const {
+        const auto turn = take_turn();
+        refuse_in_recording("memory");
         void* made = nullptr;
         check_cuda(cudaMalloc(&made, bytes), "allocating memory");
         return made;
@@ -136,6 +138,8 @@ class cuda_system {
     void release(void* memory) const { cudaFree(memory); }
     /// Memory of the host that has the same address in kernels (unified addressing, which 64-bit systems have).
     void* allocate_shared(std::size_t bytes) const {
+        const auto turn = take_turn();
+        refuse_in_recording("memory");
         void* made = nullptr;
         check_cuda(cudaHostAlloc(&made, bytes, cudaHostAllocMapped), "allocating shared memory");
         return made;
@@ -144,13 +148,14 @@ class cuda_system {
     /// From memory of any kind. From pinned memory CUDA copies later, so that this waits until it has.
     void upload(void* to, const void* from, std::size_t bytes) const {
         const auto turn = take_turn();
-        if (recording_now()) augur::detail::fail("a recording cannot hold an upload");
+        refuse_in_recording("an upload");
         follow(false);
         check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current()), "an upload");
         if (!is_pageable(from)) wait();
     }
     void download(void* to, const void* from, std::size_t bytes) const {
         const auto turn = take_turn();
+        refuse_in_recording("a download");
         follow(false);
         check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current()), "a download");
         wait();
@@ -167,10 +172,12 @@ class cuda_system {
     }
     void wait() const {
         const auto turn = take_turn();
+        refuse_in_recording("a wait");
         check_cuda(cudaStreamSynchronize(current()), "waiting");
     }
     bool idle() const {
         const auto turn = take_turn();
+        refuse_in_recording("a question whether all is done");
         const cudaError_t status = cudaStreamQuery(current());
         if (status == cudaErrorNotReady) {
             cudaGetLastError();  // it is no error, but would be found as the last one
@@ -203,7 +210,7 @@ class cuda_system {
     }
     void replay(const recording& made) const {
         const auto turn = take_turn();
-        if (recording_now()) augur::detail::fail("a recording cannot hold another");
+        refuse_in_recording("another");
         follow(false);
         check_cuda(cudaGraphLaunch(made.get(), current()), "launching a graph");
     }
@@ -266,6 +273,11 @@ class cuda_system {
     }
 
     bool recording_now() const { return current() != nullptr && is_capturing(current()); }
+    /// Before CUDA is asked: its refusal spoils the recording, and with driver 580 crashes where a body of a conditional
+    /// node is captured.
+    void refuse_in_recording(const char* what) const {
+        if (recording_now()) augur::detail::fail("a recording cannot hold ", what);
+    }
 
     std::uint32_t downloaded(const std::uint32_t* word) const {
         std::uint32_t found = 0;

@@ -91,7 +91,7 @@ auto generate_together(Group& group, std::span<const std::span<const token>> pro
     detail::follow(group, members, how, patience);
     for (std::size_t i = 0; i < group.size(); ++i) group.text(i).cancel();
     group.wait();
-    if (!members.empty()) members.front().seen.counts.seconds = {.prefill = prefill, .verify = watch.lap()};
+    if (!members.empty()) members.front().seen.counts.seconds = time_spent{.prefill = prefill, .verify = watch.lap()};
     std::vector<decode::generation<typename Group::policy_type>> made;
     for (auto& each : members) {
         const std::size_t i = made.size();
