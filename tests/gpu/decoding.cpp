@@ -3,6 +3,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/backend/device/system.hpp>
+#include <augur/backend/device/wide_product.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/llama/device/device_model.hpp>
@@ -30,24 +31,38 @@ std::vector<token> some_prompt(std::size_t size, std::size_t vocabulary, std::ui
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(rows_are_near_those_that_the_host_plays) {
+/// Orders of additions differ, and tensor cores cut off what the emulation rounds: at most twice as far as rows that
+/// are emulated with products which add in another order.
+BOOST_AUTO_TEST_CASE(rows_are_near_those_that_the_host_emulates) {
+    using backend::device::binary16, backend::device::emulated_system;
+    using plain = backend::device::plain_products<emulated_system>;
+    using reordered = llama::device::wide_products<binary16, emulated_system, plain>;
+    constexpr auto elements = llama::device::device_format::elements;
     const auto c = testing::some_config(3, 192, 6, 2, 512, 700, 600);
     const auto w = testing::random_weights(c, 5);
-    const auto gpu = llama::on_gpu(c, w, llama::gpu_number::binary16);
-    const llama::device::device_model<backend::device::binary16, backend::device::emulated_system> emulated({}, c, w);
+    const llama::device::device_model<binary16, emulated_system> emulated({}, c, w);
+    const llama::device::device_model<binary16, emulated_system, elements, reordered> other(
+        {}, c, emulated.shared_weights(), 0, reordered(plain{{}}, {.from = 1, .most_rows = 64}));
     const auto text = some_prompt(300, c.vocabulary, 1);
-    auto a = gpu.make_sequence();
-    auto b = emulated.make_sequence();
-    const auto got = gpu.extend(a, text, 40);
-    const auto expected = emulated.extend(b, text, 40);
-    double far = 0;
-    for (std::size_t i = 0; i < 40; ++i) {
-        for (std::size_t t = 0; t < c.vocabulary; ++t) {
-            far = std::max(far, std::abs(static_cast<double>(got[i][t]) - static_cast<double>(expected[i][t])));
+    const auto rows_of = [&](const auto& model) {
+        auto sequence = model.make_sequence();
+        const auto rows = model.extend(sequence, text, 40);
+        std::vector<double> out;
+        for (std::size_t i = 0; i < 40; ++i) out.insert(out.end(), rows[i].begin(), rows[i].end());
+        return out;
+    };
+    const auto expected = rows_of(emulated);
+    const auto apart = [&](const std::vector<double>& rows) {
+        double far = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const double difference = std::abs(rows[i] - expected[i]);
+            if (!(difference <= far)) far = difference;  // a NaN, too, and it stays
         }
-    }
-    BOOST_TEST_MESSAGE("largest difference of a logit: " << far);
-    BOOST_TEST(far < 0.02);  // orders of additions differ, and so, now and then, a rounding to 16 bits
+        return far;
+    };
+    const double far = apart(rows_of(llama::on_gpu(c, w, llama::gpu_number::binary16))), near = apart(rows_of(other));
+    BOOST_TEST_MESSAGE("largest difference of a logit: " << far << "; emulated, in another order: " << near);
+    BOOST_TEST(far <= 2 * near);
 }
 
 /// More than 10^5 tokens, with drafts of several lengths, greedy and sampled.

@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -153,6 +154,52 @@ BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
     device::multiply(emulated_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
     const auto alone = of.multiplied({}, 3), got = state.on_host();
     for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(got[i] == start[i] + alone[i]);
+}
+
+namespace {
+
+/// By a block for so many panels: sums, added to a state, and what the next product reads.
+template <unsigned Tiles, unsigned Panels>
+auto by_panels(const emulated_system& on, const product<bfloat16>& of, std::size_t columns) {
+    const std::size_t padded = device::tile_layout::padded(of.rows), panels = (of.rows + 15) / 16;
+    const auto made = of.matrix(on);
+    const auto start = normal_numbers(columns * of.rows, 5), weight = normal_numbers(of.rows, 6);
+    const device::buffer<bfloat16, emulated_system> in(on, std::span<const bfloat16>(of.inputs(columns))),
+        out(on, columns * padded);
+    const device::buffer<float, emulated_system> state(on, std::span<const float>(start)),
+        norm(on, std::span<const float>(weight)), squares(on, columns * panels);
+    on.clear(out.data(), out.memory_bytes());
+    using finish = device::add_and_prepare<bfloat16>;
+    const device::skinny_product<device::tiled_view<bfloat16>, Tiles, Panels, finish> kernel{
+        made.view(), in.data(), columns, {}, {state.data(), of.rows, norm.data(), out.data(), padded, squares.data()}};
+    BOOST_TEST(kernel.blocks() == (panels + Panels - 1) / Panels);
+    on.launch(kernel.blocks(), kernel);
+    std::vector<std::uint16_t> prepared;
+    for (const bfloat16 x : out.on_host()) prepared.push_back(x.bits);
+    return std::tuple(state.on_host(), squares.on_host(), prepared);
+}
+
+}  // namespace
+
+/// Bits do not say how many panels a block took: also where the last one has no other.
+BOOST_AUTO_TEST_CASE(panels_are_the_same_alone_and_in_pairs) {
+    const emulated_system forwards{}, backwards{.backwards = true};
+    for (const std::size_t rows : {9u, 32u, 40u, 64u, 70u}) {
+        const product<bfloat16> of{rows, 300};
+        const auto alone = by_panels<1, 1>(forwards, of, 7);
+        BOOST_TEST((by_panels<1, 2>(forwards, of, 7) == alone));
+        BOOST_TEST((by_panels<1, 2>(backwards, of, 7) == alone));
+        BOOST_TEST((by_panels<2, 2>(backwards, of, 7) == alone));
+        BOOST_TEST((by_panels<4, 2>(forwards, of, 29) == by_panels<4, 1>(forwards, of, 29)));
+    }
+}
+
+/// Of a matrix with so many panels multiply() takes pairs; a column's bits stay those that it has in fewer.
+BOOST_AUTO_TEST_CASE(a_tall_matrix_is_the_same_for_every_number_of_columns) {
+    const product<bfloat16> of{16 * 1025, 33};
+    const auto one = of.multiplied({}, 1), some = of.multiplied({}, 12), many = of.multiplied({}, 31);
+    BOOST_TEST(std::equal(one.begin(), one.end(), some.begin()));
+    BOOST_TEST(std::equal(some.begin(), some.end(), many.begin()));
 }
 
 /// An RMS norm between two products: the first leaves numbers times the norm's weights and squares, the second divides.

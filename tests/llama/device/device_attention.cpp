@@ -98,8 +98,8 @@ std::vector<float> queries_of(const shape& of, augur::token id, float scale) {
     return out;
 }
 
-/// Rows x heads x head_size
-template <class Element>
+/// Rows x heads x head_size; by blocks of so many columns in eights, or as attend_all() chooses.
+template <class Element, unsigned Tiles = 0>
 bits attended(const emulated_system& on, const shape& of, const std::vector<row_place>& rows, std::size_t longest,
               float scale = 1) {
     const std::size_t gap = 3, stride = of.width() + gap;
@@ -114,9 +114,15 @@ bits attended(const emulated_system& on, const shape& of, const std::vector<row_
     const buffer<Element> out(on, rows.size() * stride);
     const std::vector<std::uint32_t> none(rows.size() * of.shared);
     const buffer<std::uint32_t> arrivals(on, std::span<const std::uint32_t>(none));
-    device::attend_all(
-        on, device::attention_task<Element>{places.data(), rows.size(), longest, of.layout(), layer, of.heads,
-                                            in.data(), scratch.data(), out.data(), stride, arrivals.data()});
+    const device::attention_task<Element> task{places.data(), rows.size(), longest,        of.layout(),
+                                               layer,         of.heads,    in.data(),      scratch.data(),
+                                               out.data(),    stride,      arrivals.data()};
+    if constexpr (Tiles == 0) {
+        device::attend_all(on, task);
+    } else {
+        const device::attend<Element, Tiles, true> kernel(task);
+        on.launch(kernel.blocks(), kernel);
+    }
     BOOST_TEST((arrivals.on_host() == none));
     const auto got = out.on_host();
     bits numbers;
@@ -258,6 +264,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_of_a_chain_share_what_they_read, Element, ele
         for (std::size_t i = 0; i < rows.size(); ++i) {
             BOOST_TEST((attended<Element>(forwards, of, {rows[i]}, 530) == row_of(of, all, i)));
         }
+        BOOST_TEST((attended<Element, 2>(backwards, of, rows, 530) == all));
+        BOOST_TEST((attended<Element, 4>(forwards, of, rows, 530) == all));
+        BOOST_TEST((attended<Element, 4>(backwards, of, rows, 4000) == all));
+        if (of.heads / of.shared <= 8) BOOST_TEST((attended<Element, 1>(backwards, of, rows, 530) == all));
+    }
+}
+
+/// Many rows after a long text are too many blocks to run at once: attend_all() gives each more columns.
+BOOST_AUTO_TEST_CASE_TEMPLATE(many_rows_share_wide_blocks, Element, elements) {
+    const shape of{4, 1, 8};
+    const memory<Element> chain(of, names(700));
+    std::vector<row_place> rows;
+    for (std::size_t i = 0; i < 64; ++i) rows.push_back(chain.row(630 + i, static_cast<augur::token>(i)));
+    const bits all = attended<Element>(forwards, of, rows, 4096);
+    BOOST_TEST((attended<Element, 1>(forwards, of, rows, 4096) == all));
+    for (const std::size_t i : {0u, 9u, 10u, 63u}) {
+        BOOST_TEST((attended<Element>(backwards, of, {rows[i]}, 700) == row_of(of, all, i)));
     }
 }
 

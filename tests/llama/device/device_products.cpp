@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(every_shape_is_prepared) {
 
 template <class>
 struct is_skinny : std::false_type {};
-template <class View, unsigned Tiles, class Finish>
-struct is_skinny<kernels::skinny_product<View, Tiles, Finish>> : std::true_type {};
+template <class View, unsigned Tiles, unsigned Panels, class Finish>
+struct is_skinny<kernels::skinny_product<View, Tiles, Panels, Finish>> : std::true_type {};
 
 /// Its time is what launches cost: of a skinny product 4 a launch, of a wide one 1 and something a column.
 struct clocked_system : emulated_system {

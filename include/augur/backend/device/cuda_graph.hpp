@@ -81,8 +81,6 @@ class cuda_streams {
     cudaStream_t current() const { return levels_[level_]; }
     /// Whether the last that current() was given is a kernel which waits by itself for what was before it.
     bool follows_kernel = false;
-    /// Whether current() is a body of a conditional node, of which CUDA does not say that its kernels may overlap.
-    bool is_deeper() const { return level_ > 0; }
     /// One thread at a time uses the stream: held for each call, and for as long as something is recorded.
     std::recursive_mutex& busy() { return busy_; }
 
@@ -98,6 +96,7 @@ class cuda_streams {
             explicit climber(std::size_t& of) : level(of) { ++level; }
             ~climber() { --level; }
         } deeper(level_);
+        follows_kernel = false;
         capture(current(), into, body);
         fill_if_empty(into);
     }

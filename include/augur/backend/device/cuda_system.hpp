@@ -19,8 +19,15 @@
 
 namespace augur::backend::device {
 
+/// Blocks that a multiprocessor is to have registers for at a time: what the kernel says, or 1.
 template <Kernel K>
-__global__ void __launch_bounds__(K::threads) run_kernel(const K kernel) {
+constexpr unsigned blocks_at_once() {
+    if constexpr (requires { K::blocks_at_once; }) return K::blocks_at_once;
+    return 1;
+}
+
+template <Kernel K>
+__global__ void __launch_bounds__(K::threads, blocks_at_once<K>()) run_kernel(const K kernel) {
     if constexpr (!requires { K::starts_early; }) cuda_team{}.wait_for_earlier();
     kernel(cuda_team{});
 }
@@ -267,7 +274,7 @@ class cuda_system {
     cudaStream_t current() const { return streams_ == nullptr ? nullptr : streams_->current(); }
     /// Whether the last that the stream was given is a kernel which waits for what was before it: then the next may
     /// begin while it runs.
-    bool follows_kernel() const { return streams_ != nullptr && !streams_->is_deeper() && streams_->follows_kernel; }
+    bool follows_kernel() const { return streams_ != nullptr && streams_->follows_kernel; }
     void follow(bool kernel) const {
         if (streams_ != nullptr) streams_->follows_kernel = kernel;
     }

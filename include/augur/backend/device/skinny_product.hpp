@@ -66,17 +66,19 @@ concept ConcludesPanels = requires(const Finish& finish) {
     finish.conclude(std::size_t{}, std::size_t{});
 };
 
-/// A block takes a panel of sixteen rows: its eight warps take the tiles in turn, and their sums are added in the
-/// warps' order. So the order in which a sum is made belongs to the matrix: bits depend neither on the number of
-/// columns nor on what the other ones hold. `finish(sums, panel, row, column)` is called once for every row below
-/// sixteen and every column. `View` is of a matrix in tiles: tiles.hpp, quantised_tiles.hpp. The first weights are
-/// asked for before the launch that makes the inputs is done.
-template <class View, unsigned Tiles, class Finish>
+/// A block takes `Panels` panels of sixteen rows: its eight warps take the tiles in turn, and their sums are added in
+/// the warps' order. So the order in which a sum is made belongs to the matrix: bits depend neither on the number of
+/// columns nor on what the other ones hold, nor on `Panels`, which read their inputs once.
+/// `finish(sums, panel, row, column)` is called once for every row below sixteen and every column. `View` is of a matrix
+/// in tiles: tiles.hpp, quantised_tiles.hpp. The first weights are asked for before the launch that makes the inputs is
+/// done.
+template <class View, unsigned Tiles, unsigned Panels, class Finish>
 struct skinny_product {
     static constexpr unsigned threads = 256, warps = threads / warp_size, width = 8 * Tiles;
     static constexpr bool starts_early = true;
-    /// Tiles that a warp has asked for and not multiplied: what is under way must cover the memory's latency.
-    static constexpr unsigned ahead = View::ahead;
+    /// Tiles of a panel that a warp has asked for and not multiplied: what is under way must cover the memory's
+    /// latency.
+    static constexpr unsigned ahead = View::ahead / Panels;
     using Element = typename View::element;
 
     View weights;
@@ -85,44 +87,56 @@ struct skinny_product {
     column_scales scales;
     Finish finish;
 
-    static constexpr std::size_t shared_bytes() { return (warps * width * panel_sums::stride + width) * sizeof(float); }
+    static constexpr std::size_t shared_bytes() { return (Panels * room_of_panel + width) * sizeof(float); }
+    std::size_t blocks() const { return (weights.panels + Panels - 1) / Panels; }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
         float* const sums = team.template shared<float>();
-        float* const factors = sums + warps * width * panel_sums::stride;
-        const std::size_t panel = team.block();
-        team.each_warp([&](const auto& warp) {
-            add_up(team, warp, panel, sums + warp.index() * width * panel_sums::stride, factors);
-        });
+        float* const factors = sums + Panels * room_of_panel;
+        const std::size_t first = team.block() * Panels;
+        team.each_warp([&](const auto& warp) { add_up(team, warp, first, sums, factors); });
+        const unsigned left = first + Panels <= weights.panels ? Panels : static_cast<unsigned>(weights.panels - first);
+        const auto of_panel = static_cast<unsigned>(columns * tile_layout::rows), all = left * of_panel;
         team.each([&](unsigned thread) {
-            for (unsigned i = thread; i < columns * tile_layout::rows; i += threads) {
-                float* const at = sums + i / tile_layout::rows * panel_sums::stride + i % tile_layout::rows;
+            for (unsigned i = thread; i < all; i += threads) {
+                float* const at = sums + i / of_panel * room_of_panel +
+                                  i % of_panel / tile_layout::rows * panel_sums::stride + i % tile_layout::rows;
                 for (unsigned w = 1; w < warps; ++w) *at += at[w * width * panel_sums::stride];
             }
         });
         team.each([&](unsigned thread) {
-            for (unsigned i = thread; i < columns * tile_layout::rows; i += threads) {
-                finish(panel_sums{sums, panel_sums::stride, factors}, panel,
-                       i % static_cast<unsigned>(tile_layout::rows), i / tile_layout::rows);
+            for (unsigned i = thread; i < all; i += threads) {
+                const unsigned panel = i / of_panel;
+                finish(panel_sums{sums + panel * room_of_panel, panel_sums::stride, factors}, first + panel,
+                       i % static_cast<unsigned>(tile_layout::rows), i % of_panel / tile_layout::rows);
             }
         });
         if constexpr (ConcludesPanels<Finish>) {
             team.each([&](unsigned thread) {
-                for (unsigned i = thread; i < columns; i += threads) finish.conclude(panel, i);
+                for (unsigned i = thread; i < left * columns; i += threads) {
+                    finish.conclude(first + i / columns, i % columns);
+                }
             });
         }
     }
 
  private:
+    static constexpr unsigned room_of_panel = warps * width * panel_sums::stride;  ///< floats of all warps' sums
+
     template <class Team, class Warp>
     AUGUR_KERNEL void add_up(const Team& team, const Warp& warp, std::size_t panel, float* to, float* factors) const {
-        typename Warp::template own<sum_fragment> sums[Tiles];
-        typename Warp::template own<typename View::part> read[ahead];
+        typename Warp::template own<sum_fragment> sums[Panels][Tiles];
+        typename Warp::template own<typename View::part> read[ahead][Panels];
         const auto blocks = static_cast<unsigned>(weights.blocks);
-        const auto request = [&](unsigned block, auto& part) {
+        const auto request = [&](unsigned block, auto& parts) {
             if (block >= blocks) return;
-            warp.each_apart([&](unsigned lane) { part[lane] = weights.load(panel * weights.blocks + block, lane); });
+            AUGUR_UNROLL
+            for (unsigned p = 0; p < Panels; ++p) {
+                if (panel + p >= weights.panels) continue;
+                const std::size_t tile = (panel + p) * weights.blocks + block;
+                warp.each_apart([&](unsigned lane) { parts[p][lane] = weights.load(tile, lane); });
+            }
         };
         AUGUR_UNROLL
         for (unsigned i = 0; i < ahead; ++i) request(warp.index() + i * warps, read[i]);
@@ -139,6 +153,14 @@ struct skinny_product {
                 request(block + warps * ahead, read[i]);
             }
         }
+        AUGUR_UNROLL
+        for (unsigned p = 0; p < Panels; ++p) {
+            store(warp, sums[p], to + p * room_of_panel + warp.index() * width * panel_sums::stride);
+        }
+    }
+
+    template <class Warp, class Sums>
+    AUGUR_KERNEL void store(const Warp& warp, const Sums& sums, float* to) const {
         warp.each([&](unsigned lane) {
             const unsigned group = lane / 4, pair = lane % 4;
             AUGUR_UNROLL
@@ -153,7 +175,7 @@ struct skinny_product {
     }
 
     template <class Warp, class Parts, class Sums>
-    AUGUR_KERNEL void multiply(const Warp& warp, std::size_t block, const Parts& read, Sums (&sums)[Tiles]) const {
+    AUGUR_KERNEL void multiply(const Warp& warp, std::size_t block, const Parts& read, Sums& sums) const {
         typename Warp::template own<weight_fragment> given[Tiles];
         AUGUR_UNROLL
         for (unsigned tile = 0; tile < Tiles; ++tile) {
@@ -164,20 +186,23 @@ struct skinny_product {
                     inputs + column * weights.padded_depth() + block * tile_layout::depth + lane % 4 * 8);
             });
         }
-        typename Warp::template own<weight_fragment> first, second;
-        warp.each_apart([&](unsigned lane) {
-            first[lane] = View::fragment(read[lane], 0);
-            second[lane] = View::fragment(read[lane], 1);
-        });
         AUGUR_UNROLL
-        for (unsigned tile = 0; tile < Tiles; ++tile) {
-            typename Warp::template own<input_fragment> low, high;
+        for (unsigned p = 0; p < Panels; ++p) {
+            typename Warp::template own<weight_fragment> first, second;
             warp.each_apart([&](unsigned lane) {
-                const auto& words = given[tile][lane].words;
-                low[lane] = {{words[0], words[1]}};
-                high[lane] = {{words[2], words[3]}};
+                first[lane] = View::fragment(read[p][lane], 0);
+                second[lane] = View::fragment(read[p][lane], 1);
             });
-            View::multiply_add(warp, read, first, second, low, high, sums[tile]);
+            AUGUR_UNROLL
+            for (unsigned tile = 0; tile < Tiles; ++tile) {
+                typename Warp::template own<input_fragment> low, high;
+                warp.each_apart([&](unsigned lane) {
+                    const auto& words = given[tile][lane].words;
+                    low[lane] = {{words[0], words[1]}};
+                    high[lane] = {{words[2], words[3]}};
+                });
+                View::multiply_add(warp, read[p], first, second, low, high, sums[p][tile]);
+            }
         }
     }
 };
@@ -189,13 +214,17 @@ void multiply(const S& on, const View& weights, const typename View::element* in
     if (columns == 0 || columns > most_columns) {
         augur::detail::fail("a skinny product takes 1 to ", most_columns, " columns, not ", columns);
     }
-    const auto launch = [&]<unsigned Tiles>() {
-        on.launch(weights.panels, skinny_product<View, Tiles, Finish>{weights, inputs, columns, scales, finish});
+    const auto launch = [&]<unsigned Tiles, unsigned Panels>() {
+        const skinny_product<View, Tiles, Panels, Finish> made{weights, inputs, columns, scales, finish};
+        on.launch(made.blocks(), made);
     };
-    if (columns <= 8) return launch.template operator()<1>();
-    if (columns <= 16) return launch.template operator()<2>();
-    if (columns <= 32) return launch.template operator()<4>();
-    launch.template operator()<8>();
+    // Inputs of several columns are read by every block, from the cache that all processors share, and are as many bytes
+    // as the weights where there are sixteen. Two panels read them once, where enough blocks are left (measured).
+    const bool pairs = weights.panels >= (columns <= 16 ? 1024 : 300);
+    if (columns <= 8) return pairs ? launch.template operator()<1, 2>() : launch.template operator()<1, 1>();
+    if (columns <= 16) return pairs ? launch.template operator()<2, 2>() : launch.template operator()<2, 1>();
+    if (columns <= 32) return pairs ? launch.template operator()<4, 2>() : launch.template operator()<4, 1>();
+    launch.template operator()<8, 1>();
 }
 
 // ---- what becomes of the sums

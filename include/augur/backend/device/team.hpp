@@ -214,6 +214,16 @@ AUGUR_KERNEL T load_near(const T* from) {
 AUGUR_KERNEL inline float float_of(std::uint32_t bits) {
     return std::bit_cast<float>(bits);
 }
+AUGUR_KERNEL inline std::uint32_t bits_of(float number) {
+    return std::bit_cast<std::uint32_t>(number);
+}
+
+/// Asks for memory that will be loaded later: it then comes from the cache that all processors share.
+AUGUR_KERNEL inline void ask_for([[maybe_unused]] const void* from) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
 
 /// What the thread has written before is seen by blocks that hear of it afterwards.
 AUGUR_KERNEL inline void writes_are_out() {

@@ -1,6 +1,7 @@
 #pragma once
 // Attention of new rows over their sequences' caches, with a head of keys and values for each group of queries.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/backend/device/tiles.hpp"
+#include "augur/llama/device/attention_fragments.hpp"
 #include "augur/llama/device/attention_task.hpp"
 #include "augur/llama/device/cache.hpp"
 
@@ -21,34 +23,48 @@ namespace augur::llama::device {
 /// Columns are the query heads of its rows: `Tiles` times 8 at most. A chunk leaves its part of every column
 /// (partial()); the last block of a row and key-value head to do so joins them, in the chunks' order. Positions that a
 /// row does not see alone are not read. Every sum has an order that belongs to the positions: a row's bits depend on
-/// its queries and on the keys and values of its positions, not on slots and other rows. Tensor cores multiply
+/// its queries and on the keys and values of its positions, not on slots, other rows and `Tiles`. Tensor cores multiply
 /// Elements: queries and weights are two each, the number rounded and what that left. `Packed`: heads have a multiple
 /// of eight components.
 template <class Element, unsigned Tiles, bool Packed = true>
 struct attend {
     static constexpr unsigned threads = cache_layout::block_positions, warps = threads / kernels::warp_size;
     static constexpr unsigned columns = 8 * Tiles, most_rows = columns;
+    static constexpr unsigned blocks_at_once = 2;
 
     attention_task<Element> task;
+
+    explicit attend(const attention_task<Element>& asked)
+        : task(asked),
+          heads_(narrow(task.layout.heads)),
+          group_(narrow(task.group())),
+          chunks_(narrow(chunks_of(task.longest))),
+          set_(columns / group_),
+          shared_((narrow(task.count) + set_ - 1) / set_ * heads_ * chunks_),
+          alone_(std::clamp(many_blocks / std::max(1u, narrow(task.count) * heads_), 1u, std::max(1u, chunks_))) {}
 
     std::size_t shared_bytes() const { return place().end; }
 
     /// Blocks that rows share, for each set of rows, key-value head and chunk; then so many for each row and key-value
     /// head, which take the row's other chunks in turn.
-    AUGUR_HOST_DEVICE std::size_t blocks() const {
-        return shared_blocks() + (set_size() > 1 && task.count > 1 ? task.count * task.layout.heads * alone() : 0);
+    std::size_t blocks() const {
+        return shared_ + (set_ > 1 && task.count > 1 ? task.count * task.layout.heads * alone_ : 0);
     }
+
+    /// Whether all these blocks run at the same time, about, on a large GPU.
+    bool runs_at_once() const { return blocks() <= many_blocks; }
 
     template <class Team>
     AUGUR_KERNEL void operator()(const Team& team) const {
-        const std::size_t heads = task.layout.heads, chunks = chunks_of(task.longest);
-        const bool shared = team.block() < shared_blocks();
-        const std::size_t at = team.block() - (shared ? 0 : shared_blocks()), apart = shared ? chunks : alone();
-        work_type work{at / apart / heads, at / apart % heads, at % apart, place(), shared};
-        if (shared) work.row *= set_size();
-        for (; work.chunk < chunks; work.chunk += apart) {
-            if (!shared && work.chunk * threads > static_cast<std::size_t>(task.rows[work.row].position)) return;
-            if (shared || !rows_of(work).surely_shared(work.row)) attend_chunk(team, work);
+        const auto block = static_cast<unsigned>(team.block());
+        const bool shared = block < shared_;
+        const unsigned at = block - (shared ? 0 : shared_), apart = shared ? chunks_ : alone_;
+        work_type work{at / apart / heads_, at / apart % heads_, at % apart, place(), shared};
+        if (shared) work.row *= set_;
+        const std::size_t first = shared ? 0 : rows_of(work).surely_shared(work.row);
+        for (; work.chunk < chunks_; work.chunk += apart) {
+            if (!shared && work.chunk * threads > static_cast<unsigned>(task.rows[work.row].position)) return;
+            if (work.chunk >= first) attend_chunk(team, work);
         }
     }
 
@@ -56,260 +72,227 @@ struct attend {
     static constexpr unsigned score_stride = threads + 4, sum_stride = 128 + 4;
     /// What a warp asks for at once: blocks of 32 components of two times 16 keys, 128 components of 32 values.
     static constexpr unsigned depth_ahead = 4, values_ahead = 128;
-    /// Blocks beyond those that are shared, about: what a large GPU runs at a time.
-    static constexpr std::size_t many_blocks = 128;
+    /// What a large GPU runs at a time, about.
+    static constexpr unsigned many_blocks = 256;
 
     /// Where things lie in shared memory.
     struct places {
-        std::size_t members, ready, high, low, scores, sums, end;
-        std::size_t stride;  ///< Elements from one column of queries to the next
+        unsigned parts, members, ready, high, low, scores, sums, end;
+        unsigned stride;  ///< Elements from one column of queries to the next
     };
     struct work_type {
-        std::size_t row, head, chunk;  ///< the set's first row, where a block is shared
+        unsigned row, head, chunk;  ///< the set's first row, where a block is shared
         places at;
         bool shared;
     };
+    template <class Team>
+    using fragments = typename Team::template own<kernels::weight_fragment>;
 
-    AUGUR_HOST_DEVICE std::size_t set_size() const { return columns / task.group(); }
-    AUGUR_HOST_DEVICE std::size_t shared_blocks() const {
-        return (task.count + set_size() - 1) / set_size() * task.layout.heads * chunks_of(task.longest);
-    }
-    AUGUR_HOST_DEVICE std::size_t alone() const {
-        const std::size_t wanted = many_blocks / (task.count * task.layout.heads), most = chunks_of(task.longest);
-        return wanted == 0 ? 1 : wanted < most ? wanted : most;
-    }
+    static AUGUR_KERNEL unsigned least(unsigned a, unsigned b) { return b < a ? b : a; }
+    static unsigned narrow(std::size_t number) { return static_cast<unsigned>(number); }
 
     AUGUR_KERNEL chunk_rows<Element> rows_of(const work_type& work) const {
-        return {task, work.row / set_size() * set_size(), work.chunk, set_size()};
+        return {task, work.row / set_ * set_, work.chunk, set_};
     }
 
     template <class Team>
     AUGUR_KERNEL void attend_chunk(const Team& team, const work_type& work) const {
         std::uint32_t* const members = team.template shared<std::uint32_t>(work.at.members);
         auto* const room = team.template shared<std::uint32_t>(work.at.ready);
-        const unsigned rows = rows_of(work).find(team, work.shared, work.row, room, members);
+        auto* const caches = team.template shared<const std::byte* const*>(work.at.parts);
+        const unsigned rows = rows_of(work).find(team, work.shared, work.row, room, caches, members);
         if (rows == 0) return;
         const row_place& own = task.rows[members[0]];
-        const std::size_t positions = static_cast<std::size_t>(own.position) + 1 - work.chunk * threads;
-        const auto count = static_cast<unsigned>(positions < threads ? positions : threads);
-        split_queries(team, work, members, rows);
-        typename Team::template own<kernels::weight_fragment> values[4 * depth_ahead];
-        score(team, work, own, count, values);
-        const auto used = rows * static_cast<unsigned>(task.group());
+        const unsigned positions = static_cast<unsigned>(own.position) + 1 - work.chunk * threads;
+        const unsigned count = positions < threads ? positions : threads, used = rows * group_;
+        fragments<Team> read[4 * depth_ahead];
         team.each_warp([&](const auto& warp) {
+            find_memory(team, warp, work, own, count);
+            load_keys(team, warp, count, 0, read);
+            split_queries(team, warp, work, members, used);
+        });
+        team.each_warp([&](const auto& warp) { score(team, warp, work, count, used, read); });
+        team.each_warp([&](const auto& warp) {
+            load_values(team, warp, count, 0, read);
             float* const scores = team.template shared<float>(work.at.scores);
             for (unsigned i = warp.index(); i < used; i += warps) {
-                weigh_chunk<Element>(warp, scores + i * score_stride, count, partial(work, members, i));
+                weigh_chunk<Element>(warp, scores + i * score_stride, count, part(team, work, members, i));
             }
         });
-        for (std::size_t first = 0; first < task.layout.head_size; first += values_ahead) {
+        for (unsigned first = 0; first < task.layout.head_size; first += values_ahead) {
             if (first > 0) {
-                team.each_warp([&](const auto& warp) { load_values(team, warp, work, count, first, values); });
+                team.each_warp([&](const auto& warp) { load_values(team, warp, count, first, read); });
             }
-            for (unsigned tile = 0; 8 * tile < used; ++tile) mix(team, work, members, count, used, tile, first, values);
+            for (unsigned tile = 0; 8 * tile < used; ++tile) mix(team, work, count, used, tile, first, read);
         }
         join(team, work, members, rows);
     }
 
     AUGUR_HOST_DEVICE places place() const {
+        constexpr unsigned element = sizeof(Element);
         places at{};
-        at.stride = kernels::tile_layout::padded(task.layout.head_size) + 8;
-        at.members = threads * sizeof(Element*);
+        at.stride = static_cast<unsigned>(kernels::tile_layout::padded(task.layout.head_size)) + 8;
+        at.parts = threads * sizeof(Element*);
+        at.members = at.parts + columns * sizeof(float*);
         at.ready = at.members + (most_rows + 4) * sizeof(std::uint32_t);
         at.high = at.ready + 2 * most_rows * sizeof(std::uint32_t);
-        at.low = at.high + columns * at.stride * sizeof(Element);
-        at.scores = at.low + columns * at.stride * sizeof(Element);
+        at.low = at.high + columns * at.stride * element;
+        at.scores = at.low + columns * at.stride * element;
         at.sums = at.scores + columns * score_stride * sizeof(float);
         at.end = at.sums + warps * 8 * sum_stride * sizeof(float);
         return at;
     }
 
-    AUGUR_KERNEL float* partial(const work_type& work, const std::uint32_t* members, unsigned column) const {
-        const std::size_t group = task.group();
-        return task.partial(members[column / group], work.head * group + column % group, work.chunk);
+    /// Where the column's part of the chunk goes: noted for mix(), too.
+    template <class Team>
+    AUGUR_KERNEL float* part(const Team& team, const work_type& work, const std::uint32_t* members,
+                             unsigned column) const {
+        float* const found = task.partial(members[column / group_], work.head * group_ + column % group_, work.chunk);
+        team.template shared<float*>(work.at.parts)[column] = found;
+        return found;
+    }
+
+    /// Where the keys of a warp's 32 positions are, and values after them, which are fetched from afar meanwhile.
+    template <class Team, class Warp>
+    AUGUR_KERNEL void find_memory(const Team& team, const Warp& warp, const work_type& work, const row_place& own,
+                                  unsigned count) const {
+        const Element** const keys = team.template shared<const Element*>();
+        warp.each([&](unsigned lane) {
+            const unsigned at = warp.index() * kernels::warp_size + lane;
+            if (at >= count) return;
+            const auto slot =
+                static_cast<std::size_t>(own.slot_of(static_cast<std::int32_t>(work.chunk * threads + at)));
+            keys[at] = task.layout.template key<Element>(own.blocks, task.layer, work.head, slot);
+            const Element* const values = keys[at] + task.layout.keys_size();
+            for (unsigned i = 0; i < task.layout.head_size; i += 128 / sizeof(Element)) kernels::ask_for(values + i);
+        });
+    }
+
+    /// Components first ... first + 127 of a warp's keys, which are 32. Beyond the last position that is seen it is read
+    /// again: what becomes of it has no weight, and nothing else needs to be asked.
+    template <class Team, class Warp, class Read>
+    AUGUR_KERNEL void load_keys(const Team& team, const Warp& warp, unsigned count, unsigned first, Read& read) const {
+        const auto size = static_cast<unsigned>(task.layout.head_size);
+        const Element* const* const keys = team.template shared<const Element*>();
+        const unsigned begin = warp.index() * kernels::warp_size;
+        if (begin >= count) return;
+        AUGUR_UNROLL
+        for (unsigned i = 0; i < 4 * depth_ahead; ++i) {
+            warp.each_apart([&](unsigned lane) {
+                const unsigned at = least(begin + lane / 4 + 8 * (i % 4), count - 1);
+                read[i][begin + lane] = eight<Packed>(keys[at], first + 32 * (i / 4) + lane % 4 * 8, size);
+            });
+        }
     }
 
     /// Columns that no row has are zero, as is what fills up heads.
-    template <class Team>
-    AUGUR_KERNEL void split_queries(const Team& team, const work_type& work, const std::uint32_t* members,
-                                    unsigned rows) const {
-        const auto group = static_cast<unsigned>(task.group());
-        const std::size_t size = task.layout.head_size, depth = work.at.stride - 8;
+    template <class Team, class Warp>
+    AUGUR_KERNEL void split_queries(const Team& team, const Warp& warp, const work_type& work,
+                                    const std::uint32_t* members, unsigned used) const {
+        const auto size = static_cast<unsigned>(task.layout.head_size), depth = work.at.stride - 8;
         Element* const high = team.template shared<Element>(work.at.high);
         Element* const low = team.template shared<Element>(work.at.low);
-        team.each_warp([&](const auto& warp) {
-            for (unsigned column = warp.index(); column < columns; column += warps) {
-                const bool is_there = column < rows * group;
-                const std::size_t head = work.head * group + column % group, to = column * work.at.stride;
-                const float* const from =
-                    is_there ? task.queries + (members[column / group] * task.heads + head) * size : nullptr;
-                warp.each_apart([&](unsigned lane) {
-                    for (std::size_t k = lane; k < depth; k += kernels::warp_size) {
-                        const float query = is_there && k < size ? from[k] : 0.0f;
-                        high[to + k] = Element::of(query);
-                        low[to + k] = rest_of<Element>(query);
-                    }
-                });
-            }
-        });
-    }
-    /// scores[column][position], all of a warp's 32 positions at a time; asks for the first values as well.
-    template <class Team, class Values>
-    AUGUR_KERNEL void score(const Team& team, const work_type& work, const row_place& own, unsigned count,
-                            Values& values) const {
-        const Element** const keys = team.template shared<const Element*>();
-        team.each([&](unsigned thread) {
-            if (thread >= count) return;
-            const auto slot = own.slot_of(static_cast<std::int32_t>(work.chunk * threads + thread));
-            keys[thread] =
-                task.layout.template key<Element>(own.blocks, task.layer, work.head, static_cast<std::size_t>(slot));
-        });
-        team.each_warp([&](const auto& warp) {
-            const unsigned begin = warp.index() * kernels::warp_size;
-            if (begin >= count) return;
-            using warp_type = std::remove_cvref_t<decltype(warp)>;
-            typename warp_type::template own<kernels::sum_fragment> sums[2][Tiles];
-            for (std::size_t first = 0; first < work.at.stride - 8; first += depth_ahead * 32) {
-                typename warp_type::template own<kernels::weight_fragment> read[depth_ahead][4];
-                AUGUR_UNROLL
-                for (unsigned block = 0; block < depth_ahead; ++block) {
-                    AUGUR_UNROLL
-                    for (unsigned i = 0; i < 4; ++i) {
-                        warp.each_apart([&](unsigned lane) {
-                            const unsigned at = begin + lane / 4 + 8 * i;
-                            read[block][i][lane] =
-                                at < count
-                                    ? eight<Packed>(keys[at], first + 32 * block + lane % 4 * 8, task.layout.head_size)
-                                    : kernels::weight_fragment{};
-                        });
-                    }
-                }
-                if (first == 0) load_values(team, warp, work, count, 0, values);
-                AUGUR_UNROLL
-                for (unsigned block = 0; block < depth_ahead; ++block) {
-                    if (first + 32 * block >= work.at.stride - 8) continue;
-                    multiply_keys(team, warp, work, first + 32 * block, read[block], sums);
-                }
-            }
-            store_scores<Tiles>(warp, team.template shared<float>(work.at.scores) + begin, score_stride, sums);
-        });
-    }
-
-    template <class Team, class Warp, class Read, class Sums>
-    AUGUR_KERNEL void multiply_keys(const Team& team, const Warp& warp, const work_type& work, std::size_t k,
-                                    const Read& read, Sums& sums) const {
-        AUGUR_UNROLL
-        for (unsigned tile = 0; tile < Tiles; ++tile) {
+        for (unsigned first = 0; first < depth; first += 4 * kernels::warp_size) {
+            typename Warp::template own<kernels::weight_fragment> fours[Tiles];
             AUGUR_UNROLL
-            for (unsigned part = 0; part < 2; ++part) {  // the rounded queries, then what that left
-                const Element* const queries = team.template shared<Element>(part == 0 ? work.at.high : work.at.low);
-                typename Warp::template own<kernels::input_fragment> inputs[2];
+            for (unsigned i = 0; i < Tiles; ++i) {
+                const unsigned column = warp.index() + i * warps;
+                const std::size_t row = column < used ? members[column / group_] : 0;
+                const float* const from =
+                    task.queries + (row * task.heads + work.head * group_ + column % group_) * size;
                 warp.each_apart([&](unsigned lane) {
-                    const auto from = *reinterpret_cast<const kernels::weight_fragment*>(
-                        queries + (8 * tile + lane / 4) * work.at.stride + k + lane % 4 * 8);
-                    inputs[0][lane] = {{from.words[0], from.words[1]}};
-                    inputs[1][lane] = {{from.words[2], from.words[3]}};
+                    if (column < used) fours[i][lane] = four_of<Packed>(from, first + 4 * lane, size);
                 });
-                AUGUR_UNROLL
-                for (unsigned m = 0; m < 2; ++m) {
-                    AUGUR_UNROLL
-                    for (unsigned half = 0; half < 2; ++half) {
-                        typename Warp::template own<kernels::weight_fragment> keys;
-                        warp.each_apart([&](unsigned lane) {
-                            const auto &upper = read[2 * m][lane].words, &lower = read[2 * m + 1][lane].words;
-                            keys[lane] = {{upper[2 * half], lower[2 * half], upper[2 * half + 1], lower[2 * half + 1]}};
-                        });
-                        warp.template multiply_add<Element>(sums[m][tile], keys, inputs[half]);
-                    }
-                }
+            }
+            AUGUR_UNROLL
+            for (unsigned i = 0; i < Tiles; ++i) {
+                const unsigned at = (warp.index() + i * warps) * work.at.stride + first;
+                warp.each_apart([&](unsigned lane) {
+                    if (first + 4 * lane < depth)
+                        put_split<Element>(fours[i][lane], high + at + 4 * lane, low + at + 4 * lane);
+                });
             }
         }
     }
 
+    /// scores[column][position], of a warp's 32 positions; `read` has the first keys.
+    template <class Team, class Warp, class Read>
+    AUGUR_KERNEL void score(const Team& team, const Warp& warp, const work_type& work, unsigned count, unsigned used,
+                            Read& read) const {
+        const unsigned begin = warp.index() * kernels::warp_size, depth = work.at.stride - 8;
+        if (begin >= count) return;
+        const Element* const high = team.template shared<Element>(work.at.high);
+        const Element* const low = team.template shared<Element>(work.at.low);
+        typename Warp::template own<kernels::sum_fragment> sums[2][Tiles];
+        for (unsigned first = 0; first < depth; first += depth_ahead * 32) {
+            if (first > 0) load_keys(team, warp, count, first, read);
+            AUGUR_UNROLL
+            for (unsigned block = 0; block < depth_ahead; ++block) {
+                const unsigned k = first + 32 * block;
+                if (k >= depth) continue;
+                AUGUR_UNROLL
+                for (unsigned tile = 0; tile < Tiles; ++tile) {
+                    if (8 * tile >= used) continue;
+                    const unsigned at = 8 * tile * work.at.stride + k;
+                    multiply_keys(warp, high + at, work.at.stride, read + 4 * block, begin, sums[0][tile],
+                                  sums[1][tile]);
+                    multiply_keys(warp, low + at, work.at.stride, read + 4 * block, begin, sums[0][tile],
+                                  sums[1][tile]);
+                }
+            }
+        }
+        store_scores<Tiles>(warp, team.template shared<float>(work.at.scores) + begin, score_stride, sums);
+    }
+
     /// A lane's 8 components of either 64, of 4 positions of either 16.
     template <class Team, class Warp, class Values>
-    AUGUR_KERNEL void load_values(const Team& team, const Warp& warp, const work_type&, unsigned count,
-                                  std::size_t first, Values& values) const {
+    AUGUR_KERNEL void load_values(const Team& team, const Warp& warp, unsigned count, unsigned first,
+                                  Values& values) const {
+        const auto size = static_cast<unsigned>(task.layout.head_size);
         const Element* const* const keys = team.template shared<const Element*>();
         const unsigned begin = warp.index() * kernels::warp_size;
+        if (begin >= count) return;
         AUGUR_UNROLL
         for (unsigned i = 0; i < 4 * depth_ahead; ++i) {
             warp.each_apart([&](unsigned lane) {
-                const unsigned at = begin + i / 4 % 2 * 16 + lane % 4 * 4 + i % 4;
-                values[i][begin + lane] = at < count
-                                              ? eight<Packed>(keys[at] + task.layout.keys_size(),
-                                                              first + i / 8 * 64 + lane / 4 * 8, task.layout.head_size)
-                                              : kernels::weight_fragment{};
+                const unsigned at = least(begin + i / 4 % 2 * 16 + lane % 4 * 4 + i % 4, count - 1);
+                values[i][begin + lane] =
+                    eight<Packed>(keys[at] + task.layout.keys_size(), first + i / 8 * 64 + lane / 4 * 8, size);
             });
         }
     }
 
     /// The weights of eight columns times the values, of each warp's positions and then of all.
     template <class Team, class Values>
-    AUGUR_KERNEL void mix(const Team& team, const work_type& work, const std::uint32_t* members, unsigned count,
-                          unsigned used, unsigned tile, std::size_t first, const Values& values) const {
+    AUGUR_KERNEL void mix(const Team& team, const work_type& work, unsigned count, unsigned used, unsigned tile,
+                          unsigned first, const Values& values) const {
         float* const sums = team.template shared<float>(work.at.sums);
-        const std::size_t size = task.layout.head_size;
+        const auto size = static_cast<unsigned>(task.layout.head_size);
         team.each_warp([&](const auto& warp) {
             const unsigned begin = warp.index() * kernels::warp_size;
             if (begin >= count) return;
             const float* const weights = team.template shared<float>(work.at.scores) + 8 * tile * score_stride + begin;
-            multiply_values(warp, weights, size - first, values, sums + warp.index() * 8 * sum_stride);
+            multiply_values<Element>(warp, weights, score_stride, size - first, values, begin,
+                                     sums + warp.index() * 8 * sum_stride, sum_stride);
         });
+        float* const* const parts = team.template shared<float*>(work.at.parts);
         team.each([&](unsigned thread) {
             const unsigned active = (count + kernels::warp_size - 1) / kernels::warp_size;
-            for (unsigned i = thread; i < 8 * values_ahead; i += threads) {
-                const unsigned column = 8 * tile + i / values_ahead, component = i % values_ahead;
+            AUGUR_UNROLL
+            for (unsigned i = 0; i < 8 * values_ahead / threads; ++i) {
+                const unsigned at = thread + i * threads, column = 8 * tile + at / values_ahead;
+                const unsigned component = at % values_ahead;
                 if (column >= used || first + component >= size) continue;
                 float sum = 0;
-                for (unsigned w = 0; w < active; ++w) sum += sums[(8 * w + i / values_ahead) * sum_stride + component];
-                partial(work, members, column)[2 + first + component] = sum;
+                AUGUR_UNROLL
+                for (unsigned w = 0; w < warps; ++w) {
+                    if (w < active) sum += sums[(8 * w + at / values_ahead) * sum_stride + place_of(component)];
+                }
+                parts[column][2 + first + component] = sum;
             }
         });
     }
 
-    /// to[column][component], of the `left` components that are left of the head.
-    template <class Warp, class Values>
-    AUGUR_KERNEL void multiply_values(const Warp& warp, const float* weights, std::size_t left, const Values& values,
-                                      float* to) const {
-        const unsigned begin = warp.index() * kernels::warp_size;
-        typename Warp::template own<kernels::sum_fragment> sums[8];
-        AUGUR_UNROLL
-        for (unsigned step = 0; step < 2; ++step) {
-            typename Warp::template own<kernels::input_fragment> high, low;
-            warp.each_apart([&](unsigned lane) {
-                const auto& four = reinterpret_cast<const kernels::weight_fragment*>(weights + lane / 4 * score_stride +
-                                                                                     16 * step + lane % 4 * 4)
-                                       ->words;
-                high[lane] = {{lower_halves(four[0], four[1]), lower_halves(four[2], four[3])}};
-                low[lane] = {{upper_halves(four[0], four[1]), upper_halves(four[2], four[3])}};
-            });
-            AUGUR_UNROLL
-            for (unsigned j = 0; j < 8; ++j) {
-                if (j / 4 * 64 >= left) continue;
-                typename Warp::template own<kernels::weight_fragment> turned;
-                warp.each_apart([&](unsigned lane) {
-                    const auto word = [&](unsigned i) {
-                        return values[j / 4 * 8 + step * 4 + i][begin + lane].words[j % 4];
-                    };
-                    turned[lane] = {{lower_halves(word(0), word(1)), upper_halves(word(0), word(1)),
-                                     lower_halves(word(2), word(3)), upper_halves(word(2), word(3))}};
-                });
-                warp.template multiply_add<Element>(sums[j], turned, high);
-                warp.template multiply_add<Element>(sums[j], turned, low);
-            }
-        }
-        warp.each_apart([&](unsigned lane) {
-            AUGUR_UNROLL
-            for (unsigned j = 0; j < 8; ++j) {
-                AUGUR_UNROLL
-                for (unsigned i = 0; i < 4; ++i) {
-                    const unsigned component = j / 4 * 64 + lane / 4 * 8 + j % 4 * 2 + i / 2;
-                    to[(2 * (lane % 4) + i % 2) * sum_stride + component] = sums[j][lane].values[i];
-                }
-            }
-        });
-    }
     /// Of the block's rows those whose other chunks are all there: their outputs.
     template <class Team>
     AUGUR_KERNEL void join(const Team& team, const work_type& work, const std::uint32_t* members, unsigned rows) const {
@@ -318,21 +301,21 @@ struct attend {
         team.each([&](unsigned thread) {
             if (thread >= rows) return;
             const std::size_t row = members[thread];
+            const std::uint32_t chunks = task.chunks_seen(row);
             ready[thread] =
-                kernels::arrives_last(task.arrivals + row * task.layout.heads + work.head, task.chunks_seen(row));
+                chunks == 1 || kernels::arrives_last(task.arrivals + row * task.layout.heads + work.head, chunks);
         });
-        const auto group = static_cast<unsigned>(task.group());
-        const auto slices =
-            static_cast<unsigned>((task.layout.head_size + kernels::warp_size - 1) / kernels::warp_size);
         team.each_warp([&](const auto& warp) {
-            for (unsigned i = warp.index(); i < rows * group * slices; i += warps) {
-                const unsigned column = i / slices;
-                if (ready[column / group] == 0) continue;
-                const std::size_t row = members[column / group], head = work.head * group + column % group;
-                task.join_slice(warp, row, head, i % slices);
+            for (unsigned i = warp.index(); i < rows * group_; i += warps) {
+                if (ready[i / group_] != 0) {
+                    task.join_chunks(warp, members[i / group_], work.head * group_ + i % group_);
+                }
             }
         });
     }
+
+    unsigned heads_, group_;  ///< of keys and values; of queries to each of these
+    unsigned chunks_, set_, shared_, alone_;
 };
 
 /// Launches attention of the task's rows; see attend. Refuses what check_attention() does.
@@ -341,10 +324,15 @@ void attend_all(const S& on, const attention_task<Element>& task) {
     check_attention(task.layout, task.heads);
     const auto launch = [&](const auto& kernel) { on.launch(kernel.blocks(), kernel); };
     const std::size_t columns = task.count * task.group();
-    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false>{task});
-    if (columns <= 8) return launch(attend<Element, 1>{task});
-    if (columns <= 16) return launch(attend<Element, 2>{task});
-    launch(attend<Element, 4>{task});
+    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false>(task));
+    // Fewer columns to a block are read again more often, but all blocks of a short text run at once in any case.
+    if (task.group() <= 8) {
+        const attend<Element, 1> narrow(task);
+        if (columns <= 8 || narrow.runs_at_once()) return launch(narrow);
+    }
+    const attend<Element, 2> middle(task);
+    if (columns <= 16 || middle.runs_at_once()) return launch(middle);
+    launch(attend<Element, 4>(task));
 }
 
 }  // namespace augur::llama::device

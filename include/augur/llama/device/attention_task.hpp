@@ -8,6 +8,7 @@
 
 #include "augur/backend/device/element.hpp"
 #include "augur/backend/device/team.hpp"
+#include "augur/llama/device/attention_fragments.hpp"
 #include "augur/llama/device/cache.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/types/error.hpp"
@@ -48,40 +49,53 @@ struct attention_task {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
                                           1);
     }
-    /// A component of a row's output, from all its chunks, joined in their order. Some are asked for before the first
-    /// is used: what they take is the memory's latency.
-    AUGUR_KERNEL void join_chunks(std::size_t row, std::size_t head, std::size_t component) const {
+    /// A row's output for a head, by a warp: from all its chunks, joined in their order. A lane has up to four components
+    /// at a time, and asks for those of some chunks before it needs the first: what that takes is the memory's latency.
+    template <class Warp>
+    AUGUR_KERNEL void join_chunks(const Warp& warp, std::size_t row, std::size_t head) const {
+        constexpr unsigned at_once = 4, stretch = at_once * kernels::warp_size;
+        for (unsigned first = 0; first < layout.head_size; first += stretch) {
+            warp.each_apart([&](unsigned lane) { join_components<at_once>(row, head, first + lane); });
+        }
+    }
+
+ private:
+    /// Components `first`, `first` + 32 and so on, as far as there are.
+    template <unsigned Components>
+    AUGUR_KERNEL void join_components(std::size_t row, std::size_t head, unsigned first) const {
         constexpr unsigned ahead = 8;
-        const std::size_t chunks = chunks_seen(row);
-        float largest = -std::numeric_limits<float>::infinity(), sum = 0, mixed = 0;
-        for (std::size_t first = 0; first < chunks; first += ahead) {
-            float tops[ahead], sums[ahead], parts[ahead];
+        const auto size = static_cast<unsigned>(layout.head_size), last = chunks_seen(row) - 1;
+        const float* const parts = partial(row, head, 0);
+        float largest = -std::numeric_limits<float>::infinity(), sum = 0, mixed[Components]{};
+        for (unsigned chunk = 0; chunk <= last; chunk += ahead) {
+            float tops[ahead], sums[ahead], read[ahead][Components];
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
-                const float* const part = partial(row, head, first + i < chunks ? first + i : chunks - 1);
+                const float* const part = parts + (chunk + i < last ? chunk + i : last) * std::size_t{size + 2};
                 tops[i] = kernels::load_near(part);
                 sums[i] = kernels::load_near(part + 1);
-                parts[i] = kernels::load_near(part + 2 + component);
+                AUGUR_UNROLL
+                for (unsigned c = 0; c < Components; ++c) {
+                    const unsigned component = first + c * kernels::warp_size;
+                    read[i][c] = kernels::load_near(part + 2 + (component < size ? component : 0));
+                }
             }
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
-                if (first + i >= chunks) continue;
+                if (chunk + i > last) continue;
                 const float both = largest < tops[i] ? tops[i] : largest;
                 const float before = std::exp(largest - both), now = std::exp(tops[i] - both);
                 sum = sum * before + sums[i] * now;
-                mixed = mixed * before + parts[i] * now;
+                AUGUR_UNROLL
+                for (unsigned c = 0; c < Components; ++c) mixed[c] = mixed[c] * before + read[i][c] * now;
                 largest = both;
             }
         }
-        out[row * stride + head * layout.head_size + component] = Element::of(mixed / sum);
-    }
-    /// The same of 32 components, number `slice` of these, by a warp.
-    template <class Warp>
-    AUGUR_KERNEL void join_slice(const Warp& warp, std::size_t row, std::size_t head, std::size_t slice) const {
-        warp.each_apart([&](unsigned lane) {
-            const std::size_t component = slice * kernels::warp_size + lane;
-            if (component < layout.head_size) join_chunks(row, head, component);
-        });
+        AUGUR_UNROLL
+        for (unsigned c = 0; c < Components; ++c) {
+            const unsigned component = first + c * kernels::warp_size;
+            if (component < size) out[row * stride + head * size + component] = Element::of(mixed[c] / sum);
+        }
     }
 };
 
@@ -105,10 +119,10 @@ inline void check_attention(const cache_layout& layout, std::size_t heads) {
     }
 }
 
-/// Whether the row sees all of the chunk, in slots that are its positions.
-AUGUR_KERNEL inline bool sees_all(const row_place& of, std::size_t chunk) {
+/// How many chunks the row sees all of, in slots that are their positions.
+AUGUR_KERNEL inline std::size_t chunks_seen_whole(const row_place& of) {
     const std::int32_t end = of.path == nullptr ? of.position + 1 : of.base;
-    return static_cast<std::size_t>(end) >= (chunk + 1) * cache_layout::block_positions;
+    return static_cast<std::size_t>(end) / cache_layout::block_positions;
 }
 
 /// Which rows of a set a block takes in a chunk. A shared block has the first that sees the whole chunk and those of
@@ -120,17 +134,22 @@ struct chunk_rows {
     std::size_t size;          ///< of the set
 
     /// Writes them to members[0] and so on, and how many there are to members[size], which it returns. `room` is for
-    /// two words for each row of a set.
+    /// two words for each row of a set, `caches` for a pointer.
     template <class Team>
     AUGUR_KERNEL unsigned find(const Team& team, bool shared, std::size_t own, std::uint32_t* room,
-                               std::uint32_t* members) const {
+                               const std::byte* const** caches, std::uint32_t* members) const {
         const auto most = static_cast<unsigned>(size);
         std::uint32_t* const sees = room + most;
         team.each([&](unsigned thread) {
-            if (thread < most) sees[thread] = seen_by(first + thread);
+            if (thread >= most) return;
+            sees[thread] = 0;
+            if (first + thread >= task.count) return;
+            const row_place& row = task.rows[first + thread];
+            caches[thread] = row.blocks;
+            sees[thread] = seen_by(row);
         });
         team.each([&](unsigned thread) {
-            if (thread < most) room[thread] = is_shared(thread, sees) ? 1 : 0;
+            if (thread < most) room[thread] = is_shared(thread, sees, caches) ? 1 : 0;
         });
         team.each([&](unsigned thread) {
             if (thread >= most) return;
@@ -149,74 +168,49 @@ struct chunk_rows {
         return members[most];
     }
 
-    /// Without looking at others in turn: where all rows of the set are of one sequence.
-    AUGUR_KERNEL bool surely_shared(std::size_t own) const {
-        bool same = sees_all(task.rows[own], chunk);
-        for (std::size_t i = first; i < task.count && i < first + size; ++i) {
-            same = same && task.rows[i].blocks == task.rows[own].blocks;
-        }
-        return same;
+    /// How many chunks the row surely shares: those that it sees whole, where all rows of the set are of one sequence.
+    AUGUR_KERNEL std::size_t surely_shared(std::size_t own) const {
+        const row_place& row = task.rows[own];
+        bool same = true;
+        for (std::size_t i = first; i < task.count && i < first + size; ++i) same &= task.rows[i].blocks == row.blocks;
+        return same ? chunks_seen_whole(row) : 0;
     }
 
  private:
     /// 0: nothing of the chunk, 2: all of it.
-    AUGUR_KERNEL std::uint32_t seen_by(std::size_t row) const {
-        if (row >= task.count) return 0;
-        if (chunk * cache_layout::block_positions > static_cast<std::size_t>(task.rows[row].position)) return 0;
-        return sees_all(task.rows[row], chunk) ? 2 : 1;
+    AUGUR_KERNEL std::uint32_t seen_by(const row_place& row) const {
+        if (chunk * cache_layout::block_positions > static_cast<std::size_t>(row.position)) return 0;
+        return chunk < chunks_seen_whole(row) ? 2 : 1;
     }
-    AUGUR_KERNEL bool is_shared(unsigned thread, const std::uint32_t* sees) const {
+    AUGUR_KERNEL bool is_shared(unsigned thread, const std::uint32_t* sees, const std::byte* const** caches) const {
         unsigned whole = 0, any = 0;
         while (whole < size && sees[whole] != 2) ++whole;
         while (any < size && sees[any] == 0) ++any;
         if (whole == size) return thread == any;
-        return sees[thread] == 2 && task.rows[first + thread].blocks == task.rows[first + whole].blocks;
+        return sees[thread] == 2 && caches[thread] == caches[whole];
     }
 };
-
-/// What rounding to an Element leaves.
-template <class Element>
-AUGUR_KERNEL Element rest_of(float number) {
-    return Element::of(number - Element::of(number).value());
-}
-
-/// Eight of a head's components from `first` on; what is beyond its size is zero. `Packed`: the size is in eights.
-template <bool Packed, class Element>
-AUGUR_KERNEL kernels::weight_fragment eight(const Element* from, std::size_t first, std::size_t size) {
-    kernels::weight_fragment read{};
-    if constexpr (Packed) {
-        if (first < size) read = kernels::load_near(reinterpret_cast<const kernels::weight_fragment*>(from + first));
-    } else {
-        for (unsigned k = 0; k < 8; ++k) {
-            if (first + k < size) {
-                read.words[k / 2] |= static_cast<std::uint32_t>(from[first + k].bits) << k % 2 * 16;
-            }
-        }
-    }
-    return read;
-}
-
-/// Of two words, as one.
-AUGUR_KERNEL inline std::uint32_t lower_halves(std::uint32_t a, std::uint32_t b) {
-    return (a & 0xffffu) | b << 16;
-}
-AUGUR_KERNEL inline std::uint32_t upper_halves(std::uint32_t a, std::uint32_t b) {
-    return a >> 16 | (b & 0xffff0000u);
-}
 
 /// Makes weights of a chunk's scores, of which there are `count`: each as two Elements in a word. Leaves the largest
 /// score, and the sum of the weights.
 template <class Element, class Warp>
 AUGUR_KERNEL void weigh_chunk(const Warp& warp, float* scores, unsigned count, float* to) {
+    constexpr unsigned turns = cache_layout::block_positions / kernels::warp_size;
     typename Warp::template own<float> largest, sum;
     const auto larger = [](float a, float b) { return a < b ? b : a; };
     warp.each_apart([&](unsigned lane) {
         largest[lane] = -std::numeric_limits<float>::infinity();
-        for (unsigned i = lane; i < count; i += kernels::warp_size) largest[lane] = larger(largest[lane], scores[i]);
+        AUGUR_UNROLL
+        for (unsigned turn = 0; turn < turns; ++turn) {
+            const unsigned i = turn * kernels::warp_size + lane;
+            if (i < count) largest[lane] = larger(largest[lane], scores[i]);
+        }
     });
     warp.combine(largest, larger);
     warp.each_apart([&](unsigned lane) {
-        for (unsigned i = lane; i < cache_layout::block_positions; i += kernels::warp_size) {
+        AUGUR_UNROLL
+        for (unsigned turn = 0; turn < turns; ++turn) {
+            const unsigned i = turn * kernels::warp_size + lane;
             const float weight = i < count ? std::exp(scores[i] - largest[lane]) : 0.0f;
             const Element high = Element::of(weight), low = rest_of<Element>(weight);
             if (i < count) sum[lane] += high.value() + low.value();
@@ -228,21 +222,6 @@ AUGUR_KERNEL void weigh_chunk(const Warp& warp, float* scores, unsigned count, f
         if (lane != 0) return;
         to[0] = largest[lane];
         to[1] = sum[lane];
-    });
-}
-
-/// Scores of 32 positions in columns of so many floats, from sums of twice 16 positions by `Tiles` times 8 columns.
-template <unsigned Tiles, class Warp, class Sums>
-AUGUR_KERNEL void store_scores(const Warp& warp, float* scores, unsigned stride, const Sums& sums) {
-    warp.each_apart([&](unsigned lane) {
-        AUGUR_UNROLL
-        for (unsigned tile = 0; tile < Tiles; ++tile) {
-            AUGUR_UNROLL
-            for (unsigned i = 0; i < 8; ++i) {
-                const unsigned column = 8 * tile + 2 * (lane % 4) + i % 2;
-                scores[column * stride + lane / 4 + i / 2 * 8] = sums[i / 4][tile][lane].values[i % 4];
-            }
-        }
     });
 }
 
