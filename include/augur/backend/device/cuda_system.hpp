@@ -280,8 +280,8 @@ class cuda_system {
     }
 
     bool recording_now() const { return current() != nullptr && is_capturing(current()); }
-    /// Before CUDA is asked: its refusal spoils the recording, and with driver 580 crashes where a body of a conditional
-    /// node is captured.
+    /// Before CUDA is asked: its refusal spoils the recording, and with driver 580 crashes where a body of a
+    /// conditional node is captured.
     void refuse_in_recording(const char* what) const {
         if (recording_now()) augur::detail::fail("a recording cannot hold ", what);
     }

@@ -68,10 +68,9 @@ concept ConcludesPanels = requires(const Finish& finish) {
 
 /// A block takes `Panels` panels of sixteen rows: its eight warps take the tiles in turn, and their sums are added in
 /// the warps' order. So the order in which a sum is made belongs to the matrix: bits depend neither on the number of
-/// columns nor on what the other ones hold, nor on `Panels`, which read their inputs once.
-/// `finish(sums, panel, row, column)` is called once for every row below sixteen and every column. `View` is of a matrix
-/// in tiles: tiles.hpp, quantised_tiles.hpp. The first weights are asked for before the launch that makes the inputs is
-/// done.
+/// columns nor on what the other ones hold, nor on `Panels`, which read their inputs once. `finish(sums, panel, row,
+/// column)` is called once for every row below sixteen and every column. `View` is of a matrix in tiles: tiles.hpp,
+/// quantised_tiles.hpp. The first weights are asked for before the launch that makes the inputs is done.
 template <class View, unsigned Tiles, unsigned Panels, class Finish>
 struct skinny_product {
     static constexpr unsigned threads = 256, warps = threads / warp_size, width = 8 * Tiles;
@@ -218,8 +217,8 @@ void multiply(const S& on, const View& weights, const typename View::element* in
         const skinny_product<View, Tiles, Panels, Finish> made{weights, inputs, columns, scales, finish};
         on.launch(made.blocks(), made);
     };
-    // Inputs of several columns are read by every block, from the cache that all processors share, and are as many bytes
-    // as the weights where there are sixteen. Two panels read them once, where enough blocks are left (measured).
+    // Inputs of several columns are read by every block, from the cache that all processors share, and are as many
+    // bytes as the weights where there are sixteen. Two panels read them once, where enough blocks are left (measured).
     const bool pairs = weights.panels >= (columns <= 16 ? 1024 : 300);
     if (columns <= 8) return pairs ? launch.template operator()<1, 2>() : launch.template operator()<1, 1>();
     if (columns <= 16) return pairs ? launch.template operator()<2, 2>() : launch.template operator()<2, 1>();

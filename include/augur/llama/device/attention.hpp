@@ -168,8 +168,8 @@ struct attend {
         });
     }
 
-    /// Components first ... first + 127 of a warp's keys, which are 32. Beyond the last position that is seen it is read
-    /// again: what becomes of it has no weight, and nothing else needs to be asked.
+    /// Components first ... first + 127 of a warp's keys, which are 32. Beyond the last position that is seen it is
+    /// read again: what becomes of it has no weight, and nothing else needs to be asked.
     template <class Team, class Warp, class Read>
     AUGUR_KERNEL void load_keys(const Team& team, const Warp& warp, unsigned count, unsigned first, Read& read) const {
         const auto size = static_cast<unsigned>(task.layout.head_size);

@@ -112,8 +112,8 @@ AUGUR_KERNEL inline unsigned place_of(unsigned component) {
     return (component / 64 * 8 + component % 8) * 8 + component / 8 % 8;
 }
 
-/// to[column][place_of(component)] = the weights of 32 positions, in columns of `from` floats, times the values there, of the
-/// `left` components that are left of the head.
+/// to[column][place_of(component)] = the weights of 32 positions, in columns of `from` floats, times the values there,
+/// of the `left` components that are left of the head.
 template <class Element, class Warp, class Values>
 AUGUR_KERNEL void multiply_values(const Warp& warp, const float* weights, unsigned from, unsigned left,
                                   const Values& values, unsigned begin, float* to, unsigned stride) {

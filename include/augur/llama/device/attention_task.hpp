@@ -49,8 +49,9 @@ struct attention_task {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
                                           1);
     }
-    /// A row's output for a head, by a warp: from all its chunks, joined in their order. A lane has up to four components
-    /// at a time, and asks for those of some chunks before it needs the first: what that takes is the memory's latency.
+    /// A row's output for a head, by a warp: from all its chunks, joined in their order. A lane has up to four
+    /// components at a time, and asks for those of some chunks before it needs the first: what that takes is the
+    /// memory's latency.
     template <class Warp>
     AUGUR_KERNEL void join_chunks(const Warp& warp, std::size_t row, std::size_t head) const {
         constexpr unsigned at_once = 4, stretch = at_once * kernels::warp_size;
