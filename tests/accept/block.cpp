@@ -1,10 +1,13 @@
 #include "augur/accept/block.hpp"
 
+#include <augur/accept/walk.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
+#include <limits>
+#include <vector>
 
 namespace augur::accept {
 static_assert(AcceptanceCriterionFor<block, point_mass> && AcceptanceCriterionFor<block, distribution>);
@@ -154,6 +157,23 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_block_there) {
     const auto made = decode::generate(scheme, prompt, sampling(8));
     BOOST_TEST((made.finish == finish_reason::invalid_logits));
     BOOST_TEST(made.tokens.size() == 2u);
+}
+
+/// What a drafter claims falsely: a token that its row cannot draw. The target cannot, either, so 0 / 0 is asked.
+BOOST_AUTO_TEST_CASE(a_token_that_neither_row_has_is_not_accepted) {
+    constexpr float never = -std::numeric_limits<float>::infinity();
+    const std::vector<float> rows{0, 1, never, 0, 1, never};
+    const transform::pipeline as_they_are({}, 3);
+    prefix before(prompt);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        proposal<distribution> drafted;
+        const random::philox_chooser chooser(seed);
+        drafted.push(2, as_they_are(std::span(rows).first(3), before));
+        const auto decided =
+            accept::walk(accept::block{}, drafted, scores(rows.data(), 2, 3), as_they_are, before, chooser, 0);
+        BOOST_TEST(decided.accepted == 0u);
+        BOOST_TEST((decided.next == 0 || decided.next == 1));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

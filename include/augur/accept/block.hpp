@@ -62,6 +62,8 @@ struct block {
     }
 
  private:
+    /// min(1, worth); 0 of what is no number, as of a token that neither row has.
+    static double least_of_one(double worth) { return worth >= 1 ? 1 : worth > 0 ? worth : 0; }
     /// Of the first i + 1 drafted tokens min(1, worth of i * target(x_i) / draft(x_i)); of none 1.
     template <class Proposal>
     static double worth_of(std::size_t kept, const auto& targets, const Proposal& proposed) {
@@ -69,7 +71,7 @@ struct block {
         for (std::size_t i = 0; i < kept; ++i) {
             const auto drafted = proposed[i];
             const double ratio = targets[i].probability(drafted.id) / drafted.probability(drafted.id);
-            worth = std::min(1.0, worth * ratio);
+            worth = least_of_one(worth * ratio);
         }
         return worth;
     }

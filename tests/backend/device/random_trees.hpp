@@ -57,7 +57,23 @@ inline std::int32_t random_parent(std::mt19937& random, std::size_t kind, std::s
     }
 }
 
-/// Siblings are drawn from one row: with replacement, or each without those before it.
+/// The first node whose path has the tokens of this node's path.
+inline std::size_t first_with_its_text(const augur::proposal<point_mass>& tree, std::size_t node) {
+    const auto same = [&](std::int32_t a, std::int32_t b) {
+        while (a != b && a >= 0 && b >= 0) {
+            if (tree.tokens()[static_cast<std::size_t>(a)] != tree.tokens()[static_cast<std::size_t>(b)]) return false;
+            a = tree.parent(static_cast<std::size_t>(a));
+            b = tree.parent(static_cast<std::size_t>(b));
+        }
+        return a == b;
+    };
+    std::size_t other = 0;
+    while (!same(static_cast<std::int32_t>(other), static_cast<std::int32_t>(node))) ++other;
+    return other;
+}
+
+/// Siblings are drawn from one row: with replacement, or each without those before it. After the same text the draft
+/// has the same row.
 template <class Drawing>
 one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const settings& chosen, const Drawing& drawing,
                      bool with_replacement) {
@@ -102,6 +118,7 @@ one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const setting
         const token picked = drawing.pick(from, draws);
         made.certain.push(picked, parent);
         made.drawn.push(picked, from, parent);
+        drafts[node + 1] = drafts[first_with_its_text(made.certain, node) + 1];
     }
     return made;
 }
