@@ -168,10 +168,14 @@ struct attend {
         });
     }
 
-    /// Components first ... first + 127 of a warp's keys, which are 32. Beyond the last position that is seen it is
-    /// read again: what becomes of it has no weight, and nothing else needs to be asked.
-    template <class Team, class Warp, class Read>
-    AUGUR_KERNEL void load_keys(const Team& team, const Warp& warp, unsigned count, unsigned first, Read& read) const {
+    /// A warp's 32 keys, or values, eight components at a time: `place(i, lane)` says which. Beyond the last position
+    /// that is seen it is read again: what becomes of it has no weight, and nothing else needs to be asked.
+    struct eight_at {
+        unsigned position, component;
+    };
+    template <class Team, class Warp, class Read, class Place>
+    AUGUR_KERNEL void load(const Team& team, const Warp& warp, unsigned count, std::size_t offset, Read& read,
+                           const Place& place) const {
         const auto size = static_cast<unsigned>(task.layout.head_size);
         const Element* const* const keys = team.template shared<const Element*>();
         const unsigned begin = warp.index() * kernels::warp_size;
@@ -179,10 +183,26 @@ struct attend {
         AUGUR_UNROLL
         for (unsigned i = 0; i < 4 * depth_ahead; ++i) {
             warp.each_apart([&](unsigned lane) {
-                const unsigned at = least(begin + lane / 4 + 8 * (i % 4), count - 1);
-                read[i][begin + lane] = eight<Packed>(keys[at], first + 32 * (i / 4) + lane % 4 * 8, size);
+                const eight_at at = place(i, lane);
+                const unsigned position = least(begin + at.position, count - 1);
+                read[i][begin + lane] = eight<Packed>(keys[position] + offset, at.component, size);
             });
         }
+    }
+    /// Components first ... first + 127: a lane's 8 of each 32, of every eighth position.
+    template <class Team, class Warp, class Read>
+    AUGUR_KERNEL void load_keys(const Team& team, const Warp& warp, unsigned count, unsigned first, Read& read) const {
+        load(team, warp, count, 0, read, [first](unsigned i, unsigned lane) {
+            return eight_at{lane / 4 + 8 * (i % 4), first + 32 * (i / 4) + lane % 4 * 8};
+        });
+    }
+    /// The same of values: a lane's 8 of either 64, of 4 positions of either 16.
+    template <class Team, class Warp, class Read>
+    AUGUR_KERNEL void load_values(const Team& team, const Warp& warp, unsigned count, unsigned first,
+                                  Read& read) const {
+        load(team, warp, count, task.layout.keys_size(), read, [first](unsigned i, unsigned lane) {
+            return eight_at{i / 4 % 2 * 16 + lane % 4 * 4 + i % 4, first + i / 8 * 64 + lane / 4 * 8};
+        });
     }
 
     /// Columns that no row has are zero, as is what fills up heads.
@@ -242,24 +262,6 @@ struct attend {
             }
         }
         store_scores<Tiles>(warp, team.template shared<float>(work.at.scores) + begin, score_stride, sums);
-    }
-
-    /// A lane's 8 components of either 64, of 4 positions of either 16.
-    template <class Team, class Warp, class Values>
-    AUGUR_KERNEL void load_values(const Team& team, const Warp& warp, unsigned count, unsigned first,
-                                  Values& values) const {
-        const auto size = static_cast<unsigned>(task.layout.head_size);
-        const Element* const* const keys = team.template shared<const Element*>();
-        const unsigned begin = warp.index() * kernels::warp_size;
-        if (begin >= count) return;
-        AUGUR_UNROLL
-        for (unsigned i = 0; i < 4 * depth_ahead; ++i) {
-            warp.each_apart([&](unsigned lane) {
-                const unsigned at = least(begin + i / 4 % 2 * 16 + lane % 4 * 4 + i % 4, count - 1);
-                values[i][begin + lane] =
-                    eight<Packed>(keys[at] + task.layout.keys_size(), first + i / 8 * 64 + lane / 4 * 8, size);
-            });
-        }
     }
 
     /// The weights of eight columns times the values, of each warp's positions and then of all.
