@@ -483,6 +483,27 @@ BOOST_AUTO_TEST_CASE(each_source_is_learnt_apart) {
     BOOST_TEST(policy.length({.match_length = 4}) <= 1u);
 }
 
+/// A model's row is looked at, mostly nothing is drafted from it, and the lookup after it finds nothing either.
+BOOST_AUTO_TEST_CASE(looks_of_a_drafter_before_the_last_are_paid_for) {
+    for (const double look : {0.02, 0.1, 1.0}) {
+        policy::cost_aware policy;
+        double seconds = 0;
+        std::size_t looks = 0;
+        for (int round = 0; round < 512; ++round) {
+            const observation row{.draft_entropy_nats = 9, .first_draft_entropy_nats = 9};
+            const bool looked = policy.length({.pending = signals::draft_entropy}) > 0;
+            const std::size_t length = looked ? policy.length(row) : 0;
+            const double drafting = looked ? look * static_cast<double>(std::max<std::size_t>(length, 1)) : 0;
+            const double verifying = 1 + 0.2 * static_cast<double>(length);
+            policy.learn({length > 0 ? row : observation{.source = 1}, length, 0, drafting, verifying});
+            looks += looked ? 1 : 0;
+            seconds += drafting + verifying;
+        }
+        BOOST_TEST(looks > 0U);
+        BOOST_TEST(seconds * 0.99 <= 512 + 4 + look + 0.2, "looks of " << look << ": " << seconds);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_text_is_untouched_whoever_drafts) {
     const auto target = testing::hashed_model(3, 5);
     const auto other = testing::noisy_model(target, 0.3);

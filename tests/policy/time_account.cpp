@@ -44,6 +44,15 @@ BOOST_AUTO_TEST_CASE(what_a_draft_gains_is_saved_and_what_it_loses_is_spent) {
     BOOST_TEST(!of.affordable(0));
 }
 
+BOOST_AUTO_TEST_CASE(what_came_to_nothing_is_spent) {
+    time_account of(terms(), std::vector<double>{2, 2, 2});
+    of.lose(0.5);
+    BOOST_TEST(of.allowance() == 1.75, is);
+    time_account unknown(terms(), {});
+    unknown.lose(0.5);  // of a pass that nobody has timed
+    BOOST_TEST(unknown.allowance() == 2.0, is);
+}
+
 BOOST_AUTO_TEST_CASE(a_share_of_all_time_is_saved) {
     time_account of = account(0.25);
     of.settle(1, 1, false);

@@ -105,6 +105,8 @@ class basic_cost_aware {
             seconds +=
                 from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(made);
             from.is_earlier = false;
+        } else if (seen.source > 0) {
+            account_.lose(happened.draft_seconds);  // a drafter before it may have looked at a row
         }
         account_.settle(happened.accepted + 1, seconds, made > 0);
         if (looked) learn_look(from, seen);

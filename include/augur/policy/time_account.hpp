@@ -70,6 +70,11 @@ class time_account {
         allowance_ = std::min(allowance_, most_);
     }
 
+    /// Books what drafters took that came to nothing.
+    void lose(double seconds) {
+        if (passes_(1) > 0) allowance_ -= seconds / passes_(1);
+    }
+
     void end_round(const outcome& happened) {
         if (happened.drafted == 0) plain_at_ = rounds_;
         ++rounds_;
