@@ -290,6 +290,8 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
         {[](json& root) { root["model"]["end_of_word_suffix"] = "</w>"; }, {"end_of_word_suffix is '</w>'"}},
         {[](json& root) { root["model"]["end_of_word_suffix"] = 1; }, {"end_of_word_suffix must be a string"}},
         {[](json& root) { root["model"]["unk_token"] = 5; }, {"unk_token must be a string"}},
+        {[](json& root) { root["model"]["dropout"] = 0.1; }, {"model.dropout is 0.1, which is not supported"}},
+        {[](json& root) { root["model"]["dropout"] = "no"; }, {"dropout must be a number"}},
         {[](json& root) { root["pre_tokenizer"] = "ByteLevel"; }, {"pre_tokenizer: a JSON object"}},
         {[](json& root) { root["pre_tokenizer"]["add_prefix_space"] = 0; }, {"add_prefix_space must be true"}},
         {[](json& root) { root["post_processor"] = json::array(); }, {"post_processor: a JSON object"}},

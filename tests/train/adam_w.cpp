@@ -187,6 +187,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_such_number_as_a_scalar_is_refused) {
     refused(&adam_w_options::first_decay, 0.99999999, "first_decay is 1 - 1e-08, which is 1 in numbers of 32 bits");
     refused(&adam_w_options::second_decay, 0.99999999, "second_decay is 1 - 1e-08, which is 1 in");
     refused(&adam_w_options::epsilon, 1e-46, "epsilon is 1e-46, which is 0 in numbers of 32 bits");
+    refused(&adam_w_options::epsilon, 1e39, "epsilon is 1e+39, which is inf in numbers of 32 bits");
+    refused(&adam_w_options::rate, 1e-46, "rate is 1e-46, which is 0 in numbers of 32 bits");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,6 @@
 #pragma once
 // The vocabulary of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
 
-#include <algorithm>
 #include <array>
 #include <augur/io/byte_alphabet.hpp>
 #include <augur/io/json.hpp>
@@ -15,7 +14,6 @@
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -242,6 +240,9 @@ inline void check_model(const json_reader<>& model, const text_index& index, con
             augur::detail::fail("model.", key, " is ", quote(text), ", which is not supported");
         }
     }
+    if (const auto odds = model.value_or<double>("dropout", 0); odds != 0) {
+        augur::detail::fail("model.dropout is ", odds, ", which is not supported: merges would be left out at random");
+    }
     const auto unknown = text_of(model, "unk_token");
     for (int byte = 0; byte < 256 && words.kind == tokenizer_kind::byte_level_bpe && !unknown.empty(); ++byte) {
         const auto spelled = spell_bytes(std::string(1, static_cast<char>(byte)));
@@ -316,8 +317,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     detail::check_model(*model, index, words);
     detail::read_merges(*model, index, words);
     detail::read_special(root, *model, config, index, words);
-    const bool is_sentencepiece = words.kind == tokenizer_kind::sentencepiece_bpe;
-    if (is_sentencepiece && words.unknown != no_token) {
+    if (words.kind == tokenizer_kind::sentencepiece_bpe && words.unknown != no_token) {
         words.kinds[static_cast<std::size_t>(words.unknown)] = token_kind::unknown;
     }
     check(words);

@@ -46,7 +46,8 @@ class adam_w {
         chosen.check();
         check_decay("first_decay", chosen.first_decay);
         check_decay("second_decay", chosen.second_decay);
-        check_epsilon(chosen.epsilon);
+        check_size("rate", chosen.rate);
+        check_size("epsilon", chosen.epsilon);
         first_ = vector<Scalar>::Zero(detail::index(size));
         second_ = next_second_ = first_;
     }
@@ -117,9 +118,11 @@ class adam_w {
         detail::fail("adam_w: ", what, " is 1 - ", 1 - decay, ", which is 1 in numbers of ", 8 * sizeof(Scalar),
                      " bits");
     }
-    static void check_epsilon(double epsilon) {
-        if (static_cast<Scalar>(epsilon) > 0) return;
-        detail::fail("adam_w: epsilon is ", epsilon, ", which is 0 in numbers of ", 8 * sizeof(Scalar), " bits");
+    static void check_size(const char* what, double value) {
+        const auto rounded = static_cast<Scalar>(value);
+        if (rounded > 0 && std::isfinite(rounded)) return;
+        detail::fail("adam_w: ", what, " is ", value, ", which is ", rounded, " in numbers of ", 8 * sizeof(Scalar),
+                     " bits");
     }
     /// In whole vectors: nothing but a NaN or an infinity times 0 is not 0.
     static bool is_finite(const vector<Scalar>& numbers) { return (numbers.array() * 0).sum() == 0; }
