@@ -59,8 +59,9 @@ Number parse_number(std::string_view option, std::string_view text, Number limit
     const char* const kind = std::is_floating_point_v<Number> ? "a number"
                              : std::is_unsigned_v<Number>     ? "a whole number, 0 or more"
                                                               : "a whole number";
-    const char* const reason = problem == std::errc::result_out_of_range ? ", and not one so large" : "";
-    augur::detail::fail(option, " is ", io::quote(text), "; it must be ", kind, reason);
+    const bool fits = problem != std::errc::result_out_of_range;  // neither so large nor so near 0
+    augur::detail::fail(option, " is ", io::quote(text), "; it must be ", kind,
+                        fits ? "" : augur::detail::message(" that ", 8 * sizeof(Number), " bits hold"));
 }
 
 /// What `work` returns; where that throws augur::error the message begins with the option that it is about.

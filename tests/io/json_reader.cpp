@@ -60,6 +60,11 @@ BOOST_AUTO_TEST_CASE(a_number_is_in_range) {
                           says({"length must be a number within 0..2, but is '1e+300'"}));
     BOOST_CHECK_EXCEPTION(read<double>(-0.5, {0.0, 2.0}), augur::error, says({"'-0.5'"}));
     BOOST_CHECK_EXCEPTION(read<float>(1e39), augur::error, says({"1e+39"}));
+    BOOST_TEST(read<float>(0.0) == 0.0F);
+    BOOST_TEST(read<float>(-1e-45) < 0);
+    BOOST_TEST(read<double>(1e-46) > 0);
+    BOOST_CHECK_EXCEPTION(read<std::vector<float>>({1, 1e-46}), augur::error,
+                          says({"length[1] must be a number that 32 bits can tell from 0, but is '1e-46'"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_type_is_an_error) {

@@ -23,6 +23,7 @@ class Generate(ProgramTest):
         for arguments, expected in {
             ("--temperature", "-1"): ["temperature", "-1"],
             ("--temperature", "nan"): ["--temperature is 'nan'", "a number"],
+            ("--temperature", "1e-46"): ["--temperature is '1e-46'", "a number that 32 bits hold"],
             ("--compare-seconds", "nan"): ["--compare-seconds is 'nan'", "a number"],
             ("--compare-seconds", "-1"): ["--compare-seconds is -1", "0 or more"],
             ("--temperature", "warm"): ["--temperature", "'warm'"],
@@ -31,7 +32,7 @@ class Generate(ProgramTest):
             ("--min-p", "1.5"): ["min_p", "1.5"],
             ("--top-k", "-3"): ["--top-k", "'-3'"],
             ("--seed", "-1"): ["--seed", "'-1'"],
-            ("--seed", str(2**64)): ["--seed", str(2**64), "large"],
+            ("--seed", str(2**64)): ["--seed", str(2**64), "64 bits hold"],
             ("--max-tokens", "1x"): ["--max-tokens", "'1x'"],
             ("--max-tokens", ""): ["--max-tokens", "''"],
             ("--length", "1.5"): ["--length", "'1.5'"],

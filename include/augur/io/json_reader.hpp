@@ -88,7 +88,11 @@ T json_value(const Json& value, std::string_view who, const json_range<T>& range
         return value.template get<bool>();
     } else if constexpr (std::is_arithmetic_v<T>) {
         if (!detail::is_within(value, range)) refuse(detail::wanted_number(range));
-        return value.template get<T>();
+        const T number = value.template get<T>();
+        if (number == 0 && value.template get<double>() != 0) {
+            refuse(augur::detail::message("a number that ", 8 * sizeof(T), " bits can tell from 0"));
+        }
+        return number;
     } else if constexpr (detail::is_vector<T>) {
         if (!value.is_array()) refuse("an array");
         T all;
