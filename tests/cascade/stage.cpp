@@ -6,6 +6,7 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/cascade/cascade.hpp>
+#include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/counting_model.hpp>
@@ -192,15 +193,16 @@ struct looking_at_the_target {
     struct round {
         observation seen;
         std::size_t drafted;
-        double accept_seconds, entropy_nats, confidence;
+        time_spent seconds;
+        double entropy_nats, confidence;
     };
     std::shared_ptr<std::vector<round>> told = std::make_shared<std::vector<round>>();
 
     std::size_t length(const observation&) const { return 2; }
     void watch(const auto& view) {
         const std::size_t row = view.decided.next == no_token ? view.decided.accepted - 1 : view.decided.accepted;
-        told->push_back({view.decided_on, view.decided.drafted, view.seconds.accept,
-                         measure::entropy_nats(view.rows[row]), measure::confidence(measure::moments(view.rows[row]))});
+        told->push_back({view.decided_on, view.decided.drafted, view.seconds, measure::entropy_nats(view.rows[row]),
+                         measure::confidence(measure::moments(view.rows[row]))});
     }
 };
 
@@ -231,8 +233,34 @@ BOOST_AUTO_TEST_CASE(its_policy_is_shown_the_row_that_the_last_token_came_from) 
         BOOST_TEST(told[i].seen.target_entropy_nats == told[i - 1].entropy_nats);
         BOOST_TEST(told[i].seen.target_confidence == told[i - 1].confidence);
         BOOST_TEST(told[i].seen.last_drafted == told[i - 1].drafted);  // in the first round of a later draft, too
-        BOOST_TEST(told[i].accept_seconds > 0);
+        BOOST_TEST(told[i].seconds.accept > 0);
     }
+}
+
+/// A clock inside would make what it decides another in each run.
+BOOST_AUTO_TEST_CASE(its_policy_is_shown_a_millisecond_for_each_part_where_a_decoding_is_not_timed) {
+    const auto inner = stage(accept::rejection_sampling{}, looking_at_the_target{});
+    const cascade::stage<std::remove_cv_t<decltype(inner)>, const testing::function_model&, fixed_length,
+                         accept::rejection_sampling>
+        outer(inner, small, fixed_length{3}, {});
+    const auto told = inner.policy().told;
+    const auto run = [&](bool timed) {
+        told->clear();
+        decode::options chosen;
+        chosen.stop.max_tokens = 30;
+        chosen.timed = timed;
+        decode::generate(speculate(outer, small, fixed_length{6}, accept::rejection_sampling{}),
+                         std::vector<token>{1, 2, 0}, chosen);
+        std::size_t untimed = 0;
+        for (const auto& round : *told) {
+            untimed += round.seconds.draft == 1e-3 && round.seconds.verify == 1e-3 && round.seconds.accept == 1e-3;
+        }
+        BOOST_TEST_REQUIRE(told->size() > 3u);
+        return untimed;
+    };
+    const std::size_t untimed = run(false);
+    BOOST_TEST(untimed == told->size());
+    BOOST_TEST(run(true) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(its_policy_is_shown_no_signal_that_it_did_not_ask_for) {

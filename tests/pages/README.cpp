@@ -24,6 +24,9 @@ int main() {
     const std::vector<token> prompt{0, 1};
     const auto yours = speculate(draft, target, your_policy{}, accept::coupled{});
     bool holds = decode::generate(yours, prompt).tokens == decode::generate(plain(target), prompt).tokens;
+    const auto certain = testing::hashed_model(4, 1, 200);  // so that every path is more likely than not
+    const auto drafted = decode::generate(speculate(certain, certain, your_policy{}, accept::coupled{}), prompt);
+    holds = holds && drafted.counts.accepted_length() > 5;
     decode::options options;
     options.stop.max_tokens = 3;
     {

@@ -504,6 +504,63 @@ BOOST_AUTO_TEST_CASE(looks_of_a_drafter_before_the_last_are_paid_for) {
     }
 }
 
+/// Nothing is known of a pass over more rows, and nothing of it is kept for long: what two of them took longer than was
+/// guessed is lost in any text, and no more in a long one.
+BOOST_AUTO_TEST_CASE(rows_of_several_passes_are_not_tried_for_nothing_again_and_again) {
+    for (const double slope : {2.0, 5.0, 10.0}) {
+        for (const bool curve : {false, true}) {
+            world dear{.slope = slope, .odds = 0};
+            policy::cost_aware policy;
+            if (curve) policy = policy::cost_aware({.verify_seconds = {1, 1 + slope, 1 + 2 * slope}});
+            std::size_t drafts = 0;
+            for (int i = 0; i < 5000; ++i) drafts += dear.round(policy) > 0 ? 1 : 0;
+            BOOST_TEST(drafts > 3u);
+            BOOST_TEST(0.99 * dear.seconds <= 5000 + 4 + 2 * slope, "at " << slope << ": " << dear.seconds);
+        }
+    }
+}
+
+/// Of passes over drafts, or of drafts, every so many take far longer than usual, as where something is built anew.
+BOOST_AUTO_TEST_CASE(drafts_that_are_slow_again_and_again_are_paid_for) {
+    for (const std::size_t every : {3u, 5u, 10u}) {
+        for (const bool drafting : {false, true}) {
+            world of{.slope = 0.1, .odds = 0.5, .draft = 0.05};
+            policy::cost_aware policy;
+            std::size_t drafts = 1;
+            const auto slow = [&] { return drafts % every == 0; };
+            of.pass = [&](std::size_t rows) {
+                return rows > 1 && slow() && !drafting ? 12.0 : 1 + 0.1 * static_cast<double>(rows - 1);
+            };
+            while (of.committed < 5000) {
+                of.draft = slow() && drafting ? 12 : 0.05;
+                drafts += of.round(policy) > 0 ? 1 : 0;
+            }
+            BOOST_TEST(drafts > every);
+            // Two drafts of up to ten tokens each, of which each may be so slow.
+            const double slowest = drafting ? 120 : 12;
+            BOOST_TEST(0.99 * of.seconds <= static_cast<double>(of.committed) + 4 + 2 * slowest,
+                       every << ' ' << drafting << ": " << of.seconds);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ever_more_seldom) {
+    for (const signals shown : {signals::none, signals::match_length}) {
+        policy::cost_aware policy;
+        double seconds = 0;
+        std::size_t asked = 0;
+        for (int round = 0; round < 512; ++round) {
+            const observation seen{.pending = shown};
+            const double drafting = policy.length(seen) > 0 ? 0.5 : 0;
+            asked += drafting > 0 ? 1 : 0;
+            policy.learn({seen, 0, 0, drafting, 1});
+            seconds += drafting + 1;
+        }
+        BOOST_TEST(asked > 8u);
+        BOOST_TEST(0.99 * seconds <= 512 + 4 + 0.5);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_text_is_untouched_whoever_drafts) {
     const auto target = testing::hashed_model(3, 5);
     const auto other = testing::noisy_model(target, 0.3);

@@ -153,6 +153,18 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_several_passes_are_not_tried_for_nothing_again_and_again) {
+    for (const double a_row : {2.0, 5.0, 10.0}) {
+        tree_cost_aware policy;
+        const world in{[](std::size_t) { return std::size_t{99}; },
+                       [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); }};
+        const total spent = live(policy, in, 5000);
+        // Two trees of two nodes each, and what drafting takes of it.
+        BOOST_TEST(0.99 * spent.seconds <= 5000 + 3 + 2 * 2 * a_row, "at " << a_row << ": " << spent.seconds);
+        BOOST_TEST(spent.drafted > 3u);
+    }
+}
+
 /// Rows that the given curve has for nothing: one pass finds that out, and no more is lost than by the curve that is.
 BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
     for (const double a_row : {0.3, 1.0, 3.0}) {

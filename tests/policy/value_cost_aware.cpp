@@ -279,6 +279,38 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_several_passes_are_not_tried_for_nothing_again_and_again) {
+    for (const double a_row : {2.0, 5.0, 10.0}) {
+        value_cost_aware policy;
+        world in{.taken = always(width)};
+        in.seconds = [&](std::size_t rows) { return 1 + a_row * static_cast<double>(rows - 1); };
+        const total spent = live(policy, in, 5000);
+        BOOST_TEST(0.99 * spent.seconds <= 5000 + 3 + 2 * a_row, a_row << " a row: " << spent.seconds);
+        BOOST_TEST(spent.drafted > 3u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ever_more_seldom) {
+    value_cost_aware policy({.verify_seconds = flat()});
+    double seconds = 0;
+    std::size_t asked = 0;
+    for (int i = 0; i < 512; ++i) {
+        made_up_round made;
+        made.draft_seconds = policy.length({}) > 0 ? 0.5 : 0;
+        made.verify_seconds = 1;
+        asked += made.draft_seconds > 0 ? 1 : 0;
+        seconds += 1 + made.draft_seconds;
+        policy.watch(made);
+    }
+    BOOST_TEST(asked > 3u);
+    BOOST_TEST(0.99 * seconds <= 512 + 3 + 0.5);
+    for (int i = 0; i < 512; ++i) {  // of a drafter behind one that looks up, which would look up all the same
+        made_up_round made{.decided_on = {.source = 1}, .draft_seconds = 0.5, .verify_seconds = 1};
+        policy.watch(made);
+    }
+    BOOST_TEST(policy.length({.source = 1}) > 0u);
+}
+
 /// What drafting takes is not known before the first look, which is one depth.
 BOOST_AUTO_TEST_CASE(a_first_look_at_a_dear_drafter_is_one_depth) {
     for (const double a_depth : {0.5, 1.0, 2.0}) {

@@ -230,7 +230,8 @@ class stage {
         seen.prefix_length = before.size();
         draft::context within(before, context.transform(), chooser, state.now.policy, seen, room, shown_by<Inner>,
                               &context.frames(), draft::lent<Inner>(state.cache));
-        augur::detail::stopwatch watch;
+        within.be_timed(context.timed());
+        augur::detail::stopwatch watch(context.timed());
         co_await draft::proposing(inner_, state.inner, within, state.block);
         require_chain(state.block);
         const double drafting = watch.lap() - within.verifying_seconds();

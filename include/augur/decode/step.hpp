@@ -105,10 +105,11 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
                            shown_by<typename Scheme::drafter_type>, &s.frames(),
                            draft::lent<typename Scheme::drafter_type>(s.target));
+    context.be_timed(chosen.timed);
     auto& record = s.last;
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
-    const double verified = chosen.timed ? context.verifying_seconds() : 0;
-    record.seconds = time_spent{.draft = watch.lap() - verified, .verify = verified};
+    record.seconds =
+        time_spent{.draft = watch.lap() - context.verifying_seconds(), .verify = context.verifying_seconds()};
     if constexpr (!branches<typename Scheme::drafter_type>) {
         require_chain(record.proposed);
     } else {

@@ -77,6 +77,7 @@ class pass_seconds {
             std::max(figures_[1].weight, known() ? least_weight : 0);  // the measure of all others stays
         const double usual = estimates_[rows];
         is_drafted_ = rows > 1;
+        newly_owed_ = 0;
         if (rows == 1) {
             if (seconds > 0) due_ += owed_ / seconds;  // else no clock can have measured it
             owed_ = 0;
@@ -86,7 +87,7 @@ class pass_seconds {
         if (earlier_[rows]) carry_over(rows, seconds, usual);
         const double counted = figures_[rows].add(seconds, usual, earlier_[rows]);
         if (rows > 1 && earlier_[rows]) {
-            if (pays) owed_ += seconds - counted;
+            if (pays) owe(newly_owed_ = seconds - counted);
             is_elsewhere_ = is_elsewhere_ || (earlier_[1] && std::abs(seconds - usual) > same * usual);
         }
         earlier_[rows] = false;
@@ -94,6 +95,11 @@ class pass_seconds {
         if (known()) estimate();
         return counted;
     }
+
+    /// Of what the last pass took, what is owed.
+    double newly_owed() const { return newly_owed_; }
+    /// Seconds more, of drafts.
+    void owe(double seconds) { owed_ += seconds; }
 
     /// Whether a pass took far longer than was said elsewhere, or no plain one has told yet why one took another time
     /// than was said, or the only one may have been slow and makes drafts look cheap: the next should be plain.
@@ -190,6 +196,7 @@ class pass_seconds {
     std::size_t carried_ = 0;    ///< passes that said how fast they are here
     bool is_elsewhere_ = false;  ///< what was measured elsewhere, as it seems: passes take another time here
     double owed_ = 0;            ///< seconds
+    double newly_owed_ = 0;      ///< by the last pass
     double due_ = 0;             ///< plain passes
     spending spent_;             ///< since the last plain pass
     double refund_ = 0;          ///< plain passes

@@ -147,9 +147,12 @@ class context {
 
     /// The target's sequence (model::cached_sequence), for the round.
     Target& target() requires(!std::same_as<Target, no_target>) { return *target_; }
+    /// Whether what is inside may look at the clock, or counts each part of a round as a millisecond.
+    bool timed() const { return timed_; }
+    void be_timed(bool timed) { timed_ = timed; }
     /// Time that the drafter has spent on layers that the target would run in any case: it is the verifier's.
     void count_as_verifying(double seconds) { verifying_ += seconds; }
-    double verifying_seconds() const { return verifying_; }
+    double verifying_seconds() const { return timed_ ? verifying_ : 0; }
 
     /// What the policy saw last.
     const observation& seen() const { return query_.seen(); }
@@ -182,6 +185,7 @@ class context {
     flow::frames own_frames_{};
     Target* target_;
     double verifying_ = 0;
+    bool timed_ = true;
     std::size_t committed_;  ///< tokens before the draft
     topology cut_;           ///< of the plan, where it is too deep
     const topology* cut_from_ = nullptr;

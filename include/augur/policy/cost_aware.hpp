@@ -84,7 +84,7 @@ class basic_cost_aware {
 
     std::size_t length(const observation& seen) const {
         if (measures_plain()) return 0;
-        if (includes(seen.pending, signals::match_length)) return options_.max_length;  // costs nothing to look
+        if (includes(seen.pending, signals::match_length)) return affordable(0) ? options_.max_length : 0;
         const source& from = source_of(seen);
         if (includes(seen.pending, signals::draft_entropy)) return worth_a_look(from) ? options_.max_length : 0;
         const std::size_t best = best_choice(from, seen).length;
@@ -96,6 +96,7 @@ class basic_cost_aware {
         const observation& seen = happened.decided_on;
         source& from = sources_[std::min(seen.source, most_sources - 1)];
         const bool looked = !std::isnan(seen.first_draft_entropy_nats);
+        const bool asked = seen.source > 0 || length(seen) > 0;  // one before it may have looked, too
         const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
@@ -105,10 +106,10 @@ class basic_cost_aware {
             seconds +=
                 from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(made);
             from.is_earlier = false;
-        } else if (seen.source > 0) {
-            account_.lose(happened.draft_seconds);  // a drafter before it may have looked at a row
+        } else if (asked) {
+            account_.lose(happened.draft_seconds);
         }
-        account_.settle(happened.accepted + 1, seconds, made > 0);
+        account_.settle(happened.accepted + 1, seconds, made > 0, happened.seconds());
         if (looked) learn_look(from, seen);
         if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
         account_.end_round(happened);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/types/error.hpp"
@@ -59,7 +60,10 @@ class time_account {
     bool measures_plain() const { return !passes_.known() || passes_.owes() || rounds_ - plain_at_ >= plain_after_; }
 
     /// Books what a round gained or lost against plain decoding, where something was drafted, or might have been.
-    void settle(std::size_t tokens, double seconds, bool drafted) {
+    /// `seconds`: what it counts as. What it took longer than that was a disturbance, and is nobody's loss, unless
+    /// drafts take so long again and again.
+    void settle(std::size_t tokens, double seconds, bool drafted, double taken = 0) {
+        if (drafted) passes_.owe(recurring(taken - seconds - passes_.newly_owed()));
         if (!(passes_(1) > 0)) return;
         const double passes = seconds / passes_(1);
         tokens_ = memory_ * tokens_ + static_cast<double>(tokens);
@@ -91,6 +95,17 @@ class time_account {
     }
 
  private:
+    static constexpr std::size_t alike = 32;  ///< drafts among which what happens twice is no accident
+
+    /// Of what drafts took too long what is to be paid: nothing of the first time, which is paid with the second.
+    double recurring(double seconds) {
+        const bool again = since_slow_++ < alike;
+        if (!(seconds > 0)) return 0;
+        since_slow_ = 0;
+        const double before = std::exchange(forgiven_, again ? 0 : seconds);
+        return again ? before + seconds : 0;
+    }
+
     static const account_terms& checked(const account_terms& terms, std::span<const double> verify_seconds) {
         if (!(terms.memory > 0 && terms.memory < 1)) {
             augur::detail::fail(terms.policy, ": memory is ", terms.memory, "; it must be between 0 and 1");
@@ -98,8 +113,8 @@ class time_account {
         if (!(terms.budget >= 0 && terms.budget < 1)) {
             augur::detail::fail(terms.policy, ": budget is ", terms.budget, "; it must be at least 0 and less than 1");
         }
-        if (!(std::abs(terms.credit) <= terms.most)) {
-            augur::detail::fail(terms.policy, ": credit is ", terms.credit, "; it must be from ", -terms.most, " to ",
+        if (!(std::isfinite(terms.credit) && terms.credit <= terms.most)) {
+            augur::detail::fail(terms.policy, ": credit is ", terms.credit, "; it must be finite and at most ",
                                 terms.most);
         }
         for (const double seconds : verify_seconds) {
@@ -113,8 +128,10 @@ class time_account {
     std::size_t plain_after_;
     augur::detail::pass_seconds passes_;
     double allowance_;
-    double tokens_ = 0;  ///< of late, fading
-    double spent_ = 0;   ///< on them, in passes of plain decoding
+    double tokens_ = 0;               ///< of late, fading
+    double spent_ = 0;                ///< on them, in passes of plain decoding
+    double forgiven_ = 0;             ///< seconds, once
+    std::size_t since_slow_ = alike;  ///< drafts
     std::size_t rounds_ = 0;
     std::size_t plain_at_ = 0;  ///< the round that was last plain
 };

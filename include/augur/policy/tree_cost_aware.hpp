@@ -179,7 +179,7 @@ class basic_tree_cost_aware {
             seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
             is_earlier_ = false;
         }
-        account_.settle(happened.accepted + 1, seconds, tried);
+        account_.settle(happened.accepted + 1, seconds, tried, happened.seconds());
     }
 
     double seconds_of(std::size_t nodes) const {

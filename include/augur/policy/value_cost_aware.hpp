@@ -121,6 +121,8 @@ class value_cost_aware {
     void watch(const auto& view) {
         const outcome happened = view.result();
         const std::size_t nodes = view.proposed.size();
+        // What drafters before it took may be of those that only look, which no length of this one's spares.
+        const bool asked = happened.decided_on.source == 0 && length(happened.decided_on) > 0;
         const std::size_t depths = std::max<std::size_t>(happened.decided_on.drafted, nodes > 0 ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
@@ -129,8 +131,10 @@ class value_cost_aware {
             if (view.proposed.confidences().size() == nodes) learn_nodes(view.proposed, view.decided);
             learn_look(static_cast<double>(happened.accepted) - pace() * (seconds - verify_seconds(1)));
             kept_ = options_.memory * kept_ + (1 - options_.memory) * static_cast<double>(nodes);
+        } else if (asked) {
+            account_.lose(happened.draft_seconds);
         }
-        account_.settle(happened.accepted + 1, seconds, depths > 0);
+        account_.settle(happened.accepted + 1, seconds, depths > 0, happened.seconds());
         account_.end_round(happened);
     }
 

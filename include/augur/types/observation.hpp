@@ -67,6 +67,8 @@ struct outcome {
     /// What the round's rows took: the pass over them, and judging and drawing from them. What a row costs is learned
     /// from this, so that a rule that passes over the vocabulary for a node counts.
     double row_seconds() const { return verify_seconds + accept_seconds; }
+    /// What the round took until tokens were accepted.
+    double seconds() const { return draft_seconds + row_seconds(); }
 };
 
 }  // namespace augur
