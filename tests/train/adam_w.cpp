@@ -123,6 +123,7 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     BOOST_TEST(later.steps() == 9U);
     BOOST_TEST(later.dropped() == 3U);
     BOOST_CHECK_THROW(later.restore(vector<double>::Zero(5), vector<double>::Zero(6), 1, 0), error);
+    BOOST_CHECK_THROW(later.restore(vector<double>::Zero(6), vector<double>::Zero(5), 1, 0), error);
 }
 
 BOOST_AUTO_TEST_CASE(a_slope_within_the_clip_is_as_it_is) {
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_step_are_refused) {
         refused(&adam_w_options::second_decay, bad);
     }
     for (const double bad : {-0.1, 1000.0, nan}) refused(&adam_w_options::weight_decay, bad);
-    for (const double bad : {-0.1, nan}) refused(&adam_w_options::clip, bad);
+    for (const double bad : {-0.1, nan, std::numeric_limits<double>::infinity()}) refused(&adam_w_options::clip, bad);
 }
 
 BOOST_AUTO_TEST_CASE(decays_close_to_one_make_steps_of_the_same_length_in_floats) {

@@ -106,11 +106,14 @@ BOOST_AUTO_TEST_CASE(damage_is_noticed) {
         testing::write(folder / "c", whole.substr(0, i));
         BOOST_CHECK_THROW(checkpoint_file::load<float>(folder / "c", whose), error);
     }
-    auto broken = some_checkpoint();
-    broken.values[2] = std::numeric_limits<float>::quiet_NaN();
-    checkpoint_file::save(broken, folder / "c", whose);
-    BOOST_CHECK_EXCEPTION(checkpoint_file::load<float>(folder / "c", whose), error,
-                          [](auto& e) { return says(e, "it holds a NaN or an infinity"); });
+    using kept = checkpoint<float>;
+    for (const auto numbers : {&kept::values, &kept::first, &kept::second}) {
+        kept broken = some_checkpoint();
+        (broken.*numbers)[2] = std::numeric_limits<float>::quiet_NaN();
+        checkpoint_file::save(broken, folder / "c", whose);
+        BOOST_CHECK_EXCEPTION(checkpoint_file::load<float>(folder / "c", whose), error,
+                              [](auto& e) { return says(e, "it holds a NaN or an infinity"); });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
@@ -131,6 +134,17 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
     refused([](auto& c) { c.second.conservativeResize(3); }, "numbers: 3, but here it is");
     kept.options.seed = 99;
     kept.check(head);
+    using small_head = exit_head<dense_base<float>>;
+    const auto pruned = [](const std::vector<token>& tokens) {
+        return small_head(dense_base<float>(std::vector<float>(6, 1), 2, 3),
+                          {.layer = 1, .vocabulary_size = 9, .tokens = tokens}, {.rank = 1});
+    };
+    checkpoint<float> few;
+    few.options = {.rank = 1};
+    few.tokens = {4, 2};
+    few.values = few.first = few.second = pruned({4, 2}).values();
+    few.check(pruned({4, 2}));
+    BOOST_CHECK_EXCEPTION(few.check(pruned({4, 3})), error, [](auto& e) { return says(e, "the token 2"); });
 }
 
 BOOST_AUTO_TEST_CASE(draft_heads_have_files_of_their_own) {

@@ -114,6 +114,28 @@ BOOST_AUTO_TEST_CASE(the_entropy_that_is_reported_is_the_mean_of_the_drafts) {
     BOOST_TEST(learns.last().losses.entropy_nats == sum / count, boost::test_tools::tolerance(1e-12));
 }
 
+BOOST_AUTO_TEST_CASE(how_far_logits_spread_and_how_often_they_agree_is_reported) {
+    head moved = new_head();
+    moved.assign(moved.values() + 0.2 * testing::some_numbers(moved.values().size(), 1, 0.4));
+    batch<double> taught = some_batch();
+    const auto logits = moved.forward(taught.states).logits;
+    double spread = 0;
+    for (Eigen::Index i = 0; i < logits.cols(); ++i) {
+        Eigen::Index largest = 0;
+        logits.col(i).maxCoeff(&largest);
+        lesson<double>& of = taught.lessons[static_cast<std::size_t>(i)];
+        of.top = i == 0 ? (static_cast<std::size_t>(largest) + 1) % classes : static_cast<std::size_t>(largest);
+        of.drafted = (of.top + 1) % classes;
+        const Eigen::ArrayXd around = logits.col(i).array() - logits.col(i).mean();
+        spread += std::sqrt(around.square().mean()) / count;
+        BOOST_TEST(std::abs(logits.col(i).mean()) > 1e-3);  // or it would tell nothing
+    }
+    learner learns(moved, {}, {});
+    learns.update(taught, 0);
+    BOOST_TEST(learns.last().std_s == spread, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(learns.last().agreement == 2.0 / 3, boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(an_exit_norm_comes_with_every_sixty_fourth_update) {
     learner learns(new_head({.update = update_kind::full}), {}, {.rate = 0.1, .warm_up = 0});
     double known = diagnostics{}.exit_norm;

@@ -177,6 +177,52 @@ BOOST_AUTO_TEST_CASE(a_margin_that_is_there_teaches_nothing_more) {
     BOOST_TEST(found.slope.isZero(0));
 }
 
+BOOST_AUTO_TEST_CASE(the_first_class_keeps_its_margin_from_the_strongest_other) {
+    lesson<double> taught;
+    taught.probabilities = {0.5, 0.25, 0.25};
+    taught.top = 0;
+    loss_options chosen = constant(0);
+    chosen.policy = policy_kind::margin;
+    vector<double> z(3);
+    z << 2, 1.5, 1;
+    const auto found = judge(chosen, taught, z);
+    BOOST_TEST(found.values.policy == 0.5);
+    BOOST_TEST(found.slope[1] == 1);
+}
+
+/// Some class beside those that are listed, to which the verifier gives nothing; and none beside them, to which it
+/// gives something.
+BOOST_AUTO_TEST_CASE(a_tail_that_one_of_both_has_not_is_finite) {
+    auto taught = lesson_of(row_of_teacher::top_three());
+    taught.tail = 0;
+    const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
+    double reverse = 0, tail = 1;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double q = draft[static_cast<Eigen::Index>(taught.classes[i])];
+        reverse += q * std::log(q / taught.probabilities[i]);
+        tail -= q;
+    }
+    reverse += tail * (std::log(tail) - std::log(1e-30));
+    loss_options chosen = constant(1);
+    chosen.divergence = divergence_kind::reverse;
+    BOOST_TEST(judge(chosen, taught, logits).values.divergence == reverse, boost::test_tools::tolerance(1e-9));
+    check_slope(chosen, taught, logits);
+    auto all = lesson_of(row_of_teacher());
+    all.whole = false;
+    all.classes.resize(vocabulary);
+    std::iota(all.classes.begin(), all.classes.end(), std::size_t{0});
+    const double without = judge(constant(1), all, logits).values.divergence;
+    all.tail = 0.1;
+    BOOST_TEST(judge(constant(1), all, logits).values.divergence == without);
+}
+
+BOOST_AUTO_TEST_CASE(the_verifiers_token_is_reported_where_its_anchor_has_no_weight) {
+    const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
+    const auto found = judge(constant(0.3), lesson_of(row_of_teacher()), logits).values;
+    BOOST_TEST(found.anchor == -std::log(draft[2]), boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(found.top_probability == draft[2], boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(a_head_of_one_class_has_no_other_to_keep_a_margin_from) {
     lesson<double> taught;
     taught.probabilities = {1};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "augur/accept/coupled.hpp"
@@ -142,6 +143,84 @@ BOOST_AUTO_TEST_CASE(a_token_is_kept_with_the_state_that_it_was_drawn_from) {
     BOOST_TEST(slow.report().kl < 1e-4);  // of no other state its row is what it says
 }
 
+/// What watchers need of a round that drafted two siblings, of which the second was accepted.
+struct round_of_a_tree {
+    struct state_list {
+        std::vector<float> numbers;
+        std::size_t first() const { return 3; }
+        std::size_t size() const { return numbers.size() / train_slow_updates::size; }
+        std::span<const float> operator[](std::size_t i) const {
+            return std::span(numbers).subspan(i * train_slow_updates::size, train_slow_updates::size);
+        }
+    };
+    std::vector<std::vector<float>> rows;
+    state_list states;
+    std::size_t length_before = 4;
+    std::vector<commit::committed_token> committed{{1, origin::accepted}, {2, origin::correction}};
+    verdict decided{.drafted = 2, .accepted = 1, .next = 2, .path = {1}};
+};
+
+BOOST_AUTO_TEST_CASE(of_a_tree_the_rows_of_the_accepted_path_are_kept) {
+    const std::vector<float> root{1, 0, -1}, right{0, 2, 0};
+    round_of_a_tree round{.rows = {root, {9, -9, 9}, right}, .states = {{1, 0, -1, 0, 2, 0}}};
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.target = slow_target::soft;
+    slow_updates slow(head, chosen);
+    for (int i = 0; i < 16; ++i) slow.watch(round);
+    BOOST_TEST(slow.report().samples + slow.report().held_back == 32U);
+    slow.period();
+    BOOST_TEST(slow.report().kl < 1e-4);  // of states that are their rows nothing is learned
+}
+
+/// Of tokens 7, 5, 8 out of 9.
+own_head pruned_head() {
+    const std::vector<token> tokens{7, 5, 8};
+    return {testing::identity_base(size),
+            {.layer = 4, .vocabulary_size = 9, .tokens = tokens},
+            {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::output, .rank = 2}};
+}
+std::vector<float> some_state(std::size_t n) {
+    std::vector<float> state(size);
+    for (std::size_t i = 0; i < size; ++i) state[i] = std::sin(static_cast<float>(5 * n + 3 * i));
+    return state;
+}
+
+/// Tokens are told by their class.
+BOOST_AUTO_TEST_CASE(a_pruned_head_follows_what_was_committed_of_its_tokens) {
+    own_head head = pruned_head();
+    slow_updates slow(head, quick());
+    double held_back = 0;  // every eighth
+    for (std::size_t n = 0; n < 64; ++n) {
+        const std::vector<float> state = some_state(n), logits(9);
+        slow.add({.hidden = state, .logits = logits, .drafted = 5, .position = n});
+        double total = 0;
+        for (const float each : state) total += std::exp(static_cast<double>(each));
+        if (n % 8 == 0) held_back -= static_cast<double>(state[1]) - std::log(total);
+    }
+    for (int i = 0; i < 4; ++i) slow.period();
+    BOOST_TEST(slow.report().frozen_perplexity == std::exp(held_back / 8), boost::test_tools::tolerance(1e-4));
+    BOOST_TEST(slow.report().perplexity < 0.8 * slow.report().frozen_perplexity);
+}
+
+/// Its row moves all the same, as it does where a class was committed.
+BOOST_AUTO_TEST_CASE(a_position_whose_token_has_no_class_counts_in_the_drift) {
+    const auto drift = [](token committed) {
+        own_head head = pruned_head();
+        auto chosen = quick();
+        chosen.held_back = 2;
+        slow_updates slow(head, chosen);
+        for (std::size_t n = 0; n < 64; ++n) {  // those that are learned from are the same
+            const std::vector<float> state = some_state(n), logits(9);
+            slow.add({.hidden = state, .logits = logits, .drafted = n % 4 == 0 ? committed : 5, .position = n});
+        }
+        slow.period();
+        return slow.report().kl;
+    };
+    BOOST_TEST(drift(5) > 1e-4);
+    BOOST_TEST(drift(1) == drift(5));
+}
+
 BOOST_AUTO_TEST_CASE(committed_tokens_become_more_probable_and_their_own_rows_move_nothing) {
     for (const slow_target target : {slow_target::committed, slow_target::soft}) {
         own_head head = new_head();
@@ -225,6 +304,27 @@ BOOST_AUTO_TEST_CASE(the_old_verifier_is_refreshed_after_so_many_kept_periods_an
     BOOST_TEST(slow.old().values() == head.values());
     BOOST_TEST(head.values() != first);
     BOOST_TEST(slow.frozen().values() == first);
+}
+
+BOOST_AUTO_TEST_CASE(periods_that_were_undone_do_not_count_for_the_old_verifier) {
+    own_head head = new_head();
+    auto chosen = quick();
+    chosen.refresh = 2;
+    chosen.most_perplexity = 1.01;
+    chosen.held_back = 2;
+    slow_updates slow(head, chosen);
+    for (std::size_t n = 0; n < 32; ++n) {
+        show(slow, 1, 2, n, 2);  // held back
+        show(slow, 1, 1, n, 2);  // learned, from the same state
+    }
+    BOOST_TEST(!slow.period());
+    for (std::size_t n = 0; n < 512; ++n) show(slow, 1, 1, n);  // by now both say the same
+    const auto first = slow.old().values();
+    BOOST_TEST(slow.period());
+    BOOST_TEST(slow.report().periods == 2U);
+    BOOST_TEST(slow.old().values() == first);  // one was kept
+    BOOST_TEST(slow.period());
+    BOOST_TEST(slow.old().values() == head.values());
 }
 
 BOOST_AUTO_TEST_CASE(after_a_restart_drift_is_measured_from_what_was_frozen_at_first) {

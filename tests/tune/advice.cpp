@@ -73,6 +73,11 @@ BOOST_AUTO_TEST_CASE(an_interval_holds_the_middle_and_narrows_with_texts) {
         BOOST_TEST(usual.low == 1.5 / 1.2, close_to);
         BOOST_TEST(usual.high == 1.5 / 1.2, close_to);
     }
+    // Two turns of three say a twentieth of the third's speed: repetitions may differ by more than the middle.
+    const auto wild = tune::estimated_speedup(same, std::vector<std::vector<double>>{{1, 15}, {1, 15}, {1, 0.15}}, 1);
+    BOOST_TEST(wild.middle == 0.1, close_to);
+    BOOST_TEST(wild.low == 0);  // and no speed is below nothing
+    BOOST_TEST(wild.high > 1);
     const std::vector<drafted_chains> one{mixed};
     const std::vector<std::vector<double>> turn{{1, 1, 1, 1}};
     const auto certain = tune::estimated_speedup(one, turn, 3);

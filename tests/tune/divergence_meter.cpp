@@ -52,6 +52,11 @@ BOOST_AUTO_TEST_CASE(what_is_accepted_within_the_threshold_is_as_far_as_the_draf
     BOOST_TEST(metered(fuzzy(0.2), target, draft, 0).judged() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_drawn_from_is_not_judged) {
+    const auto draft = distribution::weighted({0.5f, 0.25f, 0.25f});
+    BOOST_TEST(metered(fuzzy(1), {0, 0, 0}, draft, 0).judged() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_target_excludes_is_drawn_from_the_target) {
     const auto draft = distribution::weighted({0.5f, 0.25f, 0.25f});
     // of the draft's quarter on the third token each of the others gets an eighth

@@ -114,6 +114,7 @@ BOOST_AUTO_TEST_CASE(figures_that_cannot_be_are_refused) {
     };
     const split sound{.layer = 3, .first_seconds = 1, .rest_seconds = {1, 2}, .acceptance = {0.5}};
     refused(sound, 0, "takes 0 seconds");
+    refused(sound, std::numeric_limits<double>::infinity(), "takes inf seconds");
     split odd = sound;
     odd.acceptance = {1.5};
     refused(odd, 1, "1.5");
