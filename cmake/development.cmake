@@ -17,6 +17,10 @@ if(augur_SANITIZERS)
   target_compile_options(augur_development INTERFACE -fsanitize=${augur_SANITIZERS} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(augur_development INTERFACE -fsanitize=${augur_SANITIZERS})
+  # Checks of every pointer's alignment, where a target says that it has none that memory was cast to: a fifth of what
+  # compiling takes. The address sanitizer sees null.
+  target_compile_options(augur_development INTERFACE
+                         $<$<BOOL:$<TARGET_PROPERTY:augur_CASTS_NO_MEMORY>>:-fno-sanitize=alignment,null>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # clang 14 marks coroutines for -fsanitize=function so that they cannot be assembled
     target_compile_options(augur_development INTERFACE -fno-sanitize=function)
   endif()
