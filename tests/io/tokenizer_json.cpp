@@ -284,6 +284,12 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
         {[](json& root) { root["added_tokens"] = "none"; }, {"added_tokens must be an array"}},
         {[](json& root) { root["added_tokens"] = {1}; }, {"added_tokens[0]: a JSON object"}},
         {[](json& root) { root["model"]["merges"] = "a b"; }, {"merges must be an array"}},
+        {[](json& root) {
+             root["model"]["merges"] = json::array({"h e", "l l", json::array({"h", "e"})});
+         },
+         {"merge 2 is '[\"h\",\"e\"]'", "which merge 0 is, too"}},
+        {[](json& root) { root["pre_tokenizer"] = split_step(find_split_rules("qwen2").patterns[0]); },
+         {"has 0 steps of the type ByteLevel"}},
         {[](json& root) { root["model"]["byte_fallback"] = 1; }, {"byte_fallback must be true or false"}},
         {[](json& root) { root["model"]["ignore_merges"] = "no"; }, {"ignore_merges must be true or false"}},
         {[](json& root) { root["model"]["continuing_subword_prefix"] = "##"; }, {"continuing_subword_prefix is '##'"}},
