@@ -234,6 +234,17 @@ BOOST_AUTO_TEST_CASE(added_tokens_in_normalised_text_are_refused_where_spaces_ar
     BOOST_CHECK_NO_THROW(read_tokenizer_json(bytes));
 }
 
+BOOST_AUTO_TEST_CASE(added_tokens_that_are_not_normalised_are_found_first) {
+    auto root = document_of(augur::testing::byte_level_words());
+    for (const auto& [id, text] : {std::pair(300, "ab"), std::pair(301, "bc"), std::pair(302, "")}) {
+        root["added_tokens"].push_back(added(id, text, false));
+        root["added_tokens"].back()["normalized"] = id != 301;
+    }
+    const auto words = read_tokenizer_json(root);
+    BOOST_TEST(words.found_last == std::vector<token>{300});
+    BOOST_TEST((tokenizer(words).encode("abc") == std::vector<token>{augur::testing::token_of(words, "a"), 301}));
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_token_is_refused_where_a_byte_has_none) {
     auto root = document_of(augur::testing::byte_level_words());
     root["model"]["unk_token"] = "<|endoftext|>";

@@ -50,8 +50,8 @@ inline void place(vocabulary& words, const std::string& text, const json& id, to
     words.kinds[index] = kind;
 }
 
-/// Fills texts and kinds. Ids that no token has become empty, unused tokens: at most as many as there are tokens, plus
-/// 1024.
+/// Fills texts, kinds and found_last: Hugging Face looks for added tokens that are not normalised first. Ids that no
+/// token has become empty, unused tokens: at most as many as there are tokens, plus 1024.
 inline void read_tokens(const json_reader<>& root, const json_reader<>& model, vocabulary& words) {
     const auto vocab = model.object("vocab");
     if (!vocab || vocab->value().empty()) augur::detail::fail("model.vocab is not an object with tokens");
@@ -74,12 +74,14 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
             }
         }
         const bool is_control = entry.value_or<bool>("special", false);  // a template's, by its id
-        if (marks_spaces && !is_control && entry.value_or<bool>("normalized", false)) {
+        const bool is_normalized = entry.value_or<bool>("normalized", false);
+        if (marks_spaces && !is_control && is_normalized) {
             augur::detail::fail("the added token ", quote(text), " sets normalized, which is not supported beside a ",
                                 "normalizer of spaces: it would be looked for with U+2581");
         }
         const auto id = entry.required<std::size_t>("id");
         place(words, text, id, is_control ? token_kind::control : token_kind::user_defined);
+        if (is_normalized && !text.empty()) words.found_last.push_back(static_cast<token>(id));
     }
     while (!words.texts.empty() && words.texts.back().empty()) words.texts.pop_back();
     words.kinds.resize(words.texts.size());
