@@ -38,8 +38,9 @@ std::vector<token> conversation::say(const std::string& text, token last) {
     if (is_first) return words_->encode(now_.rendered, {.add_special = true, .parse_special = true});
     const std::string_view rendered = now_.rendered;
     const std::string end = last == no_token ? "" : words_->bytes_of(last, true);
-    return words_->encode(without_end(rendered.substr(rendered.find(answer, begin) + answer.size()), end),
-                          {.add_special = false, .parse_special = true});
+    return words_->encode(
+        without_end(rendered.substr(rendered.find(answer, begin) + answer.size()), end),
+        {.add_special = false, .parse_special = true, .continues = last == no_token || !words_->parts_texts(last)});
 }
 
 bool is_named_for_chat(const std::string& model_path) {

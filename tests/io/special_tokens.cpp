@@ -28,24 +28,33 @@ std::string cut(const vocabulary& words, std::string_view text, bool with_contro
     return out;
 }
 
-/// The same, by trying every token at every byte.
-std::string cut_by_definition(const vocabulary& words, std::string_view text, bool with_control) {
-    std::string out;
-    bool in_text = false;
+/// The same, by trying every token at every byte: those that are not found last, then the others in what is left.
+std::string cut_by_definition(const vocabulary& words, std::string_view text, bool with_control, bool last = false) {
+    std::string out, left;
+    const auto end_left = [&] {
+        if (!left.empty()) out += last ? "|" + left : cut_by_definition(words, left, with_control, true);
+        left.clear();
+    };
     while (!text.empty()) {
         std::size_t longest = 0, id = 0;
         for (std::size_t i = 0; i < words.texts.size(); ++i) {
             const bool wanted = with_control || words.kinds[i] == token_kind::user_defined;
-            if (!wanted || !text.starts_with(words.texts[i]) || words.texts[i].size() <= longest) continue;
+            const auto found = std::count(words.found_last.begin(), words.found_last.end(), static_cast<token>(i));
+            if (!wanted || (found != 0) != last || !text.starts_with(words.texts[i]) ||
+                words.texts[i].size() <= longest)
+                continue;
             longest = words.texts[i].size();
             id = i;
         }
-        if (longest != 0) out += "|#" + std::to_string(id);
-        if (longest == 0 && !in_text) out += "|";
-        if (longest == 0) out += text[0];
-        in_text = longest == 0;
+        if (longest == 0) {
+            left += text[0];
+        } else {
+            end_left();
+            out += "|#" + std::to_string(id);
+        }
         text.remove_prefix(std::max<std::size_t>(longest, 1));
     }
+    end_left();
     return out;
 }
 
@@ -74,6 +83,20 @@ BOOST_AUTO_TEST_CASE(the_longest_at_a_byte_wins_even_if_the_shorter_is_an_ending
     BOOST_TEST(cut(words, "<a><c>", true) == "|#2");
     BOOST_TEST(cut(words, "<a><c>", false) == "|#0|<c>");
     BOOST_TEST(cut(words, "<a><", true) == "|#0|<");
+}
+
+/// Whatever comes first in the text, and whatever is longer.
+BOOST_AUTO_TEST_CASE(tokens_that_are_found_last_take_what_the_others_leave) {
+    vocabulary words;
+    words.found_last = {augur::testing::add_token(words, "ab", token_kind::user_defined)};
+    augur::testing::add_token(words, "bc", token_kind::user_defined);
+    augur::testing::add_token(words, "b<c>", token_kind::control);
+    BOOST_TEST(cut(words, "abc", false) == "|a|#1");
+    BOOST_TEST(cut(words, "ababcab", false) == "|#0|a|#1|#0");
+    BOOST_TEST(cut(words, "ab<c>", false) == "|#0|<c>");
+    BOOST_TEST(cut(words, "ab<c>", true) == "|a|#2");
+    words.found_last.push_back(1);
+    BOOST_TEST(cut(words, "abc", false) == "|#0|c");
 }
 
 BOOST_AUTO_TEST_CASE(empty_texts_are_never_found) {
@@ -108,6 +131,7 @@ BOOST_AUTO_TEST_CASE(what_is_found_is_what_its_definition_finds) {
         vocabulary words;
         for (const auto& text : texts) {
             augur::testing::add_token(words, text, random() % 2 ? token_kind::control : token_kind::user_defined);
+            if (random() % 3 == 0) words.found_last.push_back(static_cast<token>(words.texts.size() - 1));
         }
         const std::string text = some(40);
         for (const bool with_control : {false, true}) {

@@ -109,6 +109,31 @@ BOOST_AUTO_TEST_CASE(a_sentencepiece_text_gets_its_space) {
     BOOST_TEST(names(never, never.encode("hello</s>hello", {.parse_special = true})) == "|<s>|hello|</s>|hello");
 }
 
+/// What follows tokens is encoded as in the whole text, where nothing merges across.
+BOOST_AUTO_TEST_CASE(a_text_that_continues_gets_no_space) {
+    const encode_options parsed{.parse_special = true};
+    for (const auto prefix : {space_prefix::never, space_prefix::at_start, space_prefix::always}) {
+        auto words = sentencepiece_words();
+        words.prefix = prefix;
+        augur::testing::add_token(words, "<tool>", token_kind::user_defined);
+        words.scores.push_back(0);
+        const tokenizer tokens(words);
+        for (const std::string before : {"a", "hello</s>", "<tool>", "<unk>"}) {
+            auto options = parsed;
+            options.add_special = false;
+            options.continues = !tokens.parts_texts(tokens.encode(before, parsed).back());
+            BOOST_TEST(options.continues == (before == "a" || prefix != space_prefix::always));
+            for (const std::string rest : {"hello", "", " \n", "</s>hello", "<tool> w</s>w"}) {
+                BOOST_TEST(names(tokens, tokens.encode(before, parsed)) + names(tokens, tokens.encode(rest, options)) ==
+                           names(tokens, tokens.encode(before + rest, parsed)));
+            }
+        }
+    }
+    const tokenizer bytes(with_bos(byte_level_words()));
+    BOOST_TEST(names(bytes, bytes.encode("he", {.continues = true})) == "|<|im_start|>|he");
+    BOOST_TEST(!bytes.parts_texts(bytes.words().bos));
+}
+
 BOOST_AUTO_TEST_CASE(decoding_takes_the_space_away_again_unless_the_text_continues) {
     const tokenizer tokens(sentencepiece_words());
     const auto ids = tokens.encode("hello w");

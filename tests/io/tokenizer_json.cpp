@@ -234,6 +234,17 @@ BOOST_AUTO_TEST_CASE(added_tokens_in_normalised_text_are_refused_where_spaces_ar
     BOOST_CHECK_NO_THROW(read_tokenizer_json(bytes));
 }
 
+BOOST_AUTO_TEST_CASE(added_tokens_that_are_not_normalised_are_found_first) {
+    auto root = document_of(augur::testing::byte_level_words());
+    for (const auto& [id, text] : {std::pair(300, "ab"), std::pair(301, "bc"), std::pair(302, "")}) {
+        root["added_tokens"].push_back(added(id, text, false));
+        root["added_tokens"].back()["normalized"] = id != 301;
+    }
+    const auto words = read_tokenizer_json(root);
+    BOOST_TEST(words.found_last == std::vector<token>{300});
+    BOOST_TEST((tokenizer(words).encode("abc") == std::vector<token>{augur::testing::token_of(words, "a"), 301}));
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_token_is_refused_where_a_byte_has_none) {
     auto root = document_of(augur::testing::byte_level_words());
     root["model"]["unk_token"] = "<|endoftext|>";
@@ -284,6 +295,12 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
         {[](json& root) { root["added_tokens"] = "none"; }, {"added_tokens must be an array"}},
         {[](json& root) { root["added_tokens"] = {1}; }, {"added_tokens[0]: a JSON object"}},
         {[](json& root) { root["model"]["merges"] = "a b"; }, {"merges must be an array"}},
+        {[](json& root) {
+             root["model"]["merges"] = json::array({"h e", "l l", json::array({"h", "e"})});
+         },
+         {"merge 2 is '[\"h\",\"e\"]'", "which merge 0 is, too"}},
+        {[](json& root) { root["pre_tokenizer"] = split_step(find_split_rules("qwen2").patterns[0]); },
+         {"has 0 steps of the type ByteLevel"}},
         {[](json& root) { root["model"]["byte_fallback"] = 1; }, {"byte_fallback must be true or false"}},
         {[](json& root) { root["model"]["ignore_merges"] = "no"; }, {"ignore_merges must be true or false"}},
         {[](json& root) { root["model"]["continuing_subword_prefix"] = "##"; }, {"continuing_subword_prefix is '##'"}},

@@ -41,6 +41,11 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named_with_its_values) {
              words.merges.push_back({0, -1, 3});
          },
          {"merge 0", "-1"}},
+        {[](vocabulary& words) {
+             words.found_last = {3, 273};
+         },
+         {"token 273 is found last", "vocabulary of 273"}},
+        {[](vocabulary& words) { words.found_last = {no_token}; }, {"token -1 is found last"}},
         {[](vocabulary& words) { words.bos = 273; }, {"bos", "273"}},
         {[](vocabulary& words) { words.eos = -7; }, {"eos", "-7"}},
         {[](vocabulary& words) { words.eot = 1000; }, {"eot", "1000"}},

@@ -267,6 +267,28 @@ BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
                  {"high_freq_factor", 4},
                  {"original_max_position_embeddings", 64}},
                 {"factor > 0", "not 0"});
+    for (const auto* original : {"0", "-8192"}) {
+        refuse_json("rope_scaling",
+                    {{"rope_type", "llama3"},
+                     {"factor", 8},
+                     {"low_freq_factor", 1},
+                     {"high_freq_factor", 4},
+                     {"original_max_position_embeddings", std::stoi(original)}},
+                    {"original_max_position_embeddings is " + std::string(original)});
+    }
+}
+
+/// GGUF files mean linear scaling by it, as llama.cpp reads them; transformers leaves it out, or fails.
+BOOST_AUTO_TEST_CASE(a_rotary_factor_needs_a_type) {
+    refuse_json("rope_scaling", {{"factor", 4.5}}, {"config.json: rope_scaling: a factor of '4.5' has no rope_type"});
+    refuse_json("rope_scaling", {{"rope_type", nullptr}, {"factor", 4}}, {"a factor of '4'"});
+    refuse_json("rope_scaling", {{"type", ""}, {"factor", 4}}, {"rope type ''"});
+    refuse_json("rope_parameters", {{"factor", 4}, {"rope_theta", 500}}, {"rope_parameters: a factor of '4'"});
+    auto json = sound_json();
+    for (const nlohmann::json& none : {nlohmann::json::object(), nlohmann::json({{"factor", nullptr}})}) {
+        json["rope_scaling"] = none;
+        BOOST_TEST(llama::read_config(json, "config.json", true).rotary_factors.empty());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_a_file_are_printed_safely) {

@@ -2,6 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <sstream>
 #include <string>
 
 #include "llama/small_llama.hpp"
@@ -15,6 +18,84 @@ BOOST_AUTO_TEST_CASE(there_is_memory) {
     const auto available = llama::available_memory();
     BOOST_TEST(available > std::uint64_t{1} << 20);
     BOOST_TEST(available < std::uint64_t{1} << 50);
+}
+
+/// Files as the kernel writes them.
+struct control_groups {
+    temporary_directory folder;
+
+    void set(const std::string& group, const std::string& file, const std::string& text) const {
+        std::filesystem::create_directories(folder / group);
+        write_file(folder / group / file, text);
+    }
+    std::uint64_t room(const std::string& listed) const {
+        std::istringstream in(listed);
+        return llama::detail::room_of_groups(in, folder.path());
+    }
+};
+constexpr auto no_limit = std::numeric_limits<std::uint64_t>::max();
+
+BOOST_AUTO_TEST_CASE(a_control_group_and_those_around_it_count) {
+    const control_groups now;
+    BOOST_TEST(now.room("0::/a/b\n") == no_limit);
+    now.set("a/b", "memory.max", "max\n");
+    BOOST_TEST(now.room("0::/a/b\n") == no_limit);
+    now.set("a", "memory.max", "1000\n");
+    BOOST_TEST(now.room("0::/a/b\n") == 1000u);
+    BOOST_TEST(now.room("0::/a\n") == 1000u);
+    BOOST_TEST(now.room("0::/other\n") == no_limit);
+    now.set("a/b", "memory.max", "900\n");
+    BOOST_TEST(now.room("0::/a/b\n") == 900u);
+    BOOST_TEST(now.room("0::/a\n") == 1000u);
+    now.set("", "memory.max", "800\n");  // a container's, whose group has a name outside only
+    BOOST_TEST(now.room("0::/docker/1f\n") == 800u);
+    BOOST_TEST(now.room("0::/\n") == 800u);
+    BOOST_TEST(now.room("0::/../x\n") == 800u);
+    for (const auto* none : {"", "\n", "0\n", "0:memory\n", "3:cpu:/a/b\n", "3:memory_other:/a/b\n"}) {
+        BOOST_TEST(now.room(none) == no_limit, none);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_group_holds_is_not_left_but_pages_of_files_are) {
+    const control_groups now;
+    now.set("a", "memory.max", "1000\n");
+    now.set("a", "memory.current", "700\n");
+    BOOST_TEST(now.room("0::/a\n") == 300u);
+    now.set("a", "memory.stat", "anon 350\nfile 350\ninactive_file 50\nactive_file 200\n");
+    BOOST_TEST(now.room("0::/a\n") == 550u);
+    now.set("a", "memory.current", "1100\n");
+    now.set("a", "memory.stat", "inactive_file 20\n");
+    BOOST_TEST(now.room("0::/a\n") == 0u);
+    now.set("a", "memory.stat", "inactive_file 2000\n");
+    BOOST_TEST(now.room("0::/a\n") == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(groups_of_the_first_version_count) {
+    const control_groups now;
+    now.set("memory/a", "memory.limit_in_bytes", "1000\n");
+    now.set("memory/a", "memory.usage_in_bytes", "600\n");
+    now.set("memory/a", "memory.stat", "inactive_file 1\ntotal_inactive_file 100\ntotal_active_file 30\n");
+    now.set("memory", "memory.limit_in_bytes", "9223372036854771712\n");
+    now.set("a", "memory.max", "10\n");
+    BOOST_TEST(now.room("5:cpu:/a\n4:memory:/a/b\n0::/\n") == 530u);
+    BOOST_TEST(now.room("4:hugetlb,memory:/a\n") == 530u);
+    BOOST_TEST(now.room("4:memory:/\n") == 9223372036854771712u);
+}
+
+/// Of a shape nothing is on the disk. Nothing has been taken when it is refused.
+BOOST_AUTO_TEST_CASE(weights_that_do_not_fit_are_refused) {
+    BOOST_CHECK_EXCEPTION(llama::check_weights("a.gguf", std::uint64_t{1} << 60), error,
+                          says({"a.gguf: the weights take 1152921504606846976 bytes", "that are available"}));
+    llama::check_weights("a.gguf", std::uint64_t{1} << 20);
+    auto wide = llama::shape_of(small_llama().load().configuration());
+    wide.feed_forward = 1u << 22;
+    wide.layers = 1024;
+    const temporary_directory folder;
+    const auto path = small_llama().write(folder / "model.gguf");
+    BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.shape = wide}), error,
+                          says({"model.gguf: the weights take 3298", "that are available"}));
+    BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.weights = llama::weight_format::f16, .shape = wide}), error,
+                          says({"model.gguf: the weights take 1649"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_held_is_not_asked_for) {

@@ -69,6 +69,24 @@ class Chat(ProgramTest):
         whys = {told["why"] for more in ((), ENDS) for told in self.check_turns("--scheme", "plain", *more)}
         self.assertEqual({"at --max-tokens", "the model's end token <|im_end|>"}, whys)
 
+    def test_no_spaces_between_the_turns_of_a_sentencepiece_model(self):
+        """Behind an answer that was cut off a text goes on; behind an end token one begins, with a space of its own."""
+        model = tiny_model.write(FOLDER / "llama2.gguf", layers=2, pairs=tiny_model.sentencepiece())
+        whys = set()
+        for more in (SAYS_LETTERS, (*SAYS_LETTERS, *ENDS)):
+            settings = ("--scheme", "plain", "-n", 24, *more)
+            answers, said = self.chat("A B\nB\nC\nD\n", *settings, model=model)
+            conversation = ""
+            for message, answer, told in zip(("A B", "B", "C", "D"), answers, said):
+                conversation += f"[INST] {message} [/INST]"
+                known = self.generated("-p", conversation, *settings, model=model)
+                self.assertEqual(known["text"], answer)
+                self.assertEqual(len(known["prompt_ids"]) + len(known["ids"]), int(told["held"]))
+                ended = known["finish_reason"] == "stop_token"
+                conversation += answer + ("</s><s>" if ended else " </s><s>")
+                whys.add(told["why"])
+        self.assertEqual({"at --max-tokens", "the model's end token </s>"}, whys)
+
     def test_with_seeds_and_penalties(self):
         """Noise has the name of its position, and the output that is penalised is the answer."""
         self.check_turns("--temperature", 0.8, "--seed", 5, "--presence-penalty", 0.5, *ENDS)

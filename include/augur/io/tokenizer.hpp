@@ -24,6 +24,7 @@ struct encode_options {
     bool add_special = true;      ///< put the bos and eos tokens there that the vocabulary asks for
     bool parse_special = false;   ///< control tokens written in the text, such as <|im_end|>, become those tokens
     bool refuse_unknown = false;  ///< throw for bytes that have no token, instead of leaving them out
+    bool continues = false;       ///< the text follows other text: no space that starts a SentencePiece text
 };
 
 struct decode_options {
@@ -124,6 +125,12 @@ class tokenizer {
         return is_control(id) && (words_.prefix != space_prefix::at_start || id == words_.bos);
     }
 
+    /// Whether text behind this token gets a space in front, as if it were a text of its own: then it does not continue
+    /// other text (encode_options).
+    bool parts_texts(token id) const {
+        return words_.prefix == space_prefix::always && (is_control(id) || is_user_defined(id));
+    }
+
     /// The tokens after which a model has nothing more to say: eos, eot, and control tokens known to end turns, in
     /// ascending order.
     std::span<const token> end_tokens() const { return end_tokens_; }
@@ -174,12 +181,14 @@ class tokenizer {
         return static_cast<std::size_t>(id);
     }
 
+    bool is_user_defined(token id) const { return words_.kinds[index_of(id)] == token_kind::user_defined; }
+
     template <class OnUnknown>
     std::vector<token> encode(std::string_view text, encode_options options, OnUnknown&& on_unknown) const {
         if (text.size() > longest_text) augur::detail::fail("a text of ", text.size(), " bytes, over ", longest_text);
         check_utf8(text, "the text");
         std::vector<token> out;
-        bool with_prefix = words_.prefix != space_prefix::never;
+        bool with_prefix = words_.prefix != space_prefix::never && !options.continues;
         special_.split(
             text, options.parse_special,
             [&](std::string_view ordinary) {
@@ -188,7 +197,7 @@ class tokenizer {
             },
             [&](token id) {
                 out.push_back(id);
-                with_prefix = words_.prefix == space_prefix::always;
+                with_prefix = parts_texts(id);
             });
         if (options.add_special && words_.add_bos && (out.empty() || out.front() != words_.bos)) {
             out.insert(out.begin(), words_.bos);

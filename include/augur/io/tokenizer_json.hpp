@@ -8,18 +8,20 @@
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
 #include <augur/io/sentencepiece_bpe.hpp>
-#include <augur/io/split_rules.hpp>
 #include <augur/io/token_texts.hpp>
+#include <augur/io/tokenizer_steps.hpp>
 #include <augur/io/vocabulary.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <vector>
 
 namespace augur::io {
@@ -28,32 +30,10 @@ namespace detail {
 
 using json = nlohmann::json;
 
-inline std::string text_of(const json_reader<>& in, const char* key) {
-    return in.value_or<std::string>(key, "");
-}
-
 /// Special tokens are written as a string, or as an object with a content.
 inline std::string special_text(const json_reader<>& in, const char* key) {
     const json* value = in.find(key);
     return value && value->is_object() ? text_of(*in.object(key), "content") : text_of(in, key);
-}
-
-/// The elements of an array of objects; none where the key is absent.
-inline std::vector<json_reader<>> objects_of(const json_reader<>& in, const char* key) {
-    std::vector<json_reader<>> all;
-    if (const json* list = in.array(key)) {
-        for (const auto& each : *list) {
-            all.emplace_back(each, augur::detail::message(in.origin(), ": ", key, "[", all.size(), "]"));
-        }
-    }
-    return all;
-}
-
-/// A step, or the steps inside a Sequence.
-inline std::vector<json_reader<>> steps_of(const json_reader<>& in, const char* key, const char* list) {
-    const auto outer = in.object(key);
-    if (!outer) return {};
-    return outer->find(list) ? objects_of(*outer, list) : std::vector<json_reader<>>{*outer};
 }
 
 inline void place(vocabulary& words, const std::string& text, const json& id, token_kind kind) {
@@ -70,8 +50,8 @@ inline void place(vocabulary& words, const std::string& text, const json& id, to
     words.kinds[index] = kind;
 }
 
-/// Fills texts and kinds. Ids that no token has become empty, unused tokens: at most as many as there are tokens, plus
-/// 1024.
+/// Fills texts, kinds and found_last: Hugging Face looks for added tokens that are not normalised first. Ids that no
+/// token has become empty, unused tokens: at most as many as there are tokens, plus 1024.
 inline void read_tokens(const json_reader<>& root, const json_reader<>& model, vocabulary& words) {
     const auto vocab = model.object("vocab");
     if (!vocab || vocab->value().empty()) augur::detail::fail("model.vocab is not an object with tokens");
@@ -94,20 +74,24 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
             }
         }
         const bool is_control = entry.value_or<bool>("special", false);  // a template's, by its id
-        if (marks_spaces && !is_control && entry.value_or<bool>("normalized", false)) {
+        const bool is_normalized = entry.value_or<bool>("normalized", false);
+        if (marks_spaces && !is_control && is_normalized) {
             augur::detail::fail("the added token ", quote(text), " sets normalized, which is not supported beside a ",
                                 "normalizer of spaces: it would be looked for with U+2581");
         }
         const auto id = entry.required<std::size_t>("id");
         place(words, text, id, is_control ? token_kind::control : token_kind::user_defined);
+        if (is_normalized && !text.empty()) words.found_last.push_back(static_cast<token>(id));
     }
     while (!words.texts.empty() && words.texts.back().empty()) words.texts.pop_back();
     words.kinds.resize(words.texts.size());
 }
 
+/// A pair that is listed twice would have the place of the last in Hugging Face's tokenizers, of the first in others.
 inline void read_merges(const json_reader<>& model, const text_index& index, vocabulary& words) {
     const json* merges = model.array("merges");
     if (!merges) return;
+    std::unordered_map<std::uint64_t, std::size_t> positions;
     for (const auto& merge : *merges) {
         const auto position = words.merges.size();
         if (merge.is_string()) {
@@ -118,78 +102,12 @@ inline void read_merges(const json_reader<>& model, const text_index& index, voc
         } else {
             augur::detail::fail("merge ", position, " is ", shown(merge), ", neither \"a b\" nor [\"a\", \"b\"]");
         }
-    }
-}
-
-/// The pattern by which one step of a byte-level pre-tokenizer cuts; empty when it cuts nothing.
-inline std::string pattern_of(const json_reader<>& step) {
-    const auto type = text_of(step, "type");
-    if (type == "ByteLevel" && !step.value_or<bool>("add_prefix_space", true)) {
-        return step.value_or<bool>("use_regex", true) ? std::string(gpt2_pattern) : "";
-    }
-    if (type == "Digits" && step.value_or<bool>("individual_digits", false)) return R"(\p{N})";
-    const auto pattern = step.object("pattern");
-    if (type == "Split" && pattern && text_of(step, "behavior") == "Isolated" &&
-        !step.value_or<bool>("invert", false)) {
-        return pattern->required<std::string>("Regex");
-    }
-    augur::detail::fail("the pre-tokenizer step ", shown(step.value()), " is not supported");
-}
-
-/// The name of the known rules that cut by the same patterns.
-inline std::string name_of_rules(const json_reader<>& root) {
-    std::vector<std::string> patterns;
-    for (const auto& step : steps_of(root, "pre_tokenizer", "pretokenizers")) {
-        if (auto pattern = pattern_of(step); !pattern.empty()) patterns.push_back(std::move(pattern));
-    }
-    for (const auto& rules : known_split_rules) {
-        std::vector<std::string> known(rules.patterns.begin(), rules.patterns.end());
-        std::erase(known, "");
-        if (known == patterns) return std::string(rules.names[0]);
-    }
-    std::string found = patterns.empty() ? "no pattern" : quote(patterns[0]);
-    if (patterns.size() > 1) found += augur::detail::message(" and ", patterns.size() - 1, " more");
-    augur::detail::fail("text is cut by ", found, "; supported are the patterns of gpt-2, smollm, llama-bpe and qwen2");
-}
-
-/// Byte-level text may be normalised to NFC first; that is left to the caller, so other steps are errors.
-inline void check_normalizer(const json_reader<>& root) {
-    for (const auto& step : steps_of(root, "normalizer", "normalizers")) {
-        if (text_of(step, "type") != "NFC") {
-            augur::detail::fail("the normalizer step ", shown(step.value()), " is not supported; only NFC is");
+        const auto [left, right, result] = words.merges.back();
+        const auto pair = static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
+        if (const auto [first, is_new] = positions.emplace(pair, position); !is_new) {
+            augur::detail::fail("merge ", position, " is ", shown(merge), ", which merge ", first->second, " is, too");
         }
     }
-}
-
-/// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace. Sets prefix and
-/// prefix_joins. What a normalizer put in front, Metaspace leaves as it is.
-inline void read_prefix(const json_reader<>& root, vocabulary& words) {
-    auto& prefix = words.prefix;
-    bool marks_spaces = false;
-    for (const auto& step : steps_of(root, "normalizer", "normalizers")) {
-        const auto type = text_of(step, "type");
-        const auto pattern = step.object("pattern");
-        if (type == "Prepend" && text_of(step, "prepend") == space_mark) {
-            prefix = space_prefix::always;
-        } else if (type == "Replace" && pattern && text_of(*pattern, "String") == " " &&
-                   text_of(step, "content") == space_mark) {
-            marks_spaces = true;
-        } else {
-            augur::detail::fail("the normalizer step ", shown(step.value()), " is not supported");
-        }
-    }
-    for (const auto& step : steps_of(root, "pre_tokenizer", "pretokenizers")) {
-        if (text_of(step, "type") != "Metaspace" || step.value_or<bool>("split", true) ||
-            step.value_or<std::string>("replacement", std::string(space_mark)) != space_mark) {
-            augur::detail::fail("the pre-tokenizer step ", shown(step.value()), " is not supported");
-        }
-        const auto scheme = text_of(step, "prepend_scheme");
-        marks_spaces = true;
-        if (scheme == "never" || prefix == space_prefix::always) continue;
-        prefix = scheme == "first" ? space_prefix::at_start : space_prefix::always;
-        words.prefix_joins = true;
-    }
-    if (!marks_spaces) augur::detail::fail("nothing turns spaces into U+2581, which SentencePiece tokens need");
 }
 
 /// The token that a template means by a name: a list beside the template may give it other ids.
@@ -310,6 +228,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     } else {
         detail::check_normalizer(root);
         words.pre_tokenizer = detail::name_of_rules(root);
+        detail::check_byte_level(root);
         words.ignore_merges = model->value_or<bool>("ignore_merges", false);
     }
     detail::read_tokens(root, *model, words);

@@ -60,6 +60,7 @@ struct vocabulary {
     std::vector<token_kind> kinds;        ///< one for each text
     std::vector<float> scores;            ///< sentencepiece: one for each text, or none when merges rule
     std::vector<merge_rule> merges;       ///< best first
+    std::vector<token> found_last;        ///< special tokens that are looked for in what all others leave of a text
     token bos = no_token;
     token eos = no_token;
     token eot = no_token;
@@ -153,6 +154,11 @@ inline void check_entries(const vocabulary& words) {
                 augur::detail::fail("merge ", i, " names token ", part, ", outside the vocabulary of ",
                                     words.texts.size());
             }
+        }
+    }
+    for (const token id : words.found_last) {
+        if (id < 0 || static_cast<std::size_t>(id) >= words.texts.size()) {
+            augur::detail::fail("token ", id, " is found last, outside the vocabulary of ", words.texts.size());
         }
     }
 }

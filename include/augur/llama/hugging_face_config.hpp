@@ -21,8 +21,13 @@ namespace detail {
 
 using augur::detail::fail;
 
-/// `rope_scaling`, or `rope_parameters` in newer files: {rope_type or type, ...}.
+/// `rope_scaling`, or `rope_parameters` in newer files: {rope_type or type, ...}. A factor needs a type: without one
+/// engines differ in what it means.
 inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling) {
+    const auto* factor = scaling.find("factor");
+    if (factor && !scaling.find("rope_type") && !scaling.find("type")) {
+        fail(scaling.origin(), ": a factor of ", io::shown(*factor), " has no rope_type beside it");
+    }
     const auto type = scaling.value_or<std::string>("rope_type", scaling.value_or<std::string>("type", "default"));
     if (type == "linear") {
         c.rotary_factors.assign(c.rotary_size / 2, scaling.required<float>("factor"));
@@ -33,6 +38,9 @@ inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling
         if (!(numbers.factor > 0) || !(numbers.low_frequency_factor < numbers.high_frequency_factor)) {
             fail(scaling.origin(), ": llama3 scaling needs factor > 0 and low_freq_factor < high_freq_factor, not ",
                  numbers.factor, ", ", numbers.low_frequency_factor, " and ", numbers.high_frequency_factor);
+        }
+        if (!(numbers.original_context > 0)) {
+            fail(scaling.origin(), ": original_max_position_embeddings is ", numbers.original_context, ", not above 0");
         }
         c.rotary_factors = rotary_factors(c, numbers);
     } else if (type != "default") {

@@ -2,6 +2,7 @@
 // Matrices that differ from another by little: by a product of two narrow ones.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/io/quantize.hpp"
 #include "augur/io/tensor.hpp"
+#include "augur/llama/memory.hpp"
+#include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"
 
 namespace augur::llama {
@@ -53,6 +56,8 @@ inline io::tensor_type type_of_changed(const backend::host::packed_matrix& origi
 template <class Change>
 backend::host::packed_matrix changed(const backend::host::packed_matrix& original, io::tensor_type type,
                                      Change&& change) {
+    check_weights("a changed matrix",
+                  stored_bytes(storage_of(type), std::uint64_t{original.rows()} * original.depth()));
     backend::host::packed_matrix out(storage_of(type), original.rows(), original.depth());
     std::vector<float> values(original.depth());
     std::vector<std::byte> stored(values.size() / io::block_size(type) * io::block_bytes(type));

@@ -20,8 +20,10 @@
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
+#include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/shape.hpp"
+#include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/llama/widened_file.hpp"
 #include "augur/llama/widening.hpp"
@@ -128,7 +130,9 @@ class member_file {
             rows.resize(target_.vocabulary_size());
             std::iota(rows.begin(), rows.end(), std::size_t{0});
         }
-        return lent.output().selected(rows);
+        const backend::host::packed_matrix& whole = lent.output();
+        check_weights(origin(), stored_bytes(whole.format(), std::uint64_t{rows.size()} * whole.depth()));
+        return whole.selected(rows);
     }
 
  private:

@@ -18,8 +18,10 @@
 #include "augur/io/quantize.hpp"
 #include "augur/io/tensor.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/memory.hpp"
 #include "augur/llama/published_heads.hpp"
 #include "augur/llama/shape.hpp"
+#include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/error.hpp"
 
@@ -40,12 +42,6 @@ inline config synthetic_config(const shape& of, std::size_t vocabulary, std::siz
 inline std::uint64_t layer_numbers(const config& c) {
     const std::uint64_t width = c.width, heads = c.heads, keys = c.key_value_heads, size = c.head_size;
     return width * size * (2 * heads + 2 * keys) + 3 * width * std::uint64_t{c.feed_forward};
-}
-
-/// What so many numbers take in a format, about.
-inline std::uint64_t stored_bytes(backend::host::storage format, std::uint64_t numbers) {
-    const auto layout = backend::host::layout_of(format);
-    return numbers / layout.file_depth * layout.file_bytes;
 }
 
 /// Weights without meaning, of the size of real ones: what a product costs does not depend on them. Rows repeat.
@@ -96,6 +92,7 @@ class synthetic_weights {
     }
 
     backend::host::packed_matrix matrix(std::size_t rows, std::size_t depth) {
+        check_weights("a synthetic matrix", stored_bytes(format_, std::uint64_t{rows} * depth));
         backend::host::packed_matrix out(format_, rows, depth);
         std::vector<std::vector<std::byte>> different;
         for (int i = 0; i < 4; ++i) different.push_back(row(depth));

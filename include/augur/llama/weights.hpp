@@ -16,48 +16,12 @@
 #include "augur/io/tensor.hpp"
 #include "augur/io/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/memory.hpp"
+#include "augur/llama/weight_format.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
-
-/// How matrices are held in memory, and so multiplied. `keep`: as in the file where a kernel multiplies that format;
-/// q5_0 as q8_0, which is exact; else (q5_1, q5_k) widened to f32. The others convert: f16 and bf16 round to nearest
-/// even, quantised formats as the gguf Python package does. `halved`: as `keep`, but q8_0 as q4_0; for what drafts,
-/// whose bits are nobody's promise.
-enum class weight_format { keep, f32, f16, bf16, q8_0, q4_0, q4_1, halved };
-
-/// Whether the file decides.
-inline bool keeps(weight_format format) {
-    return format == weight_format::keep || format == weight_format::halved;
-}
-
-/// That a model's weights can be asked for in.
-inline constexpr weight_format all_weight_formats[] = {weight_format::keep, weight_format::f32,  weight_format::f16,
-                                                       weight_format::bf16, weight_format::q8_0, weight_format::q4_0,
-                                                       weight_format::q4_1};
-
-inline std::string_view name_of(weight_format format) {
-    switch (format) {
-        case weight_format::keep:
-            return "keep";
-        case weight_format::f32:
-            return "f32";
-        case weight_format::f16:
-            return "f16";
-        case weight_format::bf16:
-            return "bf16";
-        case weight_format::q8_0:
-            return "q8_0";
-        case weight_format::q4_0:
-            return "q4_0";
-        case weight_format::q4_1:
-            return "q4_1";
-        case weight_format::halved:
-            return "halved";
-    }
-    return "unknown";
-}
 
 /// Matrices are outputs by inputs.
 struct layer_weights {
@@ -126,6 +90,9 @@ struct tensor_names {
     std::string embedding, head, final_norm, layer_prefix, attention_norm, feed_forward_norm;
     std::string query, key, value, attention_output, gate, up, down;
     bool halves;  ///< rotary pairs are (i, i + half a head) rather than (2i, 2i + 1)
+
+    /// Of a layer.
+    std::array<std::string, 7> matrices() const { return {query, key, value, attention_output, gate, up, down}; }
 };
 
 inline tensor_names gguf_names() {
@@ -148,48 +115,10 @@ inline tensor_names hugging_face_names() {
             "mlp.down_proj.weight",      true};
 }
 
-/// The type that `format` gives a tensor of the file: one that kernels multiply.
-inline io::tensor_type type_for(io::tensor_type type, weight_format format) {
-    using io::tensor_type;
-    switch (format) {
-        case weight_format::keep:
-            if (type == tensor_type::q5_0) return tensor_type::q8_0;
-            return type == tensor_type::q5_1 || type == tensor_type::q5_k ? tensor_type::f32 : type;
-        case weight_format::f32:
-            return tensor_type::f32;
-        case weight_format::f16:
-            return tensor_type::f16;
-        case weight_format::bf16:
-            return tensor_type::bf16;
-        case weight_format::q8_0:
-            return tensor_type::q8_0;
-        case weight_format::q4_0:
-            return tensor_type::q4_0;
-        case weight_format::q4_1:
-            return tensor_type::q4_1;
-        case weight_format::halved:
-            return type == tensor_type::q8_0 ? tensor_type::q4_0 : type_for(type, weight_format::keep);
-    }
-    augur::detail::fail("no weight format has the number ", static_cast<int>(format));
-}
-
-/// Throws unless rows of so many numbers can be held in this type's blocks.
-inline void check_blocks(std::string_view origin, std::string_view name, std::uint64_t columns, io::tensor_type type) {
-    if (columns % io::block_size(type) == 0) return;
-    augur::detail::fail(origin, ": the tensor ", name, " has rows of ", columns, ", which ", io::name_of(type),
-                        " cannot hold in blocks of ", io::block_size(type));
-}
-
-inline backend::host::storage storage_of(io::tensor_type type) {
-    for (const auto stored : backend::host::all_storages) {
-        if (backend::host::name_of(stored) == io::name_of(type)) return stored;
-    }
-    augur::detail::fail("no kernel multiplies ", io::name_of(type));
-}
-
 /// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the
-/// tensor, where one is missing or its shape is not what the configuration says; other tensors are ignored, biases
-/// refused. Nothing refers to the file afterwards.
+/// tensor, where one is missing or its shape is not what the configuration says, and before anything is read where the
+/// weights are more than there is memory for; other tensors are ignored, biases refused. Nothing refers to the file
+/// afterwards.
 template <class File>
 class weight_reader {
  public:
@@ -198,12 +127,15 @@ class weight_reader {
 
     /// These layers of the file, and a head of these tokens (none: of all). See selection.hpp.
     weights read(const std::vector<std::size_t>& layers, const std::vector<token>& head_tokens) const {
+        const bool has_head = !config_.tied_head || !head_tokens.empty();
+        const std::string& head = config_.tied_head ? names_.embedding : names_.head;
+        check_weights(origin(), bytes_of_layers(layers) + bytes_of(names_.embedding) +
+                                    (has_head ? bytes_of(head, head_tokens.size()) : 0));
         auto embedding = shared_matrix(names_.embedding, config_.vocabulary, config_.width);  // what sizes are told by
         weights out = read_layers(layers);
         out.embedding = std::move(embedding);
-        if (!config_.tied_head || !head_tokens.empty()) {
-            out.head = matrix(config_.tied_head ? names_.embedding : names_.head, config_.vocabulary, config_.width,
-                              {head_tokens.begin(), head_tokens.end()});
+        if (has_head) {
+            out.head = matrix(head, config_.vocabulary, config_.width, {head_tokens.begin(), head_tokens.end()});
         }
         out.head_tokens = head_tokens;
         return out;
@@ -211,6 +143,7 @@ class weight_reader {
 
     /// These layers and the norm after them, without embedding and head.
     weights read_layers(const std::vector<std::size_t>& layers) const {
+        check_weights(origin(), bytes_of_layers(layers));
         weights out;
         out.final_norm = vector(names_.final_norm, config_.width);
         for (const std::size_t index : layers) {
@@ -235,7 +168,9 @@ class weight_reader {
         const auto& view = tensor(name, {rows, columns});
         const auto type = type_for(view.type, format_);
         check_blocks(origin(), name, columns, type);
-        backend::host::packed_matrix out(storage_of(type), sources.empty() ? rows : sources.size(), columns);
+        const std::size_t chosen = sources.empty() ? rows : sources.size();
+        check_weights(origin(), stored_bytes(storage_of(type), std::uint64_t{chosen} * columns));
+        backend::host::packed_matrix out(storage_of(type), chosen, columns);
         io::tensor_rows stored(view);
         std::vector<float> values(columns);
         std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
@@ -262,14 +197,41 @@ class weight_reader {
     }
 
  private:
+    /// Type and shape of a tensor, which a widened_file does not make for this.
+    decltype(auto) extent(const std::string& name) const {
+        if constexpr (requires { file_.extent(name); }) {
+            return file_.extent(name);
+        } else {
+            return file_.tensor(name);
+        }
+    }
+
+    /// What a tensor takes as a matrix, `rows` of it or, of 0, all. Nothing of one that is refused when it is read.
+    std::uint64_t bytes_of(const std::string& name, std::size_t rows = 0) const {
+        if (file_.find(name) == nullptr || extent(name).type == io::tensor_type::i32) return 0;
+        const auto& of = extent(name);
+        const std::uint64_t count = io::element_count_of(name, of.shape);
+        return stored_bytes(storage_of(type_for(of.type, format_)),
+                            rows == 0 ? count : count / of.shape.front() * rows);
+    }
+
+    std::uint64_t bytes_of_layers(const std::vector<std::size_t>& layers) const {
+        std::uint64_t total = 0;
+        for (const std::size_t index : layers) {
+            for (const auto& name : names_.matrices()) total += bytes_of(name_in(index, name));
+        }
+        return total;
+    }
+
+    std::string name_in(std::size_t layer, const std::string& name) const {
+        return names_.layer_prefix + std::to_string(layer) + "." + name;
+    }
+
     layer_weights read_layer(std::size_t index) const {
-        const auto named = [&](const std::string& name) {
-            return names_.layer_prefix + std::to_string(index) + "." + name;
-        };
+        const auto named = [&](const std::string& name) { return name_in(index, name); };
         const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
-        for (const auto& name :
-             {names_.query, names_.key, names_.value, names_.attention_output, names_.gate, names_.up, names_.down}) {
+        for (const auto& name : names_.matrices()) {
             const std::string bias = named(name.substr(0, name.rfind('.'))) + ".bias";
             if (file_.find(bias)) augur::detail::fail(origin(), ": the tensor ", bias, ": biases are not supported");
         }

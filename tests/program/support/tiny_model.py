@@ -12,6 +12,7 @@ CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+LLAMA2 = "{{ '<<SYS>>' }}{{ bos_token + '[INST] ' + content + ' [/INST]' }}{{ ' ' + content + ' ' + eos_token }}"
 VOCABULARY = len(SPECIAL) + 256 + len(MERGES)
 
 
@@ -64,6 +65,20 @@ def tokenizer(chat_template, swapped=None):
         pair("tokenizer.ggml.add_bos_token", BOOL, False),
     ]
     return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
+
+
+def sentencepiece():
+    """The bytes have the ids that they have in `tokenizer`, and Llama 2's template parts the turns."""
+    tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)] + ["▁", "▁▁", "▁▁▁"]
+    return [
+        pair("tokenizer.ggml.model", STRING, "llama"),
+        array("tokenizer.ggml.tokens", STRING, tokens),
+        array("tokenizer.ggml.token_type", I32, [2, CONTROL, CONTROL] + [6] * 256 + [NORMAL] * 3),
+        array("tokenizer.ggml.scores", F32, [0.0] * len(tokens)),
+        pair("tokenizer.ggml.bos_token_id", U32, 1),
+        pair("tokenizer.ggml.eos_token_id", U32, 2),
+        pair("tokenizer.chat_template", STRING, LLAMA2),
+    ]
 
 
 def block(width, head_size, feed_forward):
@@ -169,12 +184,13 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
     return save(path, pairs, random_tensors(shapes, 7, width))
 
 
-def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None):
-    """`spoil`: a value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
+def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None, pairs=None):
+    """`pairs`: another tokenizer. `spoil`: a value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
     tensors = model_tensors(seed, layers, width, vocabulary)
     if spoil is not None:
         tensors["output_norm.weight"][1][-1] = spoil
-    return save(path, architecture(layers, width, context) + (tokenizer(chat_template, swapped) if words else []), tensors)
+    known = pairs or (tokenizer(chat_template, swapped) if words else [])
+    return save(path, architecture(layers, width, context) + known, tensors)
 
 
 FOLDER_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
