@@ -72,6 +72,11 @@ class hybrid_parts {
         }
     }
 
+    /// Rows of the draft are not among the signals in `uses`: chains are decided on as if there were none.
+    static observation without_rows(observation seen) {
+        seen.first_draft_entropy_nats = observation::unknown;
+        return seen;
+    }
     bool drafts_chains(const observation& seen) const { return seen.source < chains_; }
     std::ostream& print(std::ostream& out, std::string_view name) const {
         return out << name << "{.chains=" << chains_ << ", .chain=" << chain_ << ", .tree=" << tree_ << '}';
@@ -135,7 +140,8 @@ class hybrid_cost_aware : public hybrid_parts<tree_cost_aware> {
         }
     }
 
-    const augur::topology& topology(const observation& seen) const {
+    const augur::topology& topology(const observation& asked) const {
+        const observation seen = without_rows(asked);
         if (chain_part().measures_plain()) return plans_.front();
         return drafts_chains(seen) ? plans_[chain_part().length(seen)] : tree_part().topology(seen);
     }

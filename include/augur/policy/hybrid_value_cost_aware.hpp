@@ -24,7 +24,8 @@ class hybrid_value_cost_aware : public hybrid_parts<value_cost_aware> {
     explicit hybrid_value_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
         : hybrid_parts("hybrid_value_cost_aware", "value_cost_aware", options, before) {}
 
-    std::size_t length(const observation& seen) const {
+    std::size_t length(const observation& asked) const {
+        const observation seen = without_rows(asked);
         if (chain_part().measures_plain() || tree_part().measures_plain()) return 0;
         return drafts_chains(seen) ? chain_part().length(seen) : tree_part().length(seen);
     }

@@ -4,20 +4,27 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "augur/accept/concept.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/guarantee.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::testing {
 
@@ -43,6 +50,80 @@ struct draft_size {
     bool wide() const { return vocabulary > 4; }
     bool is_long() const { return length > 3; }
 };
+
+/// Whether a criterion refuses these settings: it promises nothing of them.
+template <class Criterion>
+bool refuses(const Criterion& criterion, const transform::settings& chosen) {
+    try {
+        accept::check(criterion, chosen);
+    } catch (const std::exception&) {
+        return true;
+    }
+    return false;
+}
+
+/// Rows by the last token. Where the vocabulary is wide, only the row after token 1 is: after any other follows token
+/// 0.
+inline std::vector<std::vector<double>> uneven_table(choices& from, std::size_t vocabulary) {
+    const bool wide = draft_size{vocabulary, 1}.wide();
+    std::vector<std::vector<double>> rows(vocabulary);
+    for (auto& row : rows) {
+        row.assign(vocabulary, 0);
+        row[0] = 1;
+        if (!wide || &row == &rows[1]) row = uneven_weights(from, vocabulary);
+    }
+    return rows;
+}
+
+/// Trees of two siblings at least, in a wide vocabulary of nothing else: two or, of few tokens, three.
+inline topology some_siblings(choices& from, std::size_t vocabulary) {
+    std::vector<std::int32_t> parents{after_prefix, after_prefix};
+    if (vocabulary > 4) {
+        if (vocabulary < 9 && from.below(2) == 1) parents.push_back(after_prefix);
+        return topology(std::move(parents));
+    }
+    for (std::size_t more = from.below(3); more > 0; --more) {
+        parents.push_back(static_cast<std::int32_t>(from.below(parents.size() + 1)) - 1);
+    }
+    return topology(std::move(parents));
+}
+
+/// Random ones; greedy ones where the criterion promises greedy text.
+template <class Criterion>
+transform::settings settings_like(choices& from, std::size_t vocabulary) {
+    transform::settings made = random_settings(from, vocabulary);
+    if (std::is_same_v<guarantee_of<Criterion>, guarantee::same_greedy_text>) made.temperature.value = 0;
+    return made;
+}
+
+/// Settings that the criterion does not refuse (accept::check): no transforms at temperature 1, or, where it promises
+/// greedy text or takes no other, at 0; or else the first random ones that it takes. None where it takes none of many.
+template <class Criterion>
+std::optional<transform::settings> accepted_settings(const Criterion& criterion) {
+    for (const float temperature : {1.0f, 0.0f}) {
+        transform::settings chosen;
+        chosen.temperature.value = temperature;
+        const bool fits = temperature == 0 || !std::is_same_v<guarantee_of<Criterion>, guarantee::same_greedy_text>;
+        if (fits && !refuses(criterion, chosen)) return chosen;
+    }
+    choices from(std::uint64_t{1});
+    for (std::size_t i = 0; i < 1000; ++i) {
+        const transform::settings chosen = settings_like<Criterion>(from, 2);
+        if (!refuses(criterion, chosen)) return chosen;
+    }
+    return std::nullopt;
+}
+
+/// Random ones that it does not refuse, or, where it refuses several, `plain`.
+template <class Criterion>
+transform::settings settings_for(choices& from, const Criterion& criterion, std::size_t vocabulary,
+                                 const transform::settings& plain) {
+    for (std::size_t i = 0; i < 16; ++i) {
+        transform::settings chosen = settings_like<Criterion>(from, vocabulary);
+        if (!refuses(criterion, chosen)) return chosen;
+    }
+    return plain;
+}
 
 /// Drafts so many tokens each round, a long draft once only: branches multiply with every round.
 struct sized_policy {
@@ -101,8 +182,7 @@ inline sampled_or_certain some_drawing(choices& from) {
     return {{}, kind < 13 ? rows::none : static_cast<rows>(kind - 12)};
 }
 
-/// A decoding by a draft model over tables. Where the vocabulary is wide, only the row after token 1 is: after any
-/// other follows token 0.
+/// A decoding by a draft model over tables (uneven_table), under settings that the criterion does not refuse.
 struct drafted_decoding {
     using table = std::vector<std::vector<double>>;
 
@@ -114,12 +194,17 @@ struct drafted_decoding {
     sampled_or_certain drawing{};
 
     /// `most`: tokens of a text at most, unless a longer draft needs more. `drawn`: the draft is drawn by `drawing`.
-    drafted_decoding(choices& from, std::size_t most, bool drawn) : size(some_size(from, {2, 1}, {3, 3})) {
+    /// `plain`: settings that the criterion takes.
+    template <class Criterion>
+    drafted_decoding(choices& from, std::size_t most, bool drawn, const Criterion& criterion,
+                     const transform::settings& plain)
+        : size(some_size(from, {2, 1}, {3, 3})) {
         const bool small = !size.wide() && !size.is_long();
         chosen.stop.max_tokens = small ? from.between(1, most) : size.length + 1;
-        target = some_table(from);
-        draft = some_table(from);
-        if (small || from.below(2) == 1) chosen.sampling = random_settings(from, size.vocabulary);
+        target = uneven_table(from, size.vocabulary);
+        draft = uneven_table(from, size.vocabulary);
+        const bool transforms = small || from.below(2) == 1;
+        chosen.sampling = transforms ? settings_for(from, criterion, size.vocabulary, plain) : plain;
         if (!size.wide()) prompt = {static_cast<token>(from.below(size.vocabulary))};
         if (drawn) drawing = some_drawing(from);
         from.note([&] { return described(); });
@@ -132,17 +217,6 @@ struct drafted_decoding {
         if (!size.wide()) return "target " + describe_table(target) + ", draft " + describe_table(draft) + drafting;
         return "after token 1 target " + describe(target[1]) + ", draft " + describe(draft[1]) +
                ", after any other token 0" + drafting;
-    }
-
- private:
-    table some_table(choices& from) const {
-        table rows(size.vocabulary);
-        for (auto& row : rows) {
-            row.assign(size.vocabulary, 0);
-            row[0] = 1;
-            if (!size.wide() || &row == &rows[1]) row = uneven_weights(from, size.vocabulary);
-        }
-        return rows;
     }
 };
 

@@ -45,22 +45,34 @@ inline std::string described(const observation& o) {
         " (sum ", o.path_value_sum, "), target confidence ", o.target_confidence, '}');
 }
 
-/// Of everything, declared or not, with numbers among `values`: by default those of entropies and probabilities.
-inline observation some_observation(choices& from, signals declared,
-                                    const std::vector<double>& values = {0.0, 0.5, 1.0, 2.0, 20.0, 0.01, 0.2, 0.8,
-                                                                         0.99}) {
+/// A count, small as a rule; one time in `one_in` a large one.
+inline std::size_t some_count(choices& from, std::size_t bound, std::size_t one_in = 8) {
+    if (from.below(one_in) + 1 == one_in) return from.one_of<std::size_t>({8, 17, 64, 1000, std::size_t{1} << 20});
+    return from.below(bound);
+}
+
+/// An entropy or a probability: a usual one, or any of two decimals.
+inline double some_value(choices& from) {
+    if (from.below(2) == 1) return 0.01 * static_cast<double>(from.below(400));
+    return from.one_of({0.0, 0.5, 1.0, 2.0, 20.0, 0.01, 0.2, 0.8, 0.99});
+}
+
+/// Of everything, declared or not. Where `extremes` are given the numbers are among them, and counts are as often large
+/// as small.
+inline observation some_observation(choices& from, signals declared, const std::vector<double>& extremes = {}) {
     constexpr signals pending[] = {signals::none, signals::match_length, signals::draft_entropy,
                                    signals::draft_confidence, signals::match_length | signals::draft_entropy};
-    const auto value = [&] { return values[from.below(values.size())]; };
+    const auto value = [&] { return extremes.empty() ? some_value(from) : extremes[from.below(extremes.size())]; };
+    const auto count = [&](std::size_t bound) { return some_count(from, bound, extremes.empty() ? 8 : 2); };
     observation made;
-    made.round = from.below(4);
-    made.prefix_length = from.below(100);
-    made.drafted = from.below(5);
-    made.last_drafted = from.below(5);
+    made.round = count(4);
+    made.prefix_length = count(100);
+    made.drafted = count(5);
+    made.last_drafted = count(5);
     made.last_accepted = from.below(made.last_drafted + 1);
     made.source = from.below(6);
     made.pending = pending[from.below(5)] & declared;
-    made.match_length = from.below(9);
+    made.match_length = count(9);
     made.draft_entropy_nats = value();
     made.first_draft_entropy_nats = made.drafted == 0 ? made.draft_entropy_nats : value();
     made.target_entropy_nats = value();
@@ -75,12 +87,14 @@ inline observation some_observation(choices& from, signals declared,
 inline outcome some_outcome(choices& from, signals declared, std::string& past) {
     outcome made;
     made.decided_on = some_observation(from, declared);
-    made.drafted = from.below(6);
+    made.drafted = some_count(from, 6);
     made.accepted = from.below(made.drafted + 1);
     made.draft_seconds = 0.01 * static_cast<double>(from.below(10));
     made.verify_seconds = 0.1 * static_cast<double>(from.below(10));
-    past += augur::detail::message(' ', made.accepted, '/', made.drafted, " in ", made.draft_seconds, '+',
-                                   made.verify_seconds, " s");
+    const std::string text = augur::detail::message(' ', made.accepted, '/', made.drafted, " in ", made.draft_seconds,
+                                                    '+', made.verify_seconds, " s");
+    from.note([&] { return "learned" + text; });
+    past += text;
     return made;
 }
 

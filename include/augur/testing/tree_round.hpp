@@ -86,17 +86,25 @@ struct tree_round {
         return made;
     }
 
-    /// The accepted path, the token that follows, and what `criterion` then draws from the target.
+    /// The accepted path, the token that follows, and what `criterion` then draws from the target. `storage`: of the
+    /// walks, earlier ones too.
     template <class Criterion, class Drawing>
-    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser) const {
+    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser,
+                            accept::walk_storage<transform::pipeline, Criterion>& storage) const {
         const auto proposed = drafted(drawing, chooser);
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
-        const verdict decided = accept::walk(criterion, proposed, rows(proposed), transform, before, chooser, 0);
+        verdict decided;
+        accept::walk(criterion, proposed, rows(proposed), transform, before, chooser, 0, storage, decided);
         std::vector<token> made;
         for (std::size_t i = 0; i < decided.accepted; ++i) made.push_back(proposed.tokens()[decided.node(i)]);
         if (!decided.invalid_row()) made.push_back(decided.next);
         return decided.invalid_row() ? made : continued(criterion, made, chooser);
+    }
+    template <class Criterion, class Drawing>
+    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser) const {
+        accept::walk_storage<transform::pipeline, Criterion> storage;
+        return text(criterion, drawing, chooser, storage);
     }
 
     /// The same without a draft.
@@ -145,16 +153,16 @@ struct tree_round {
 };
 
 /// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is
-/// taken.
+/// taken, all with one storage, which earlier rounds may have used.
 template <class Criterion, class Drawing>
 std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing,
-                           double tolerance = 1e-12) {
+                           double tolerance, accept::walk_storage<transform::pipeline, Criterion>& storage) {
     using guarantee = guarantee_of<Criterion>;
     if constexpr (promises_text<guarantee>) {
         std::string found;
         enumerate([&](enumerating_chooser chooser) {
             const auto expected = round.continued(accept::coupled{}, {}, chooser);
-            const auto got = round.text(criterion, drawing, chooser);
+            const auto got = round.text(criterion, drawing, chooser, storage);
             if (got != expected && found.empty()) {
                 found = "with the same noise, expected " + describe(expected) + " and got " + describe(got);
             }
@@ -164,12 +172,19 @@ std::string broken_promise(const Criterion& criterion, const tree_round& round, 
     } else {
         const law expected = enumerate(
             [&](enumerating_chooser chooser) { return round.continued(accept::rejection_sampling{}, {}, chooser); });
-        const law got =
-            enumerate([&](const enumerating_chooser& chooser) { return round.text(criterion, drawing, chooser); });
+        const law got = enumerate(
+            [&](const enumerating_chooser& chooser) { return round.text(criterion, drawing, chooser, storage); });
         std::ostringstream out;
         if (const explanation found = explain(expected, got, tolerance); !found.equal) out << found;
         return out.str();
     }
+}
+
+template <class Criterion, class Drawing>
+std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing,
+                           double tolerance = 1e-12) {
+    accept::walk_storage<transform::pipeline, Criterion> storage;
+    return broken_promise(criterion, round, drawing, tolerance, storage);
 }
 
 }  // namespace augur::testing
