@@ -252,7 +252,7 @@ void add_answer(CLI::App& program) {
         ->type_name("FILE")
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap each prompt in the model's chat template");
-    add_number(*command, "-n,--max-tokens", chosen->max_tokens, "Tokens of an answer at most", "N", "128");
+    add_max_tokens(*command, chosen->max_tokens, "Tokens of an answer at most");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of the first prompt; each later one has the next", "N", "0");
     command->add_flag("--ignore-eos", chosen->ignore_eos, "Go on after tokens that end a text");

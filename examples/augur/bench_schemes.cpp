@@ -437,7 +437,7 @@ void add_bench_schemes(CLI::App& bench) {
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
     add_number(*command, "--limit", chosen->limit, "Prompts of each task, 0 for all", "N", "0");
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of all texts", "S", "0");
     add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt, each with the next seed", "N",

@@ -55,11 +55,7 @@ struct generate_options {
 
 void add_sampling_options(CLI::App& command, generate_options& into) {
     transform::settings& s = into.sampling;
-    const auto most_tokens = [&into](const std::string& text) {
-        into.max_tokens = parse_number<std::size_t>("--max-tokens", text);
-    };
-    add_text(command, "-n,--max-tokens", most_tokens, "Generate at most N tokens", "N",
-             std::to_string(into.max_tokens));
+    add_max_tokens(command, into.max_tokens, "Generate at most N tokens");
     add_number(command, "--temperature", s.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--top-k", s.top_k.k, "Keep the K most probable tokens, 0 for all", "K");
     add_number(command, "--top-p", s.top_p.p, "Keep the fewest tokens that have probability P together", "P");

@@ -363,7 +363,7 @@ void add_grow(CLI::App& program) {
                      "What is found so far, after each step; the same command goes on from it")
         ->type_name("FILE")
         ->default_str("OUTPUT.state");
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Tokens of each rollout", "N", "64");
+    add_max_tokens(*command, chosen->max_tokens, "Tokens of each rollout");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy; above, accepted as by coupled", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of every rollout", "S", "0");
     add_text(

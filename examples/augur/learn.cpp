@@ -503,7 +503,7 @@ void add_learn(CLI::App& program) {
         [chosen](const std::string& text) { chosen->bounds.threshold = parse_number<double>("--threshold", text); },
         "Probability below which a token ends the draft", "P", "none: drafts are as long as pays");
     add_number(*command, "--length", chosen->bounds.most, "The most tokens of a draft", "K", "6", most::length);
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
     add_number(*command, "--passes", chosen->passes, "Over all prompts, each with the next seed", "N", "1",
                most::repetitions);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");

@@ -408,7 +408,7 @@ void add_search_options(CLI::App& command, tune_options& into) {
     add_number(command, "--first", into.halving.first_problems, "Prompts that all settings meet", "N", "2");
     add_number(command, "--factor", into.halving.factor, "One setting in so many goes on, to so many times the prompts",
                "N", "2", most::factor);
-    add_number(command, "--max-tokens", into.max_tokens, "Tokens of a run", "N", "64");
+    add_max_tokens(command, into.max_tokens, "Tokens of a run");
     add_number(command, "--temperature", into.sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
     add_number(command, "--max-divergence", into.max_divergence,

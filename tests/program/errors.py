@@ -469,6 +469,19 @@ class Arguments(ProgramTest):
         for criterion in sorted({path.stem for path in accept.glob("*.hpp")} - others):
             self.assertRegex(shown, rf"\b{criterion}\b")
 
+    def test_n_is_max_tokens_of_every_command_that_has_it(self):
+        with_prompts = ("--prompts", FOLDER / "none.jsonl")
+        for command in (
+            ("generate",),
+            ("chat",),
+            ("answer", *with_prompts),
+            ("learn", *with_prompts),
+            ("bench", "schemes", "--scheme", "lookup", *with_prompts),
+            ("tune", "--schemes", "sd", "--work", FOLDER / "none", "--output", FOLDER / "none.json", *with_prompts),
+            ("grow", "--output", FOLDER / "none.json", *with_prompts),
+        ):
+            self.refuses("augur: error: --max-tokens is 'x'; it must be a whole number", *command, "--model", TARGET, "-n", "x")
+
     def test_version(self):
         done = self.works("--version")
         project = re.search(r"project\(augur VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
