@@ -9,6 +9,7 @@
 #include <augur/detail/stopwatch.hpp>
 #include <augur/io/json_reader.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/io/utf8.hpp>
 #include <augur/transform/pipeline.hpp>
 #include <augur/types/prefix.hpp>
 #include <bit>
@@ -209,9 +210,12 @@ class answering {
         return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(rows[0])};
     }
 
+    /// As generate's: it goes on after the prompt, so that a space it begins with stays.
     std::string text_of(std::span<const token> ids, finish_reason why) const {
         if (why == finish_reason::stop_token) ids = ids.first(ids.size() - 1);
-        return words_->decode(ids);
+        std::string text;
+        for (const token id : ids) text += program::bytes_of(*words_, id);
+        return io::repair_utf8(text);
     }
 
     struct finished {

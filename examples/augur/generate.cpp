@@ -438,10 +438,9 @@ class generator {
         return made;
     }
 
-    /// What a token stands for; nothing where no tokenizer knows.
+    /// Nothing without a tokenizer.
     std::string bytes_of(token id, bool show_control = false) const {
-        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
-        return known ? words_->bytes_of(id, show_control) : std::string();
+        return words_ ? program::bytes_of(*words_, id, show_control) : std::string();
     }
 
     /// Cheapest first.

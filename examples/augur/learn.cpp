@@ -165,10 +165,9 @@ class pupil {
         return made;
     }
 
-    /// What a token stands for; nothing where no tokenizer knows.
+    /// Nothing without a tokenizer.
     std::string bytes_of(token id, bool show_control) const {
-        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
-        return known ? words_->bytes_of(id, show_control) : std::string();
+        return words_ ? program::bytes_of(*words_, id, show_control) : std::string();
     }
 
     json settings() const {

@@ -66,6 +66,16 @@ class Logits(ProgramTest):
         made = self.object("logits", "--model", spoiled, "--prompt", "a")
         self.assertEqual([(token, None) for token in range(10)], [(each["id"], each["logit"]) for each in made["top"]])
 
+    def test_texts_are_those_that_the_tokens_stand_for(self):
+        """Of SentencePiece's words with the space; nothing of what the tokenizer lacks."""
+        pieces = tiny_model.write(FOLDER / "pieces.gguf", words=tiny_model.sentencepiece(), vocabulary=tiny_model.sentencepiece_size())
+        padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
+        words = [each for each in self.object("logits", "--model", pieces, "--prompt-ids", "5,6")["top"] if each["id"] >= 259]
+        self.assertEqual([f" {each['id'] - 259}" for each in words], [each["text"] for each in words])
+        lacking = [each for each in self.object("logits", "--model", padded, "--prompt-ids", "5,6")["top"] if each["id"] >= tiny_model.VOCABULARY]
+        self.assertEqual({""}, {each["text"] for each in lacking})
+        self.assertTrue(words)
+
     def test_needs_somewhere_to_write(self):
         self.refuses(["--output", "--json"], "logits", "--model", TARGET, "--prompt", "a")
 

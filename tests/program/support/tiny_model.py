@@ -5,7 +5,7 @@ import random
 import struct
 
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
-CONTROL, NORMAL = 3, 1
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MERGES = ["t h", "th e", "Ġ the"]
 CHATML = (
@@ -64,6 +64,25 @@ def tokenizer(chat_template, swapped=None):
         pair("tokenizer.ggml.add_bos_token", BOOL, False),
     ]
     return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
+
+
+def sentencepiece(words=256):
+    """The same of a SentencePiece tokenizer: every byte, and words that begin with a space. `sentencepiece_size(words)` tokens."""
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *(f"▁{i}" for i in range(words))]
+    kinds = [UNKNOWN, CONTROL, CONTROL, *[BYTE] * 256, *[NORMAL] * words]
+    return [
+        pair("tokenizer.ggml.model", STRING, "llama"),
+        array("tokenizer.ggml.tokens", STRING, tokens),
+        array("tokenizer.ggml.token_type", I32, kinds),
+        array("tokenizer.ggml.scores", F32, [-float(i) for i in range(len(tokens))]),
+        pair("tokenizer.ggml.bos_token_id", U32, 1),
+        pair("tokenizer.ggml.eos_token_id", U32, 2),
+        pair("tokenizer.ggml.unknown_token_id", U32, 0),
+    ]
+
+
+def sentencepiece_size(words=256):
+    return 3 + 256 + words
 
 
 def block(width, head_size, feed_forward):
@@ -170,11 +189,13 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
 
 
 def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None):
-    """`spoil`: a value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
+    """`words`: whether there is a tokenizer, or the pairs of another. A larger `vocabulary` has rows that it has no tokens for. `spoil`: a
+    value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
     tensors = model_tensors(seed, layers, width, vocabulary)
     if spoil is not None:
         tensors["output_norm.weight"][1][-1] = spoil
-    return save(path, architecture(layers, width, context) + (tokenizer(chat_template, swapped) if words else []), tensors)
+    own = tokenizer(chat_template, swapped) if words is True else words or []
+    return save(path, architecture(layers, width, context) + own, tensors)
 
 
 FOLDER_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
