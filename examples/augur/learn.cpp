@@ -211,13 +211,13 @@ class pupil {
         unsaved_.clear();
         const auto attempt = [&](const std::string& path, const auto& write) {
             try {
-                if (!path.empty()) write();
+                if (!path.empty()) write(followed(path).string());
             } catch (const error& problem) {
                 unsaved_ += (unsaved_.empty() ? "" : "; ") + std::string(problem.what());
             }
         };
-        attempt(chosen_.output, [&] { learns_->save(chosen_.output); });
-        attempt(chosen_.replay, [&] { learns_->save_replay(chosen_.replay); });
+        attempt(chosen_.output, [&](const std::string& path) { learns_->save(path); });
+        attempt(chosen_.replay, [&](const std::string& path) { learns_->save_replay(path); });
         if (could && !unsaved_.empty()) {
             tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
         }

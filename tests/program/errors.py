@@ -494,6 +494,29 @@ class Arguments(ProgramTest):
 
 
 class Outputs(ProgramTest):
+    def test_a_link_to_a_file_that_is_not_there_is_followed(self):
+        folder = FOLDER / "linked"
+        (folder / "there").mkdir(parents=True)
+        texts = folder / "texts.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        learn = ("learn", "--prompts", texts, "-n", 3)
+        for number, command in enumerate((
+            ("logits", "-p", "a", "--output"), ("entropy", "-p", "a", "--chart"), ("answer", "--prompts", texts, "-n", 3, "--output"),
+            ("generate", "-p", "the the the the", "--scheme", "lookup", "--ignore-eos", "-n", 9, "--state"), (*learn, "--output"), (*learn, "--replay"),
+        )):  # fmt: skip
+            link, other, file = folder / f"link{number}", folder / "there" / f"other{number}", folder / "there" / f"file{number}"
+            link.symlink_to(pathlib.Path("there") / other.name)
+            other.symlink_to(file)
+            with self.subTest(command):
+                self.works(*command, link, "--model", TARGET)
+                self.assertEqual((True, True, False), (link.is_symlink(), other.is_symlink(), file.is_symlink()))
+                self.assertGreater(file.stat().st_size, 0)
+        lost = folder / "lost"
+        lost.symlink_to(folder / "none" / "file")
+        for command in (("logits", "-p", "a", "--output"), (*learn, "--output")):
+            self.refuses(["cannot write", "lost", "No such file"], *command, lost, "--model", TARGET)
+        self.assertTrue(lost.is_symlink())
+
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:
             for more in ((), ("--json",)):
