@@ -251,6 +251,7 @@ void check_early(const generate_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
+    inputs = with_members(std::move(inputs));
     if (chosen.state) check_output("--state", *chosen.state, inputs);
     if (chosen.state) inputs.emplace_back(*chosen.state);
     check_run_files(chosen.files, inputs);
@@ -532,8 +533,6 @@ void chat(const generate_options& chosen) {
 void generate(const generate_options& chosen) {
     check_early(chosen);
     generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
-    const auto& drafters = made.loaded().paths();
-    check_run_files(chosen.files, {drafters.begin(), drafters.end()});
     run_files files(chosen.files);
     tell_notes(chosen, made);
     if (made.lacks_chat()) {

@@ -293,6 +293,7 @@ void check_files(const grow_options& chosen, const shard_of& own) {
     for (const auto* const read : {&chosen.heads, &chosen.drafts, &chosen.merge}) {
         inputs.insert(inputs.end(), read->begin(), read->end());
     }
+    inputs = with_members(std::move(inputs));
     if (!own.is_all()) {
         const bool merges = !chosen.merge.empty();
         if (merges || chosen.files.records()) {

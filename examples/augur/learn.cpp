@@ -19,6 +19,7 @@
 #include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -361,6 +362,8 @@ void learn(learn_options chosen) {
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
+    if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") inputs.emplace_back(chosen.head_tokens);
+    inputs = with_members(std::move(inputs));
     for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
         if (path.empty()) continue;
         check_output(flag, path, inputs);

@@ -10,10 +10,12 @@
 #include <memory>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "limits.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -72,6 +74,7 @@ void check_files(const tune_options& chosen, const shard_of& shard) {
     std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    inputs = with_members(std::move(inputs));
     check_output("--output", output, inputs);
     std::error_code absent;
     if (output.extension() == ".jsonl" && fs::equivalent(fs::absolute(output).parent_path(), chosen.work, absent)) {

@@ -494,6 +494,35 @@ class Arguments(ProgramTest):
 
 
 class Outputs(ProgramTest):
+    def test_a_member_that_a_search_may_find_is_not_written(self):
+        """By whatever name; found before a model is looked at."""
+        members = family("searched", ["draft", "eagle", "exit"])
+        texts = FOLDER / "searched.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        page = FOLDER / "searched.html"
+        page.symlink_to(members / "tiny" / "draft.gguf")
+        linked = FOLDER / "searched_too"
+        linked.symlink_to(members)
+        before = {path: path.read_bytes() for path in (members / "tiny").iterdir()}
+        grow, learn = ("grow", "--prompts", texts), ("learn", "--prompts", texts)
+        tune = ("tune", "--schemes", "sd", "--prompts", texts, "--work", FOLDER / "searched_work")
+        for path in (members / "tiny" / "draft.gguf", linked / "tiny" / "eagle.gguf", page):
+            commands = [("entropy", "-p", "a", "--draft", "draft", "--chart"), (*grow, "--output"), (*grow, "--output", FOLDER / "b", "--state"),
+                        (*tune, "--output"), (*learn, "--output"), (*learn, "--replay"), ("generate", "-p", "a", "--state"), ("chat", "-p", "a", "--state")]  # fmt: skip
+            if path == page:
+                commands += [("generate", "-p", "a", "--report"), (*grow, "--output", FOLDER / "b", "--report"),
+                             (*tune, "--output", FOLDER / "b", "--report"), (*learn, "--report")]  # fmt: skip
+            for command in commands:
+                with self.subTest(command=command, path=path):
+                    self.refuses(["would overwrite", "which is read"], *command, path, "--model", FOLDER / "none.gguf", family=members)
+        self.assertEqual(before, {path: path.read_bytes() for path in (members / "tiny").iterdir()})
+
+    def test_tokens_of_a_head_that_are_read_are_not_written(self):
+        own = tiny_model.write_member(FOLDER / "tokens.gguf", "exit", FINGERPRINT)
+        texts = FOLDER / "tokens.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        self.refuses(["would overwrite", own], "learn", "--model", TARGET, "--prompts", texts, "--head-tokens", own, "--output", own)
+
     def test_a_link_to_a_file_that_is_not_there_is_followed(self):
         folder = FOLDER / "linked"
         (folder / "there").mkdir(parents=True)
