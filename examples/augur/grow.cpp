@@ -246,6 +246,7 @@ class grower {
                             {"thresholds", chosen_.thresholds},
                             {"weights", chosen_.model.weights},
                             {"cache", chosen_.model.cache},
+                            {"context", target_.context_length()},
                             {"shape", llama::shape_of(target_.configuration()).text()}};
         return {about, depths_, chosen_.nodes, parts_};
     }

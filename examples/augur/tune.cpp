@@ -230,6 +230,7 @@ class tuner {
         all["prompts"] = prompts_.size();
         all["prompt_digest"] = digest.text();
         all["max_tokens"] = chosen_.max_tokens;
+        all["context"] = target_.context_length();
         all["seed"] = chosen_.seed;
         return all;
     }

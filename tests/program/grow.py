@@ -53,6 +53,10 @@ class Grow(ProgramTest):
                 asked = command(FOLDER / "other.json", "--state", f"{self.bank}.state", flag, value)
                 self.refuses([flag[2:] + " was", "and is"], *asked)
 
+    def test_a_state_of_another_context_is_refused(self):
+        """Texts may end where it is full."""
+        self.refuses(["--state", "context was '256' and is '128'"], *command(self.bank, "--context", 128))
+
     def test_a_run_that_was_killed_goes_on_to_the_same_trees(self):
         output = FOLDER / "killed.json"
         state = pathlib.Path(f"{output}.state")

@@ -115,6 +115,7 @@ class Tune(ProgramTest):
             fcntl.flock(held, fcntl.LOCK_EX)
             self.refuses("another process", *self.command())
         self.refuses(["line 1", '"seed":7', "--work"], *self.command("--seed", 7))
+        self.refuses(["line 1", '"context":256', '"context":64', "--work"], *self.command("--context", 64))
         with open(self.work / "all.jsonl", "ab") as file:
             file.write(b"what?\n")
         self.refuses(["all.jsonl, line"], *self.command())
