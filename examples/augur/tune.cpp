@@ -49,9 +49,13 @@ struct tune_options {
 void check(const tune_options& chosen) {
     for (const std::string& scheme : chosen.schemes) {
         const auto& known = tunable_schemes();
-        if (std::find(known.begin(), known.end(), scheme) != known.end()) continue;
-        detail::fail("--schemes: ", io::quote(scheme),
-                     " has nothing to tune; valid are sd, eaad, fsd, psd_a, psd_f, ead");
+        if (std::find(known.begin(), known.end(), scheme) == known.end()) {
+            detail::fail("--schemes: ", io::quote(scheme),
+                         " has nothing to tune; valid are sd, eaad, fsd, psd_a, psd_f, ead");
+        }
+        if (std::count(chosen.schemes.begin(), chosen.schemes.end(), scheme) > 1) {
+            detail::fail("--schemes names ", io::quote(scheme), " twice");
+        }
     }
     if (chosen.candidates == 0) detail::fail("--candidates is 0; there must be at least 1");
     if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a run writes at least 1");

@@ -43,6 +43,8 @@ class Tokenize(ProgramTest):
         self.refuses("--ids", "tokenize", "--model", TARGET, "--decode")
         self.refuses("--decode", "tokenize", "--model", TARGET, "--ids", "1")
         self.refuses(["999", "262"], "tokenize", "--model", TARGET, "--decode", "--ids", "999")
+        for flag in ("--prompt", "--prompt-file"):
+            self.refuses([f"{flag} is 'none'", "--decode", "--ids"], "tokenize", "--model", TARGET, "--decode", "--ids", "5", flag, "none")
         self.refuses("0 were given", "tokenize", "--model", TARGET)
         wordless = tiny_model.write(FOLDER / "wordless.gguf", words=False)
         self.refuses([wordless, "no tokenizer"], "tokenize", "--model", wordless, "--prompt", "a")

@@ -290,6 +290,7 @@ class Generate(ProgramTest):
             "dynamic,nodes=-1": ["nodes is '-1'", "whole number"],
             "dynamic,depth=2,nodes=x": ["nodes is 'x'"],
             "dynamics": ["--tree dynamics"],
+            "dynamic,depth=4,width=2,depth=5": ["'dynamic,depth=4,width=2,depth=5'", "depth is given twice", "'4'", "'5'"],
         }.items():
             with self.subTest(text):
                 self.refused(expected, "--scheme", "sd", "--draft", DRAFT, "--tree", text)

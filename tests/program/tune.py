@@ -221,6 +221,7 @@ class Tune(ProgramTest):
                 command = command[:place] + command[place + 2 :]
             self.refuses(expected, *command, *more)
         self.refuses("'plain'", *self.command(schemes="plain"))
+        self.refuses("--schemes names 'sd' twice", *self.command(schemes="sd,fsd,sd"))
         self.prompts.write_text('{"prompt": "one"}\n{"text": "two"}\n')
         self.refuses(["line 2", "prompt"], *self.command())
         self.prompts.write_text("")
