@@ -9,6 +9,7 @@
 #include <augur/detail/stopwatch.hpp>
 #include <augur/io/json_reader.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/io/utf8.hpp>
 #include <augur/transform/pipeline.hpp>
 #include <augur/types/prefix.hpp>
 #include <bit>
@@ -209,9 +210,12 @@ class answering {
         return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(rows[0])};
     }
 
+    /// As generate's: it goes on after the prompt, so that a space it begins with stays.
     std::string text_of(std::span<const token> ids, finish_reason why) const {
         if (why == finish_reason::stop_token) ids = ids.first(ids.size() - 1);
-        return words_->decode(ids);
+        std::string text;
+        for (const token id : ids) text += program::bytes_of(*words_, id);
+        return io::repair_utf8(text);
     }
 
     struct finished {
@@ -230,6 +234,7 @@ class answering {
 
 void answer_prompts(const answer_options& chosen) {
     if (chosen.together == 0) detail::fail("--together is 0; it must be at least 1");
+    check_temperature(chosen.temperature);
     if (chosen.output.empty()) check_standard_output();
     if (!chosen.output.empty()) check_output("--output", chosen.output, {chosen.model.path, chosen.prompts});
     if (!chosen.states.empty()) check_output("--states", chosen.states, {chosen.model.path, chosen.prompts});
@@ -252,7 +257,7 @@ void add_answer(CLI::App& program) {
         ->type_name("FILE")
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap each prompt in the model's chat template");
-    add_number(*command, "-n,--max-tokens", chosen->max_tokens, "Tokens of an answer at most", "N", "128");
+    add_max_tokens(*command, chosen->max_tokens, "Tokens of an answer at most");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of the first prompt; each later one has the next", "N", "0");
     command->add_flag("--ignore-eos", chosen->ignore_eos, "Go on after tokens that end a text");

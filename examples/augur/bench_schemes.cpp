@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "commands.hpp"
 #include "engine.hpp"
@@ -36,24 +37,34 @@ struct bench_schemes_options {
     bool chat = false, nats = false, keep = false, splits = false, json = false;
 };
 
+/// Keys and values of "NAME:KEY=VALUE:KEY=VALUE", each key once.
+std::vector<std::pair<std::string, std::string>> scheme_settings(const std::string& text) {
+    std::vector<std::pair<std::string, std::string>> made;
+    for (std::size_t colon = text.find(':'); colon != std::string::npos;) {
+        const std::size_t begin = colon + 1;
+        colon = text.find(':', begin);
+        const std::string part = text.substr(begin, colon == std::string::npos ? colon : colon - begin);
+        if (part.empty()) detail::fail("--scheme ", io::quote(text), ": its setting ", made.size() + 1, " is empty");
+        const std::size_t equals = part.find('=');
+        if (equals == std::string::npos)
+            detail::fail("--scheme ", io::quote(text), ": ", io::quote(part), " has no '='");
+        const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
+        for (const auto& [before, other] : made) {
+            if (before != key) continue;
+            detail::fail("--scheme ", io::quote(text), ": ", io::quote(key), " is given twice, as ", io::quote(other),
+                         " and as ", io::quote(value));
+        }
+        made.emplace_back(key, value);
+    }
+    return made;
+}
+
 /// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
 scheme_options parse_scheme(const std::string& text) {
     scheme_options chosen;
-    std::string_view rest = text;
-    const auto next = [&rest] {
-        const std::size_t colon = rest.find(':');
-        const std::string part(rest.substr(0, colon));
-        rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
-        return part;
-    };
-    chosen.scheme = next();
-    while (!rest.empty()) {
-        const std::string part = next();
-        const std::size_t equals = part.find('=');
-        const std::string key = part.substr(0, equals);
-        if (equals == std::string::npos)
-            detail::fail("--scheme ", io::quote(text), ": ", io::quote(part), " has no '='");
-        const std::string value = part.substr(equals + 1), origin = "--scheme " + chosen.scheme + ": " + key;
+    chosen.scheme = text.substr(0, text.find(':'));
+    for (const auto& [key, value] : scheme_settings(text)) {
+        const std::string origin = "--scheme " + chosen.scheme + ": " + key;
         chosen.given[key] = value;
         if (key == "length") {
             chosen.length = parse_number(origin, value, most::length);
@@ -404,6 +415,7 @@ class bench_of_schemes {
 void compare(const bench_schemes_options& chosen) {
     if (chosen.repetitions == 0) detail::fail("--repetitions is 0; a median needs at least 1");
     if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a rate needs at least 1");
+    check_temperature(chosen.sampling.temperature.value);
     check_standard_output();
     const interruption stop;
     bench_of_schemes bench(chosen);
@@ -437,7 +449,7 @@ void add_bench_schemes(CLI::App& bench) {
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
     add_number(*command, "--limit", chosen->limit, "Prompts of each task, 0 for all", "N", "0");
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of all texts", "S", "0");
     add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt, each with the next seed", "N",

@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "commands.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -152,7 +154,7 @@ void check_early(const entropy_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.draft, chosen.qualifier}) {
         if (file) inputs.emplace_back(*file);
     }
-    check_output("--chart", *chosen.chart, inputs);
+    check_output("--chart", *chosen.chart, with_members(std::move(inputs)));
 }
 
 void entropy(const entropy_options& chosen) {

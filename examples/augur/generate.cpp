@@ -55,11 +55,7 @@ struct generate_options {
 
 void add_sampling_options(CLI::App& command, generate_options& into) {
     transform::settings& s = into.sampling;
-    const auto most_tokens = [&into](const std::string& text) {
-        into.max_tokens = parse_number<std::size_t>("--max-tokens", text);
-    };
-    add_text(command, "-n,--max-tokens", most_tokens, "Generate at most N tokens", "N",
-             std::to_string(into.max_tokens));
+    add_max_tokens(command, into.max_tokens, "Generate at most N tokens");
     add_number(command, "--temperature", s.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--top-k", s.top_k.k, "Keep the K most probable tokens, 0 for all", "K");
     add_number(command, "--top-p", s.top_p.p, "Keep the fewest tokens that have probability P together", "P");
@@ -213,7 +209,7 @@ void check_sampling(const transform::settings& s) {
     const auto check = [](const char* option, transform::settings only) {
         of_option(option, [&] { static_cast<void>(transform::pipeline(std::move(only), 1)); });
     };
-    check("--temperature", {.temperature = s.temperature});
+    check_temperature(s.temperature.value);
     check("--top-k", {.top_k = s.top_k});
     check("--top-p", {.top_p = s.top_p});
     check("--min-p", {.min_p = s.min_p});
@@ -255,6 +251,7 @@ void check_early(const generate_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
+    inputs = with_members(std::move(inputs));
     if (chosen.state) check_output("--state", *chosen.state, inputs);
     if (chosen.state) inputs.emplace_back(*chosen.state);
     check_run_files(chosen.files, inputs);
@@ -442,10 +439,9 @@ class generator {
         return made;
     }
 
-    /// What a token stands for; nothing where no tokenizer knows.
+    /// Nothing without a tokenizer.
     std::string bytes_of(token id, bool show_control = false) const {
-        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
-        return known ? words_->bytes_of(id, show_control) : std::string();
+        return words_ ? program::bytes_of(*words_, id, show_control) : std::string();
     }
 
     /// Cheapest first.
@@ -537,8 +533,6 @@ void chat(const generate_options& chosen) {
 void generate(const generate_options& chosen) {
     check_early(chosen);
     generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
-    const auto& drafters = made.loaded().paths();
-    check_run_files(chosen.files, {drafters.begin(), drafters.end()});
     run_files files(chosen.files);
     tell_notes(chosen, made);
     if (made.lacks_chat()) {

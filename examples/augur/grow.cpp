@@ -246,6 +246,7 @@ class grower {
                             {"thresholds", chosen_.thresholds},
                             {"weights", chosen_.model.weights},
                             {"cache", chosen_.model.cache},
+                            {"context", target_.context_length()},
                             {"shape", llama::shape_of(target_.configuration()).text()}};
         return {about, depths_, chosen_.nodes, parts_};
     }
@@ -293,6 +294,7 @@ void check_files(const grow_options& chosen, const shard_of& own) {
     for (const auto* const read : {&chosen.heads, &chosen.drafts, &chosen.merge}) {
         inputs.insert(inputs.end(), read->begin(), read->end());
     }
+    inputs = with_members(std::move(inputs));
     if (!own.is_all()) {
         const bool merges = !chosen.merge.empty();
         if (merges || chosen.files.records()) {
@@ -313,6 +315,7 @@ void grow(const grow_options& chosen) {
         detail::fail("--max-tokens, --nodes, --parts and --thresholds are ", chosen.max_tokens, ", ", chosen.nodes,
                      ", ", chosen.parts, " and ", chosen.thresholds, "; each must be at least 1");
     }
+    check_temperature(chosen.temperature);
     const shard_of own = parse_shard(chosen.shard);
     check_files(chosen, own);
     const interruption stop;
@@ -363,7 +366,7 @@ void add_grow(CLI::App& program) {
                      "What is found so far, after each step; the same command goes on from it")
         ->type_name("FILE")
         ->default_str("OUTPUT.state");
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Tokens of each rollout", "N", "64");
+    add_max_tokens(*command, chosen->max_tokens, "Tokens of each rollout");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy; above, accepted as by coupled", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of every rollout", "S", "0");
     add_text(

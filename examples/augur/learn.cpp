@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/io/quote.hpp>
 #include <augur/io/utf8.hpp>
+#include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -165,10 +167,9 @@ class pupil {
         return made;
     }
 
-    /// What a token stands for; nothing where no tokenizer knows.
+    /// Nothing without a tokenizer.
     std::string bytes_of(token id, bool show_control) const {
-        const bool known = words_ && static_cast<std::size_t>(id) < words_->vocabulary_size();
-        return known ? words_->bytes_of(id, show_control) : std::string();
+        return words_ ? program::bytes_of(*words_, id, show_control) : std::string();
     }
 
     json settings() const {
@@ -212,13 +213,13 @@ class pupil {
         unsaved_.clear();
         const auto attempt = [&](const std::string& path, const auto& write) {
             try {
-                if (!path.empty()) write();
+                if (!path.empty()) write(followed(path).string());
             } catch (const error& problem) {
                 unsaved_ += (unsaved_.empty() ? "" : "; ") + std::string(problem.what());
             }
         };
-        attempt(chosen_.output, [&] { learns_->save(chosen_.output); });
-        attempt(chosen_.replay, [&] { learns_->save_replay(chosen_.replay); });
+        attempt(chosen_.output, [&](const std::string& path) { learns_->save(path); });
+        attempt(chosen_.replay, [&](const std::string& path) { learns_->save_replay(path); });
         if (could && !unsaved_.empty()) {
             tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
         }
@@ -340,10 +341,41 @@ void check_criterion(const learn_options& chosen) {
     }
 }
 
+/// Values that nothing is learned by are refused by their options' names.
+void check_training(const learn_options& chosen) {
+    const train::trainer_options& of = chosen.learning.trainer;
+    const auto at_least_1 = [](const char* option, std::size_t value) {
+        if (value == 0) detail::fail(option, " is 0; it must be at least 1");
+    };
+    at_least_1("--passes", chosen.passes);
+    at_least_1("--length", chosen.bounds.most);
+    at_least_1("--head-count", chosen.head_count.value_or(1));
+    at_least_1("--batch", of.batch);
+    at_least_1("--every", of.every);
+    at_least_1("--positions", of.replay.capacity);
+    if (!(of.share >= 0)) detail::fail("--share is ", of.share, "; it must be 0 or more");
+    of_option("--updates and --background",
+              [&] { train::check(train::trainer_options{.background = of.background, .idle = of.idle}); });
+    of_option("--batch and --positions", [&] { train::check(of); });
+    of_option("--rate", [&] { of.steps.check(); });
+    const auto check = [](const char* option, const train::schedule& only) {
+        of_option(option, [&] { only.check(); });
+    };
+    const train::schedule& all = of.losses.schedule;
+    check("--tau", {.tau = all.tau});
+    check("--floor", {.floor = all.floor});
+    check("--anchor", {.anchor = all.anchor});
+    check("--teacher-temperature", {.temperature = all.temperature});
+    check("--entropy", {.entropy = all.entropy});
+    check_temperature(chosen.sampling.temperature.value);
+    if (const auto& least = chosen.bounds.threshold) {
+        of_option("--threshold", [&] { static_cast<void>(policy::confidence_stop({.threshold = *least})); });
+    }
+}
+
 void learn(learn_options chosen) {
-    if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    check_training(chosen);
     const double share = chosen.learning.trainer.share;
-    if (!(share >= 0)) detail::fail("--share is ", share, "; it must be 0 or more");
     check_criterion(chosen);
     chosen.bounds.drawn = chosen.accept == "rejection_sampling";
     chosen.bounds.on_trial = std::min(tried_part * share, draft_bounds{}.on_trial);
@@ -362,6 +394,8 @@ void learn(learn_options chosen) {
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
+    if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") inputs.emplace_back(chosen.head_tokens);
+    inputs = with_members(std::move(inputs));
     for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
         if (path.empty()) continue;
         check_output(flag, path, inputs);
@@ -503,7 +537,7 @@ void add_learn(CLI::App& program) {
         [chosen](const std::string& text) { chosen->bounds.threshold = parse_number<double>("--threshold", text); },
         "Probability below which a token ends the draft", "P", "none: drafts are as long as pays");
     add_number(*command, "--length", chosen->bounds.most, "The most tokens of a draft", "K", "6", most::length);
-    add_number(*command, "--max-tokens", chosen->max_tokens, "Of each text", "N", "128", most::tokens);
+    add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
     add_number(*command, "--passes", chosen->passes, "Over all prompts, each with the next seed", "N", "1",
                most::repetitions);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");

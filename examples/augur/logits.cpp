@@ -1,6 +1,7 @@
 // augur logits: the row that scores what follows a prompt.
 
 #include <algorithm>
+#include <augur/io/utf8.hpp>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -65,7 +66,7 @@ void logits(const logits_options& chosen) {
     if (!chosen.json) return;
     auto top = largest(row, 10);
     if (words) {
-        for (auto& entry : top) entry["text"] = words->decode({{entry["id"].get<token>()}});
+        for (auto& entry : top) entry["text"] = io::repair_utf8(bytes_of(*words, entry["id"].get<token>()));
     }
     print(json_line({{"prompt_ids", ids}, {"vocabulary", row.size()}, {"top", top}}));
 }

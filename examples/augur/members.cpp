@@ -9,6 +9,7 @@
 #include <augur/io/token_texts.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -35,16 +36,23 @@ std::vector<std::string> family_folders() {
     return folders;
 }
 
-/// Sorted, so that every machine finds the same one first; nothing where the folder cannot be read.
-std::vector<fs::path> families_in(const fs::path& folder) {
+/// Those of a folder sorted, so that every machine finds the same one first; none of one that cannot be read.
+std::vector<fs::path> all_families() {
     std::vector<fs::path> found;
-    std::error_code problem;
-    for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
-        std::error_code unknown;
-        if (at->is_directory(unknown)) found.push_back(at->path());
+    for (const std::string& folder : family_folders()) {
+        const auto before = static_cast<std::ptrdiff_t>(found.size());
+        std::error_code problem;
+        for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+            std::error_code unknown;
+            if (at->is_directory(unknown)) found.push_back(at->path());
+        }
+        std::sort(found.begin() + before, found.end());
     }
-    std::sort(found.begin(), found.end());
     return found;
+}
+
+fs::path member_of(const fs::path& family, const std::string& kind) {
+    return family / (kind + ".gguf");
 }
 
 bool is_for(const fs::path& path, const llama::host_model& target) {
@@ -152,26 +160,22 @@ bool load_if_for(members& into, const std::string& kind, const fs::path& path, c
 /// Its file; empty if there is none.
 std::string load_found(members& into, const std::string& kind, const llama::host_model& target, const holding& how,
                        std::size_t exit_layer) {
-    for (const std::string& folder : family_folders()) {
-        for (const fs::path& family : families_in(folder)) {
-            const fs::path file = family / (kind + ".gguf");
-            if (load_if_for(into, kind, file, target, how, exit_layer)) return file.string();
-        }
+    for (const fs::path& family : all_families()) {
+        const fs::path file = member_of(family, kind);
+        if (load_if_for(into, kind, file, target, how, exit_layer)) return file.string();
     }
     return "";
 }
 
 /// The file of a family that was made for the target; empty if there is none.
 std::string find_member(const std::string& kind, const llama::host_model& target) {
-    for (const std::string& folder : family_folders()) {
-        for (const fs::path& family : families_in(folder)) {
-            const fs::path file = family / (kind + ".gguf");
-            std::error_code unknown;
-            try {
-                if (fs::exists(file, unknown) && is_for(file, target)) return file.string();
-            } catch (const std::exception& problem) {
-                tell("warning", "skipped the family's ", file.string(), ": ", problem.what());
-            }
+    for (const fs::path& family : all_families()) {
+        const fs::path file = member_of(family, kind);
+        std::error_code unknown;
+        try {
+            if (fs::exists(file, unknown) && is_for(file, target)) return file.string();
+        } catch (const std::exception& problem) {
+            tell("warning", "skipped the family's ", file.string(), ": ", problem.what());
         }
     }
     return "";
@@ -198,6 +202,16 @@ std::string not_found(const std::string& kind, const llama::host_model& target) 
 }
 
 }  // namespace
+
+std::vector<fs::path> with_members(std::vector<fs::path> inputs) {
+    for (const fs::path& family : all_families()) {
+        for (const char* const kind : {"draft", "qualifier", "exit", "eagle", "medusa", "hydra", "ngram"}) {
+            std::error_code unknown;
+            if (fs::exists(member_of(family, kind), unknown)) inputs.push_back(member_of(family, kind));
+        }
+    }
+    return inputs;
+}
 
 smaller_model load_smaller(const std::string& flag, const std::string& named, const llama::host_model& target,
                            const std::string& target_path, const llama::load_options& options) {

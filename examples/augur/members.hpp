@@ -8,6 +8,7 @@
 #include <augur/llama/exit_head.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +44,10 @@ member_files named_members(const std::vector<std::string>& drafts, const std::ve
 
 /// Whom trees of the loaded heads, layer or draft model are grown for; of the latter there can be any depth.
 io::bank_identity bank_identity_of(const llama::host_model& target, const members& loaded, const member_files& files);
+
+/// The files that a command reads, and the members of all families: any of these may be what a search finds, so none is
+/// written over.
+std::vector<std::filesystem::path> with_members(std::vector<std::filesystem::path> inputs);
 
 /// The tokens, ascending, that the head of a member in this file has rows for; none where it has all. Throws where it
 /// was made for another target.

@@ -140,6 +140,11 @@ const io::tokenizer& require(const std::optional<io::tokenizer>& words, const st
     return *words;
 }
 
+std::string bytes_of(const io::tokenizer& words, token id, bool show_control) {
+    const bool is_known = static_cast<std::size_t>(id) < words.vocabulary_size();
+    return is_known ? words.bytes_of(id, show_control) : std::string();
+}
+
 std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model) {
     const auto all = words.end_tokens();
     return {all.begin(), std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()))};

@@ -33,6 +33,10 @@ std::optional<io::tokenizer> load_tokenizer(const std::string& path);
 const io::tokenizer& require(const std::optional<io::tokenizer>& words, const std::string& path,
                              const std::string& what);
 
+/// What a token stands for, nothing where a model has more rows than its tokenizer tokens and this is one of those.
+/// Controls stand for nothing unless asked for.
+std::string bytes_of(const io::tokenizer& words, token id, bool show_control = false);
+
 /// The tokens that end a text of the model: a tokenizer may know some that the model has no rows for.
 std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model);
 

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <augur/transform/pipeline.hpp>
+
 namespace augur::program {
 
 void add_model_options(CLI::App& command, model_options& into, bool with_context) {
@@ -44,6 +46,15 @@ void check_draft_shapes(const model_options& chosen, std::size_t drafts) {
     }
     augur::detail::fail("--draft-shape was given ", shapes, " times, but --draft ", drafts,
                         drafts == 1 ? " time" : " times");
+}
+
+void add_max_tokens(CLI::App& command, std::size_t& into, const std::string& help, std::size_t limit) {
+    const auto take = [limit, &into](const std::string& text) { into = parse_number("--max-tokens", text, limit); };
+    add_text(command, "-n,--max-tokens", take, help, "N", std::to_string(into));
+}
+
+void check_temperature(float temperature) {
+    of_option("--temperature", [&] { static_cast<void>(transform::pipeline({.temperature = {temperature}}, 1)); });
 }
 
 void add_prompt_options(CLI::App& command, prompt_options& into) {

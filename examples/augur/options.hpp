@@ -64,6 +64,13 @@ Number parse_number(std::string_view option, std::string_view text, Number limit
                         fits ? "" : augur::detail::message(" that ", 8 * sizeof(Number), " bits hold"));
 }
 
+/// -n, --max-tokens; its default is what it holds.
+void add_max_tokens(CLI::App& command, std::size_t& into, const std::string& help,
+                    std::size_t limit = most::any<std::size_t>);
+
+/// Throws, naming --temperature, where no text is sampled at it.
+void check_temperature(float temperature);
+
 /// What `work` returns; where that throws augur::error the message begins with the option that it is about.
 template <class Work>
 auto of_option(std::string_view option, Work work) {

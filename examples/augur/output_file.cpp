@@ -116,21 +116,29 @@ void leave_on_signals(const fs::path& path) {
     }
 }
 
+fs::path followed(const fs::path& path) {
+    std::error_code problem;  // then opening it says why
+    if (fs::path target = fs::canonical(path, problem); !problem) return target;
+    constexpr int most_links = 40;  // of a path, as Linux follows them
+    fs::path target = path;
+    for (int links = 0; links < most_links; ++links) {
+        if (!fs::is_symlink(target, problem)) return target;
+        const fs::path next = fs::read_symlink(target, problem);
+        if (problem) return path;
+        target = target.parent_path() / next;
+    }
+    return path;
+}
+
 bool is_same_file(const fs::path& a, const fs::path& b) {
     std::error_code absent;
     if (fs::equivalent(a, b, absent) && !absent) return true;
-    const fs::path folder_a = fs::absolute(a).parent_path(), folder_b = fs::absolute(b).parent_path();
-    return a.filename() == b.filename() && fs::equivalent(folder_a, folder_b, absent) && !absent;
+    const fs::path at_a = fs::absolute(followed(a)), at_b = fs::absolute(followed(b));
+    return at_a.filename() == at_b.filename() && fs::equivalent(at_a.parent_path(), at_b.parent_path(), absent) &&
+           !absent;
 }
 
 namespace {
-
-/// Where a link leads, unless it leads nowhere.
-fs::path followed(const fs::path& path) {
-    std::error_code unknown;  // then opening it says why
-    fs::path target = fs::canonical(path, unknown);
-    return unknown ? path : target;
-}
 
 /// What may be read where this is named: of a model in safetensors the whole folder's.
 std::vector<fs::path> files_of(const fs::path& input) {

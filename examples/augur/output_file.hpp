@@ -10,9 +10,9 @@
 namespace augur::program {
 
 /// Writes to a new file beside FILE, which commit() renames to FILE once it is on the disk; without commit() nothing is
-/// left, not even where a signal ends the program (SIGKILL leaves .augur-PROCESS-N.part). A link is followed. What
-/// exists and is no regular file (a pipe, a device) is written directly. Throws, with the system's reason, for whatever
-/// cannot be done.
+/// left, not even where a signal ends the program (SIGKILL leaves .augur-PROCESS-N.part). A link is followed, also to a
+/// file that is not there yet. What exists and is no regular file (a pipe, a device) is written directly. Throws, with
+/// the system's reason, for whatever cannot be done.
 class output_file {
  public:
     explicit output_file(std::filesystem::path path);
@@ -38,7 +38,10 @@ int create_removed_on_signals(const std::filesystem::path& part);
 /// Once a signal ends the program, this does not return.
 void leave_on_signals(const std::filesystem::path& part);
 
-/// The same file, by device and inode, or the same name in the same folder.
+/// Where links lead from here, whether or not a file is there; the path itself where they go round in a circle.
+std::filesystem::path followed(const std::filesystem::path& path);
+
+/// The same file, by device and inode, or the same name in the same folder where links lead.
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// Throws, naming the flag, unless an output_file can be written there that is none of these files, nor one

@@ -1,7 +1,9 @@
 // augur tokenize: text to ids, and back.
 
+#include <augur/io/quote.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "commands.hpp"
 #include "message.hpp"
@@ -24,6 +26,10 @@ struct tokenize_options {
 std::vector<token> ids_of(const tokenize_options& chosen, const io::tokenizer& words) {
     if (chosen.decode) {
         if (!chosen.ids) detail::fail("--decode needs --ids");
+        for (const auto& [option, given] :
+             {std::pair("--prompt", chosen.prompt.text), std::pair("--prompt-file", chosen.prompt.file)}) {
+            if (given) detail::fail(option, " is ", io::quote(*given), ", but --decode prints the text of --ids");
+        }
         return parse_list<token>("--ids", *chosen.ids);
     }
     if (chosen.ids) detail::fail("--ids needs --decode");

@@ -3,6 +3,8 @@
 #include <augur/io/json.hpp>
 #include <augur/io/quote.hpp>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,16 +34,20 @@ topology read_tree(const std::string& path) {
 /// `rest`: what follows "dynamic", empty or from a comma on.
 draft::dynamic_tree parse_dynamic(const std::string& text, std::string_view rest) {
     draft::dynamic_tree limits;
-    const auto take = [&](std::string_view name, std::string_view value) {
+    std::map<std::string, std::string> given;
+    const auto take = [&](const std::string& name, const std::string& value) {
         std::size_t* const into = name == "depth"   ? &limits.depth
                                   : name == "width" ? &limits.top_k
                                   : name == "nodes" ? &limits.nodes
                                                     : nullptr;
         if (into == nullptr) {
-            detail::fail("--tree ", io::quote(text), ": ", io::quote(std::string(name)),
-                         " is not one of depth, width, nodes");
+            detail::fail("--tree ", io::quote(text), ": ", io::quote(name), " is not one of depth, width, nodes");
         }
-        const std::string option = "--tree dynamic: " + std::string(name);
+        if (const auto [before, is_new] = given.emplace(name, value); !is_new) {
+            detail::fail("--tree ", io::quote(text), ": ", name, " is given twice, as ", io::quote(before->second),
+                         " and as ", io::quote(value));
+        }
+        const std::string option = "--tree dynamic: " + name;
         *into = parse_number(option, value, name == "nodes" ? topology::most_nodes : most::dynamic);
         if (*into == 0) detail::fail(option, " is 0; it must be at least 1");
     };
@@ -53,7 +59,7 @@ draft::dynamic_tree parse_dynamic(const std::string& text, std::string_view rest
         if (equals == std::string_view::npos) {
             detail::fail("--tree ", io::quote(text), ": ", io::quote(std::string(part)), " has no '='");
         }
-        take(part.substr(0, equals), part.substr(equals + 1));
+        take(std::string(part.substr(0, equals)), std::string(part.substr(equals + 1)));
     }
     return limits;
 }

@@ -10,10 +10,12 @@
 #include <memory>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "limits.hpp"
+#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -47,17 +49,25 @@ struct tune_options {
 void check(const tune_options& chosen) {
     for (const std::string& scheme : chosen.schemes) {
         const auto& known = tunable_schemes();
-        if (std::find(known.begin(), known.end(), scheme) != known.end()) continue;
-        detail::fail("--schemes: ", io::quote(scheme),
-                     " has nothing to tune; valid are sd, eaad, fsd, psd_a, psd_f, ead");
+        if (std::find(known.begin(), known.end(), scheme) == known.end()) {
+            detail::fail("--schemes: ", io::quote(scheme),
+                         " has nothing to tune; valid are sd, eaad, fsd, psd_a, psd_f, ead");
+        }
+        if (std::count(chosen.schemes.begin(), chosen.schemes.end(), scheme) > 1) {
+            detail::fail("--schemes names ", io::quote(scheme), " twice");
+        }
     }
     if (chosen.candidates == 0) detail::fail("--candidates is 0; there must be at least 1");
     if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a run writes at least 1");
     if (!(chosen.max_divergence >= 0)) {
         detail::fail("--max-divergence is ", chosen.max_divergence, "; it must be 0 or more");
     }
-    static_cast<void>(transform::pipeline(chosen.sampling, 1));
-    static_cast<void>(tune::rungs_of(1, 1, chosen.halving));
+    check_temperature(chosen.sampling.temperature.value);
+    const auto check = [](const char* option, const tune::halving_options& only) {
+        of_option(option, [&] { static_cast<void>(tune::rungs_of(1, 1, only)); });
+    };
+    check("--first", {.first_problems = chosen.halving.first_problems});
+    check("--factor", {.factor = chosen.halving.factor});
 }
 
 /// Whether the files can be written, for it is late to learn that after an hour.
@@ -72,6 +82,7 @@ void check_files(const tune_options& chosen, const shard_of& shard) {
     std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
+    inputs = with_members(std::move(inputs));
     check_output("--output", output, inputs);
     std::error_code absent;
     if (output.extension() == ".jsonl" && fs::equivalent(fs::absolute(output).parent_path(), chosen.work, absent)) {
@@ -227,6 +238,7 @@ class tuner {
         all["prompts"] = prompts_.size();
         all["prompt_digest"] = digest.text();
         all["max_tokens"] = chosen_.max_tokens;
+        all["context"] = target_.context_length();
         all["seed"] = chosen_.seed;
         return all;
     }
@@ -408,7 +420,7 @@ void add_search_options(CLI::App& command, tune_options& into) {
     add_number(command, "--first", into.halving.first_problems, "Prompts that all settings meet", "N", "2");
     add_number(command, "--factor", into.halving.factor, "One setting in so many goes on, to so many times the prompts",
                "N", "2", most::factor);
-    add_number(command, "--max-tokens", into.max_tokens, "Tokens of a run", "N", "64");
+    add_max_tokens(command, into.max_tokens, "Tokens of a run");
     add_number(command, "--temperature", into.sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
     add_number(command, "--max-divergence", into.max_divergence,

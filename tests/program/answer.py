@@ -24,8 +24,8 @@ def asked(name, entries):
 
 
 class Answer(ProgramTest):
-    def answers(self, path, *more):
-        done = self.works("answer", "--model", TARGET, "--prompts", path, *more)
+    def answers(self, path, *more, model=TARGET):
+        done = self.works("answer", "--model", model, "--prompts", path, *more)
         return done, [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
 
     def test_each_text_is_the_one_that_it_is_alone(self):
@@ -43,6 +43,25 @@ class Answer(ProgramTest):
             total = sum(len(answer["ids"]) for answer in made)
             self.assertRegex(done.stderr.decode(), rf"^augur: note: {len(entries)} texts, {total} tokens, \d+ a second\n$")
         self.assertGreater(len({tuple(answer["ids"]) for answer in made}), 4)
+
+    def texts_as_generate_has_them(self, name, model, count):
+        """Answers of as many seeds, each as `augur generate` has it."""
+        made = self.answers(asked(name, [dict(prompt="a", temperature=1)] * count), "-n", 3, "--ignore-eos", model=model)[1]
+        for seed, answer in enumerate(made):
+            drawn = ("-p", "a", "-n", 3, "--temperature", 1, "--seed", seed, "--ignore-eos", "--scheme", "plain")
+            alone = self.generated(*drawn, model=model)
+            self.assertEqual([alone[key] for key in ("ids", "text")], [answer[key] for key in ("ids", "text")])
+        return made
+
+    def test_a_space_that_an_answer_begins_with_stays(self):
+        model = tiny_model.write(FOLDER / "pieces.gguf", words=tiny_model.sentencepiece(), vocabulary=tiny_model.sentencepiece_size())
+        made = self.texts_as_generate_has_them("pieces.jsonl", model, 12)
+        self.assertTrue(any(answer["text"].startswith(" ") for answer in made))
+
+    def test_ids_that_the_tokenizer_lacks_are_no_text(self):
+        padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
+        made = self.texts_as_generate_has_them("padded.jsonl", padded, 6)
+        self.assertTrue(any(token >= tiny_model.VOCABULARY for answer in made for token in answer["ids"]))
 
     def test_seeds_follow_one_another(self):
         entries = [dict(prompt_ids=[5, 6, 7])] * 4
@@ -126,6 +145,10 @@ class Answer(ProgramTest):
         refused(["--together is 0"], [good], "--together", 0)
         refused(["--together is 2000", "1024"], [good], "--together", 2000)
         refused(["--states", "written to twice"], [good], "--states", FOLDER / "." / "never.jsonl")
+        link = FOLDER / "states.link"
+        link.symlink_to("never.jsonl")  # of which there is none yet
+        refused(["--states", "written to twice"], [good], "--states", link)
+        refused(["--temperature: temperature is -1", "(see augur answer --help)"], [good], "--temperature", -1)
         self.refuses("--states", "answer", "--model", TARGET, "--prompts", asked("own.jsonl", [good]), "--states", TARGET)
 
 

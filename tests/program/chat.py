@@ -71,7 +71,7 @@ class Chat(ProgramTest):
 
     def test_no_spaces_between_the_turns_of_a_sentencepiece_model(self):
         """Behind an answer that was cut off a text goes on; behind an end token one begins, with a space of its own."""
-        model = tiny_model.write(FOLDER / "llama2.gguf", layers=2, pairs=tiny_model.sentencepiece())
+        model = tiny_model.write(FOLDER / "llama2.gguf", layers=2, words=tiny_model.sentencepiece(["▁", "▁▁", "▁▁▁"], tiny_model.LLAMA2))
         whys = set()
         for more in (SAYS_LETTERS, (*SAYS_LETTERS, *ENDS)):
             settings = ("--scheme", "plain", "-n", 24, *more)

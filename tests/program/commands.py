@@ -43,6 +43,8 @@ class Tokenize(ProgramTest):
         self.refuses("--ids", "tokenize", "--model", TARGET, "--decode")
         self.refuses("--decode", "tokenize", "--model", TARGET, "--ids", "1")
         self.refuses(["999", "262"], "tokenize", "--model", TARGET, "--decode", "--ids", "999")
+        for flag in ("--prompt", "--prompt-file"):
+            self.refuses([f"{flag} is 'none'", "--decode", "--ids"], "tokenize", "--model", TARGET, "--decode", "--ids", "5", flag, "none")
         self.refuses("0 were given", "tokenize", "--model", TARGET)
         wordless = tiny_model.write(FOLDER / "wordless.gguf", words=False)
         self.refuses([wordless, "no tokenizer"], "tokenize", "--model", wordless, "--prompt", "a")
@@ -65,6 +67,16 @@ class Logits(ProgramTest):
         spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
         made = self.object("logits", "--model", spoiled, "--prompt", "a")
         self.assertEqual([(token, None) for token in range(10)], [(each["id"], each["logit"]) for each in made["top"]])
+
+    def test_texts_are_those_that_the_tokens_stand_for(self):
+        """Of SentencePiece's words with the space; nothing of what the tokenizer lacks."""
+        pieces = tiny_model.write(FOLDER / "pieces.gguf", words=tiny_model.sentencepiece(), vocabulary=tiny_model.sentencepiece_size())
+        padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
+        words = [each for each in self.object("logits", "--model", pieces, "--prompt-ids", "5,6")["top"] if each["id"] >= 259]
+        self.assertEqual([f" {each['id'] - 259}" for each in words], [each["text"] for each in words])
+        lacking = [each for each in self.object("logits", "--model", padded, "--prompt-ids", "5,6")["top"] if each["id"] >= tiny_model.VOCABULARY]
+        self.assertEqual({""}, {each["text"] for each in lacking})
+        self.assertTrue(words)
 
     def test_needs_somewhere_to_write(self):
         self.refuses(["--output", "--json"], "logits", "--model", TARGET, "--prompt", "a")
@@ -227,6 +239,10 @@ class BenchSchemes(ProgramTest):
         self.refuses(["depth", "length, max-k"], *self.bench("--scheme", "lookup:depth=3"))
         self.refuses(["length", "'='"], *self.bench("--scheme", "lookup:length"))
         self.refuses(["length", "-1"], *self.bench("--scheme", "lookup:length=-1"))
+        self.refuses(["'lookup:length=2:length=3'", "'length' is given twice", "'2'", "'3'"], *self.bench("--scheme", "lookup:length=2:length=3"))
+        for text, empty in (("lookup:", 1), ("lookup::length=2", 1), ("lookup:length=2:", 2)):
+            self.refuses([f"--scheme '{text}': its setting {empty} is empty"], *self.bench("--scheme", text))
+        self.refuses(["--temperature: temperature is -1", "(see augur bench schemes --help)"], *self.bench("--scheme", "lookup", "--temperature", -1))
         self.refuses("--repetitions", *self.bench("--scheme", "lookup", "--repetitions", 0))
         self.refuses("--max-tokens", *self.bench("--scheme", "lookup", "--max-tokens", 0))
 

@@ -221,6 +221,17 @@ class Entropy(ProgramTest):
         self.works("entropy", "--model", path, "--prompt-ids", "5,6,7")
         self.refuses([path, "tokenizer"], "entropy", "--model", path, "-p", "a")
 
+    def test_ids_that_the_tokenizer_lacks_are_no_text(self):
+        padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
+        ids = f"5,{tiny_model.VOCABULARY},6,{3 * tiny_model.VOCABULARY - 1},7"
+        made = self.made("--prompt-ids", ids, "--continue", 9, model=padded)
+        self.assertEqual(("", ""), tuple(made["positions"][at]["text"] for at in (0, 2)))
+        lacking = [each for at in made["positions"] for each in at["models"][0]["top"] if each["id"] >= tiny_model.VOCABULARY]
+        self.assertEqual({""}, {each["text"] for each in lacking})
+        chart = FOLDER / "padded.svg"
+        self.assertIn(b" ''", self.works("entropy", "--model", padded, "--prompt-ids", ids, "--chart", chart).stdout)
+        xml.etree.ElementTree.parse(chart)
+
     def test_whoever_reads_may_leave(self):
         process = subprocess.Popen(
             [PROGRAM, "entropy", "-m", TARGET, "-p", "one two " * 20], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()

@@ -72,6 +72,8 @@ class Generate(ProgramTest):
             (*sd, "--draft-shape", "foo"): "--draft-shape: the shape 'foo' is none of",
             ("--scheme", "foo"): "--scheme 'foo' is unknown",
             ("--scheme", "psd_x"): "--scheme 'psd_x' is unknown",
+            ("--accept", "exact", "--temperature", "1"): "--accept exact: accept::exact keeps greedy text only",
+            (*sd, "--tree", "dynamic", "--accept", "exact", "--temperature", "1"): "--accept exact: accept::exact keeps greedy text",
         }.items():
             with self.subTest(arguments):
                 self.refused([f"augur: error: {expected}", help_of], *arguments)
@@ -290,6 +292,7 @@ class Generate(ProgramTest):
             "dynamic,nodes=-1": ["nodes is '-1'", "whole number"],
             "dynamic,depth=2,nodes=x": ["nodes is 'x'"],
             "dynamics": ["--tree dynamics"],
+            "dynamic,depth=4,width=2,depth=5": ["'dynamic,depth=4,width=2,depth=5'", "depth is given twice", "'4'", "'5'"],
         }.items():
             with self.subTest(text):
                 self.refused(expected, "--scheme", "sd", "--draft", DRAFT, "--tree", text)
@@ -443,6 +446,9 @@ class Arguments(ProgramTest):
     def test_parser_errors_are_one_line_too(self):
         self.refuses("subcommand")
         self.refuses("subcommand", "bench")
+        self.refuses(["'generat' is no command of augur; valid are generate, answer, ", "(see augur --help)"], "generat", "-m", TARGET)
+        self.refuses(["'verfy' is no command of augur bench; valid are verify, schemes", "(see augur bench --help)"], "bench", "verfy")
+        self.refuses("'--nonsense' is no command of augur; ", "--nonsense")
         self.refuses("--model", "generate", "--prompt", "a")
         self.refuses("--speed", "generate", "--model", TARGET, "--prompt", "a", "--speed")
         self.refuses("--temperature", "generate", "--model", TARGET, "--prompt", "a", "--temperature")
@@ -469,6 +475,19 @@ class Arguments(ProgramTest):
         for criterion in sorted({path.stem for path in accept.glob("*.hpp")} - others):
             self.assertRegex(shown, rf"\b{criterion}\b")
 
+    def test_n_is_max_tokens_of_every_command_that_has_it(self):
+        with_prompts = ("--prompts", FOLDER / "none.jsonl")
+        for command in (
+            ("generate",),
+            ("chat",),
+            ("answer", *with_prompts),
+            ("learn", *with_prompts),
+            ("bench", "schemes", "--scheme", "lookup", *with_prompts),
+            ("tune", "--schemes", "sd", "--work", FOLDER / "none", "--output", FOLDER / "none.json", *with_prompts),
+            ("grow", "--output", FOLDER / "none.json", *with_prompts),
+        ):
+            self.refuses("augur: error: --max-tokens is 'x'; it must be a whole number", *command, "--model", TARGET, "-n", "x")
+
     def test_version(self):
         done = self.works("--version")
         project = re.search(r"project\(augur VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
@@ -481,6 +500,58 @@ class Arguments(ProgramTest):
 
 
 class Outputs(ProgramTest):
+    def test_a_member_that_a_search_may_find_is_not_written(self):
+        """By whatever name; found before a model is looked at."""
+        members = family("searched", ["draft", "eagle", "exit"])
+        texts = FOLDER / "searched.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        page = FOLDER / "searched.html"
+        page.symlink_to(members / "tiny" / "draft.gguf")
+        linked = FOLDER / "searched_too"
+        linked.symlink_to(members)
+        before = {path: path.read_bytes() for path in (members / "tiny").iterdir()}
+        grow, learn = ("grow", "--prompts", texts), ("learn", "--prompts", texts)
+        tune = ("tune", "--schemes", "sd", "--prompts", texts, "--work", FOLDER / "searched_work")
+        for path in (members / "tiny" / "draft.gguf", linked / "tiny" / "eagle.gguf", page):
+            commands = [("entropy", "-p", "a", "--draft", "draft", "--chart"), (*grow, "--output"), (*grow, "--output", FOLDER / "b", "--state"),
+                        (*tune, "--output"), (*learn, "--output"), (*learn, "--replay"), ("generate", "-p", "a", "--state"), ("chat", "-p", "a", "--state")]  # fmt: skip
+            if path == page:
+                commands += [("generate", "-p", "a", "--report"), (*grow, "--output", FOLDER / "b", "--report"),
+                             (*tune, "--output", FOLDER / "b", "--report"), (*learn, "--report")]  # fmt: skip
+            for command in commands:
+                with self.subTest(command=command, path=path):
+                    self.refuses(["would overwrite", "which is read"], *command, path, "--model", FOLDER / "none.gguf", family=members)
+        self.assertEqual(before, {path: path.read_bytes() for path in (members / "tiny").iterdir()})
+
+    def test_tokens_of_a_head_that_are_read_are_not_written(self):
+        own = tiny_model.write_member(FOLDER / "tokens.gguf", "exit", FINGERPRINT)
+        texts = FOLDER / "tokens.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        self.refuses(["would overwrite", own], "learn", "--model", TARGET, "--prompts", texts, "--head-tokens", own, "--output", own)
+
+    def test_a_link_to_a_file_that_is_not_there_is_followed(self):
+        folder = FOLDER / "linked"
+        (folder / "there").mkdir(parents=True)
+        texts = folder / "texts.jsonl"
+        texts.write_text('{"prompt": "the cat"}\n')
+        learn = ("learn", "--prompts", texts, "-n", 3)
+        for number, command in enumerate((
+            ("logits", "-p", "a", "--output"), ("entropy", "-p", "a", "--chart"), ("answer", "--prompts", texts, "-n", 3, "--output"),
+            ("generate", "-p", "the the the the", "--scheme", "lookup", "--ignore-eos", "-n", 9, "--state"), (*learn, "--output"), (*learn, "--replay"),
+        )):  # fmt: skip
+            link, other, file = folder / f"link{number}", folder / "there" / f"other{number}", folder / "there" / f"file{number}"
+            link.symlink_to(pathlib.Path("there") / other.name)
+            other.symlink_to(file)
+            with self.subTest(command):
+                self.works(*command, link, "--model", TARGET)
+                self.assertEqual((True, True, False), (link.is_symlink(), other.is_symlink(), file.is_symlink()))
+                self.assertGreater(file.stat().st_size, 0)
+        lost = folder / "lost"
+        lost.symlink_to(folder / "none" / "file")
+        for command in (("logits", "-p", "a", "--output"), (*learn, "--output")):
+            self.refuses(["cannot write", "lost", "No such file"], *command, lost, "--model", TARGET)
+        self.assertTrue(lost.is_symlink())
+
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:
             for more in ((), ("--json",)):

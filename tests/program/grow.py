@@ -53,6 +53,10 @@ class Grow(ProgramTest):
                 asked = command(FOLDER / "other.json", "--state", f"{self.bank}.state", flag, value)
                 self.refuses([flag[2:] + " was", "and is"], *asked)
 
+    def test_a_state_of_another_context_is_refused(self):
+        """Texts may end where it is full."""
+        self.refuses(["--state", "context was '256' and is '128'"], *command(self.bank, "--context", 128))
+
     def test_a_run_that_was_killed_goes_on_to_the_same_trees(self):
         output = FOLDER / "killed.json"
         state = pathlib.Path(f"{output}.state")
@@ -177,7 +181,7 @@ class Grow(ProgramTest):
         self.assertEqual(growths[1], growths[2])
         self.refuses(["temperature was '0.800", "is '0.0'"], *command(FOLDER / "warm.json", "--seed", 3))
         self.refuses(["seed was '3' and is '0'"], *command(FOLDER / "warm.json", "--temperature", 0.8))
-        self.refuses(["temperature", "-1"], *command(FOLDER / "cool.json", "--temperature", -1))
+        self.refuses("--temperature: temperature is -1", *command(FOLDER / "cool.json", "--temperature", -1))
 
     def test_layers_and_draft_models_have_banks_too(self):
         for kind, scheme in (("eagle", "eagle"), ("draft", "sd")):

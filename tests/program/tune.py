@@ -115,6 +115,7 @@ class Tune(ProgramTest):
             fcntl.flock(held, fcntl.LOCK_EX)
             self.refuses("another process", *self.command())
         self.refuses(["line 1", '"seed":7', "--work"], *self.command("--seed", 7))
+        self.refuses(["line 1", '"context":256', '"context":64', "--work"], *self.command("--context", 64))
         with open(self.work / "all.jsonl", "ab") as file:
             file.write(b"what?\n")
         self.refuses(["all.jsonl, line"], *self.command())
@@ -207,12 +208,12 @@ class Tune(ProgramTest):
             (("--shard", "3/2"), "3/2"),
             (("--shard", "0/2"), "0/2"),
             (("--shard", "2"), "'2'"),
-            (("--factor", "1"), "factor is 1"),
-            (("--first", "0"), "0 problems"),
+            (("--factor", "1"), ["--factor: the factor is 1", "(see augur tune --help)"]),
+            (("--first", "0"), ["--first: ", "0 problems"]),
             (("--candidates", "0"), "--candidates is 0"),
             (("--max-tokens", "0"), "--max-tokens is 0"),
             (("--max-divergence", "-1"), "-1"),
-            (("--temperature", "-1"), "-1"),
+            (("--temperature", "-1"), "--temperature: temperature is -1"),
         ):
             command = self.command()
             if more[0] in command:
@@ -220,6 +221,7 @@ class Tune(ProgramTest):
                 command = command[:place] + command[place + 2 :]
             self.refuses(expected, *command, *more)
         self.refuses("'plain'", *self.command(schemes="plain"))
+        self.refuses("--schemes names 'sd' twice", *self.command(schemes="sd,fsd,sd"))
         self.prompts.write_text('{"prompt": "one"}\n{"text": "two"}\n')
         self.refuses(["line 2", "prompt"], *self.command())
         self.prompts.write_text("")

@@ -5,7 +5,7 @@ import random
 import struct
 
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
-CONTROL, NORMAL = 3, 1
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MERGES = ["t h", "th e", "Ġ the"]
 CHATML = (
@@ -67,18 +67,26 @@ def tokenizer(chat_template, swapped=None):
     return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
 
 
-def sentencepiece():
-    """The bytes have the ids that they have in `tokenizer`, and Llama 2's template parts the turns."""
-    tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)] + ["▁", "▁▁", "▁▁▁"]
-    return [
+def sentencepiece(words=256, chat_template=None):
+    """The same of a SentencePiece tokenizer: every byte, and words: their texts, or so many that begin with a space, of which there are
+    `sentencepiece_size(words)` tokens in all. The bytes have the ids that they have in `tokenizer`."""
+    texts = [f"▁{i}" for i in range(words)] if isinstance(words, int) else words
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *texts]
+    kinds = [UNKNOWN, CONTROL, CONTROL, *[BYTE] * 256, *[NORMAL] * len(texts)]
+    pairs = [
         pair("tokenizer.ggml.model", STRING, "llama"),
         array("tokenizer.ggml.tokens", STRING, tokens),
-        array("tokenizer.ggml.token_type", I32, [2, CONTROL, CONTROL] + [6] * 256 + [NORMAL] * 3),
-        array("tokenizer.ggml.scores", F32, [0.0] * len(tokens)),
+        array("tokenizer.ggml.token_type", I32, kinds),
+        array("tokenizer.ggml.scores", F32, [-float(i) for i in range(len(tokens))]),
         pair("tokenizer.ggml.bos_token_id", U32, 1),
         pair("tokenizer.ggml.eos_token_id", U32, 2),
-        pair("tokenizer.chat_template", STRING, LLAMA2),
+        pair("tokenizer.ggml.unknown_token_id", U32, 0),
     ]
+    return pairs + ([pair("tokenizer.chat_template", STRING, chat_template)] if chat_template else [])
+
+
+def sentencepiece_size(words=256):
+    return 3 + 256 + words
 
 
 def block(width, head_size, feed_forward):
@@ -184,13 +192,14 @@ def write_member(path, kind, target, *, width=32, context=256, head_tokens=None)
     return save(path, pairs, random_tensors(shapes, 7, width))
 
 
-def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None, pairs=None):
-    """`pairs`: another tokenizer. `spoil`: a value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
+def write(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VOCABULARY, words=True, chat_template=CHATML, spoil=None, swapped=None):
+    """`words`: whether there is a tokenizer, or the pairs of another. A larger `vocabulary` has rows that it has no tokens for. `spoil`: a
+    value that the last weight of the final norm is replaced by. `swapped`: two ids whose texts change places."""
     tensors = model_tensors(seed, layers, width, vocabulary)
     if spoil is not None:
         tensors["output_norm.weight"][1][-1] = spoil
-    known = pairs or (tokenizer(chat_template, swapped) if words else [])
-    return save(path, architecture(layers, width, context) + known, tensors)
+    own = tokenizer(chat_template, swapped) if words is True else words or []
+    return save(path, architecture(layers, width, context) + own, tensors)
 
 
 FOLDER_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
