@@ -21,6 +21,7 @@
 #include "augur/testing/law_of.hpp"
 #include "augur/testing/model_inputs.hpp"
 #include "augur/testing/model_laws.hpp"
+#include "augur/testing/model_rounds.hpp"
 #include "augur/testing/models.hpp"
 #include "augur/testing/named_once.hpp"
 #include "augur/testing/policy_laws.hpp"
