@@ -13,6 +13,8 @@
 #include "augur/testing/criterion_laws.hpp"
 #include "augur/testing/drafter_inputs.hpp"
 #include "augur/testing/drafter_laws.hpp"
+#include "augur/testing/drafter_rounds.hpp"
+#include "augur/testing/drafter_signals.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
 #include "augur/testing/faulty_model.hpp"
