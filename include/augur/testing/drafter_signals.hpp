@@ -19,6 +19,7 @@
 #include "augur/testing/compare_proposals.hpp"
 #include "augur/testing/drafter_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/types/distribution.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/token.hpp"
