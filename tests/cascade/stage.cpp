@@ -39,7 +39,7 @@ template <class D>
 void keeps(const D& drafter) {
     const auto r = testing::drafter_laws(drafter, {.cases = 40});
     BOOST_TEST(r.kept(), r);
-    BOOST_TEST(r.checked.size() == 9u, r);
+    BOOST_TEST(r.checked.size() == 11u, r);
 }
 
 }  // namespace

@@ -82,10 +82,10 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const models made(3, 40, 8);  // a context that drafts reach the end of
     const auto r = testing::drafter_laws(draft::eagle(made.layer, draft::argmax{}), made.target);
     BOOST_TEST(r.kept(), r);
-    BOOST_TEST(r.checked.size() == 6u, r);
+    BOOST_TEST(r.checked.size() == 8u, r);
     const auto sampling = testing::drafter_laws(draft::eagle(made.layer, draft::sampled{}), made.target);
     BOOST_TEST(sampling.kept(), sampling);
-    BOOST_TEST(sampling.checked.size() == 9u, sampling);
+    BOOST_TEST(sampling.checked.size() == 12u, sampling);
 }
 
 BOOST_AUTO_TEST_CASE(schemes_with_it_keep_theirs) {

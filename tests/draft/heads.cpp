@@ -60,7 +60,7 @@ void keeps_the_laws(bool sees_tokens) {
     const heads_mock source{testing::hashed_model(3, 2), sees_tokens, 2};
     const auto r = testing::drafter_laws(draft::heads(source, draft::sampled{}), target);
     BOOST_TEST(r.kept(), r);
-    BOOST_TEST(r.checked.size() == 9u, r);
+    BOOST_TEST(r.checked.size() == 12u, r);
 
     decode::options chosen;
     chosen.stop.max_tokens = 3;

@@ -50,14 +50,14 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     };
     const function_model chains = testing::hashed_model(3, 1, 2, 8);  // a context that drafts reach the end of
     const tree_mock trees(chains);
-    keeps(draft::model_tree(chains, draft::argmax{}), 7);
-    keeps(draft::model_tree(trees, draft::argmax{}), 7);
-    keeps(draft::model_tree(trees, draft::dynamic_tree{3, 2, 5}), 7);
-    keeps(draft::model_tree(chains, draft::dynamic_tree{3, 2, 5}), 7);
-    keeps(draft::model_tree(trees, draft::shared_noise{}), 7);
-    keeps(draft::model_tree(chains, draft::sampled{}), 10);
-    keeps(draft::model_tree(trees, draft::sampled{}), 10);
-    keeps(draft::model_tree(trees, draft::sampled_with_replacement{}), 10);
+    keeps(draft::model_tree(chains, draft::argmax{}), 9);
+    keeps(draft::model_tree(trees, draft::argmax{}), 9);
+    keeps(draft::model_tree(trees, draft::dynamic_tree{3, 2, 5}), 9);
+    keeps(draft::model_tree(chains, draft::dynamic_tree{3, 2, 5}), 9);
+    keeps(draft::model_tree(trees, draft::shared_noise{}), 9);
+    keeps(draft::model_tree(chains, draft::sampled{}), 13);
+    keeps(draft::model_tree(trees, draft::sampled{}), 13);
+    keeps(draft::model_tree(trees, draft::sampled_with_replacement{}), 13);
 }
 
 /// Rounds, nodes that were accepted as a second or later sibling, and rounds whose tree branched.

@@ -112,6 +112,10 @@ struct split_model : hidden_state_model {
 
     std::size_t layer_count() const { return 2; }
     std::size_t waiting(const sequence_type& s) const { return s.waiting.size() / 8; }
+    augur::scores extend(sequence_type& s, std::span<const augur::token> tokens) const {
+        if (waiting(s) > 0) throw augur::error("positions wait");
+        return model::extend(s, tokens);
+    }
     augur::scores run(passes_asked asked) const {
         check(asked, context_length(), layer_count());
         const auto& one = asked[0];
@@ -120,7 +124,7 @@ struct split_model : hidden_state_model {
         if (one.from_layer > 0) {
             one.sequence->rows = std::exchange(one.sequence->waiting, {});
         } else {
-            extend(*one.sequence, one.tokens);
+            model::extend(*one.sequence, one.tokens);
         }
         if (one.to_layer != augur::all_layers) {
             auto& waits = one.sequence->waiting;

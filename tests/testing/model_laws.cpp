@@ -9,6 +9,7 @@
 
 #include "every_law.hpp"
 #include "sanitized.hpp"
+#include "wrong_rounds.hpp"
 
 using namespace augur;
 using testing::model_laws;
@@ -266,6 +267,9 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_model) {
     all.breaks(model_laws(states_of_rows_only{}), "states of a pass equal those of extend");
     all.breaks(model_laws(states_of_rows_of_trees{}), "states of a tree equal those of its paths");
     all.breaks(model_laws(skips_a_layer{}), "shallow then deep equals extend");
+    all.breaks(model_laws(wrong_rounds::second_tree(sound)), "several rounds equal a fresh sequence");
+    all.breaks(model_laws(wrong_rounds::appends_while_waiting(sound)),
+               "appending while positions wait throws and changes nothing");
     all.breaks(model_laws(shares_a_batch{}), "passes run together equal each alone");
     all.breaks(model_laws(does_some{}), "a run with a wrong pass throws and changes nothing");
 }

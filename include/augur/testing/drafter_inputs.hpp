@@ -1,6 +1,7 @@
 #pragma once
 // Random inputs of drafters, and what they propose to them.
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -24,16 +25,19 @@ struct wants_tree {
     const augur::topology& topology(const observation&) const { return wanted; }
 };
 
-/// A policy that needs `Needed`, wants a fixed length, and counts how often it is asked.
-template <signals Needed>
-struct asked_policy {
-    static constexpr signals needs = Needed;
-    std::size_t tokens = 0;
-    std::size_t* times = nullptr;
+/// Checks laws, which are members of `cases`, into a report.
+struct drafter_law_checker {
+    report& into;
+    const effort& tries;
+    std::size_t vocabulary = 0;
 
-    std::size_t length(const observation&) const {
-        ++*times;
-        return tokens;
+    void operator()(const char* name, const auto& cases, auto member) const {
+        check(into, name, tries, [&](choices& from) { return (cases.*member)(from); });
+    }
+    /// One that takes every draft.
+    void enumerated(const char* name, const auto& cases, auto member) const {
+        if (vocabulary <= 8) return (*this)(name, cases, member);
+        into.skip(name, "a vocabulary of " + std::to_string(vocabulary) + " is too large to enumerate");
     }
 };
 
@@ -47,6 +51,8 @@ class drafter_inputs {
         : drafter_(drafter), vocabulary_(vocabulary_size), target_(target) {}
 
  protected:
+    static constexpr std::size_t short_prefix = 6, long_prefix = 40;
+
     /// What a drafter is asked to continue.
     struct request {
         prefix before;
@@ -68,13 +74,22 @@ class drafter_inputs {
         }
     };
 
-    request some_request(choices& from) const {
+    /// In one input of eight after a long text.
+    request some_request(choices& from, std::size_t most_room = 8) const {
         request made;
-        made.before = prefix(from.tokens(1, 6, vocabulary_));
-        made.room = from.below(4);
+        const std::size_t context = target_.context_length();
+        const std::size_t longest = from.below(8) == 7 ? std::min(long_prefix, context / 2) : short_prefix;
+        made.before = prefix(from.tokens(1, longest, vocabulary_));
+        made.room = from.below(std::min(most_room, context - made.before.size() - 1) + 1);
         made.sampling = random_settings(from, vocabulary_);
         if (branches<D>) made.wanted = some_topology(from);
         from.note([&] { return made.described(); });
+        return made;
+    }
+    /// One whose drafts are few enough to take every one of them.
+    request some_enumerable(choices& from) const {
+        request made = some_request(from, 3);
+        if (made.before.size() > short_prefix) made.room = std::min<std::size_t>(made.room, 1);
         return made;
     }
 
@@ -97,11 +112,11 @@ class drafter_inputs {
         return propose_fresh(asked, chooser, asked.policy());
     }
 
-    /// `see(proposal, probability)` on every branch of the drafter's randomness.
+    /// `see(proposal, probability)` on every branch of the drafter's randomness, with this policy.
     template <class See>
-    void each_proposal(request& asked, const See& see) const {
+    void each_proposal(request& asked, const auto& policy, const See& see) const {
         enumerate([&](const enumerating_chooser& chooser) {
-            const auto proposed = propose_fresh(asked, chooser);
+            const auto proposed = propose_fresh(asked, chooser, policy);
             see(proposed, chooser.probability());
             return std::vector<token>{};
         });

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +20,8 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_proposals.hpp"
 #include "augur/testing/drafter_inputs.hpp"
+#include "augur/testing/drafter_rounds.hpp"
+#include "augur/testing/drafter_signals.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/followed_target.hpp"
 #include "augur/testing/law_chooser.hpp"
@@ -44,7 +45,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
 
     std::string no_more_than_is_wanted(choices& from) const {
         request asked = some_request(from);
-        const std::size_t policy_wants = from.below(5);
+        const std::size_t policy_wants = from.below(10);
         const auto got =
             propose_fresh(asked, random::philox_chooser(from.below(1000)), policy::fixed_length{policy_wants});
         if (longest_path(got) > std::min(asked.room, policy_wants)) {
@@ -82,60 +83,16 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return got == expected ? "" : asked.described() + ": left it as " + got + " instead of " + expected;
     }
 
-    std::string after_on_commit_like_fresh(choices& from) const {
-        request asked = some_request(from);
-        const law_chooser chooser = random::philox_chooser(from.below(1000));
-        auto used = drafter_.make_state();
-        typename Target::follower target(target_);
-        target.prefill(drafter_, used, asked.before);
-        std::string history;
-        for (std::size_t round = from.below(4); round > 0; --round) {
-            const auto proposed = propose(used, target, asked, chooser, asked.policy());
-            target.verify(asked.before, proposed);
-            std::size_t accepted = 0;
-            for (std::size_t node = 0, most = from.below(proposed.size() + 1);
-                 node < proposed.size() && accepted < most; ++accepted) {
-                asked.before.push(proposed.tokens()[node]);
-                node =
-                    parents::next_child(proposed.parents(), proposed.size(), static_cast<std::int32_t>(node), node + 1);
-            }
-            asked.before.push(from.tokens(1, 1, vocabulary_)[0]);
-            target.on_commit(drafter_, used, asked.before);
-            history += augur::detail::message(" proposed ", described_proposal(proposed), ", accepted ", accepted, ';');
-        }
-        const auto expected = propose_fresh(asked, chooser);
-        const std::string found = difference(expected, propose(used, target, asked, chooser, asked.policy()));
-        return found.empty() ? found : asked.described() + (history.empty() ? ":" : ", having" + history) + ' ' + found;
-    }
-
-    std::string length_does_not_depend_on_the_value(choices& from) const {
-        request asked = some_request(from);
-        std::map<first_nodes, std::set<std::int32_t>> seen;  // after these nodes: the parents of the next, or the end
-        each_proposal(asked, [&](const proposal<claim>& proposed, double) {
-            for (std::size_t i = 0; i <= proposed.size(); ++i) {
-                seen[first_nodes(proposed, i)].insert(i == proposed.size() ? ended : proposed.parent(i));
-            }
-        });
-        for (const auto& [before, next] : seen) {
-            if (next.size() == 1) continue;
-            const std::string what =
-                next.contains(ended) ? " it ends or drafts on" : " it drafts beneath one node or another";
-            return asked.described() + ": after " + describe(before.tokens) + what +
-                   ", depending on the token that it has drawn";
-        }
-        return "";
-    }
-
     /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for
     /// itself.
     std::string claimed_rows_are_drawn_from(choices& from) const {
-        request asked = some_request(from);
+        request asked = some_enumerable(from);
         struct place {
             double total = 0;
             std::map<token, double> drawn;
         };
         std::map<std::pair<first_nodes, std::vector<double>>, place> places;
-        each_proposal(asked, [&](const proposal<claim>& proposed, double probability) {
+        each_proposal(asked, asked.policy(), [&](const proposal<claim>& proposed, double probability) {
             for (std::size_t i = 0; i < proposed.size(); ++i) {
                 std::vector<double> claimed(proposed[i].row->size());
                 for (std::size_t t = 0; t < claimed.size(); ++t) {
@@ -168,7 +125,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
     /// A token that was drawn by noise which the next round meets again, as by a race at its position, is no draw of
     /// the row that it claims: a criterion of drafts that are drawn anew would then lose the distribution.
     std::string tokens_are_drawn_anew_in_each_round(choices& from) const {
-        request asked = some_request(from);
+        request asked = some_enumerable(from);
         asked.room = 1;
         std::map<std::vector<double>, std::map<std::pair<token, token>, double>> pairs;  // by both claimed rows
         enumerate([&](const enumerating_chooser& chooser) {
@@ -251,29 +208,14 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return "";
     }
 
-    template <signals Needed>
-    std::string signals_are_shown(choices& from) const {
-        request asked = some_request(from);
-        std::size_t times = 0;
-        const asked_policy<Needed> policy{asked.room, &times};
-        const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
-        const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : longest_path(got);
-        if (times >= least) return "";
-        return augur::detail::message(asked.described(), ": proposes ", describe(got.tokens()),
-                                      ", but asked the policy ", times, " times");
-    }
-
  private:
     using inputs = drafter_inputs<D, Target>;
     using inputs::drafter_;
     using inputs::each_proposal;
-    using inputs::propose;
     using inputs::propose_fresh;
+    using inputs::some_enumerable;
     using inputs::some_request;
-    using inputs::target_;
     using inputs::vocabulary_;
-
-    static constexpr std::int32_t ended = -2;
 
     static std::string described_prefix(const prefix& before) {
         const std::map<token, token_count> counts(before.counts().begin(), before.counts().end());
@@ -292,38 +234,30 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
                     const Target& target = {}) {
     report r{"drafter_laws"};
     using c = drafter_law_cases<D, Target>;
+    using rounds = drafter_round_cases<D, Target>;
     const c cases(drafter, vocabulary_size, target);
-    const auto law = [&](const char* name, auto member) {
-        check(r, name, tries, [&](choices& from) { return (cases.*member)(from); });
-    };
-    const auto enumerated = [&](const char* name, auto member) {
-        if (vocabulary_size <= 8) return law(name, member);
-        r.skip(name, "a vocabulary of " + std::to_string(vocabulary_size) + " is too large to enumerate");
-    };
-    law("never more tokens than are wanted, all of the vocabulary", &c::no_more_than_is_wanted);
-    law("the prefix is left as it was", &c::the_prefix_is_left_alone);
-    law("after on_commit, proposals are a fresh state's", &c::after_on_commit_like_fresh);
-    law("the numbers that judge are left to it", &c::numbers_that_judge_are_left);
-    enumerated("the length does not depend on the value of a drawn token", &c::length_does_not_depend_on_the_value);
+    const rounds played(drafter, vocabulary_size, target);
+    const drafter_law_checker law{r, tries, vocabulary_size};
+    law("never more tokens than are wanted, all of the vocabulary", cases, &c::no_more_than_is_wanted);
+    law("the prefix is left as it was", cases, &c::the_prefix_is_left_alone);
+    law("after on_commit, proposals are a fresh state's", played, &rounds::after_on_commit_like_fresh);
+    law("an abandoned round leaves no trace", played, &rounds::abandoned_leaves_no_trace);
+    law("the numbers that judge are left to it", cases, &c::numbers_that_judge_are_left);
     if constexpr (branches<D>) {
-        law("never more nodes than are wanted, nor deeper ones", &c::no_more_than_the_tree_that_is_wanted);
+        law("never more nodes than are wanted, nor deeper ones", cases, &c::no_more_than_the_tree_that_is_wanted);
     }
     if constexpr (std::same_as<typename D::claim_type, distribution>) {
-        enumerated("a claimed row is the one that the token was drawn from", &c::claimed_rows_are_drawn_from);
-        enumerated("a token is drawn anew in each round", &c::tokens_are_drawn_anew_in_each_round);
-        law("claimed rows are transformed", &c::claimed_rows_are_transformed);
+        law.enumerated("a claimed row is the one that the token was drawn from", cases,
+                       &c::claimed_rows_are_drawn_from);
+        law.enumerated("a token is drawn anew in each round", cases, &c::tokens_are_drawn_anew_in_each_round);
+        law("claimed rows are transformed", cases, &c::claimed_rows_are_transformed);
     }
     if constexpr (std::same_as<typename D::claim_type, mode_of_row>) {
-        law("the most probable token of a claimed row is the one that was picked",
+        law("the most probable token of a claimed row is the one that was picked", cases,
             &c::claimed_rows_have_the_token_as_their_mode);
-        law("claimed rows are transformed", &c::claimed_rows_are_transformed);
+        law("claimed rows are transformed", cases, &c::claimed_rows_are_transformed);
     }
-    if constexpr (shows_rows<D>) {
-        law("each row is shown to the policy", &c::template signals_are_shown<signals::draft_entropy>);
-    }
-    if constexpr (shows_matches<D>) {
-        law("matches are shown to the policy", &c::template signals_are_shown<signals::match_length>);
-    }
+    check_signals(law, drafter_signal_cases<D, Target>(drafter, vocabulary_size, target));
     return r;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 // What a drafter under test is told of what is committed, with a target's hidden states or without.
 
+#include <cstddef>
+#include <limits>
+
 #include "augur/decode/session.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
@@ -13,6 +16,8 @@ namespace augur::testing {
 
 /// For drafters that follow no target: tells them what is committed.
 struct no_target {
+    static std::size_t context_length() { return std::numeric_limits<std::size_t>::max(); }
+
     struct follower {
         explicit follower(const no_target&) {}
         void prefill(const auto& drafter, auto& state, const prefix& prompt) { draft::prepare(drafter, state, prompt); }
@@ -31,6 +36,8 @@ struct no_target {
 template <HiddenStateModel M>
 struct followed_target {
     const M& model;
+
+    std::size_t context_length() const { return model.context_length(); }
 
     struct follower {
         explicit follower(const followed_target& of) : cache(of.model) {}

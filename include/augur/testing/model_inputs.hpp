@@ -7,6 +7,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/model/concepts.hpp"
@@ -64,9 +65,10 @@ class model_inputs {
     };
 
     /// A third each: of any shape, deep (a chain with few branches), and wide (most nodes follow the root).
-    tree some_tree(choices& from) const {
-        tree made{.before = some_tokens(from, {1, 3, 16}, 24), .nodes = {}, .parents = {}};
-        made.nodes = some_tokens(from, {1, 6, 32}, made.before.size() + 2);
+    tree some_tree(choices& from) const { return some_tree(from, some_tokens(from, {1, 3, 16}, 24), {1, 6, 32}); }
+    tree some_tree(choices& from, std::vector<token> before, amount nodes) const {
+        tree made{.before = std::move(before), .nodes = {}, .parents = {}};
+        made.nodes = some_tokens(from, nodes, made.before.size() + 2);
         const std::size_t shape = from.below(3);
         for (std::size_t i = 0; i < made.nodes.size(); ++i) {
             const bool any = shape == 0 || from.below(16) == 15;
@@ -85,6 +87,12 @@ class model_inputs {
             from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
         from.note([&] { return "tokens " + describe(made); });
         return made;
+    }
+
+    /// How many tokens a rewind takes back: as often none, one and all as any other number.
+    static std::size_t rewound(choices& from, std::size_t length) {
+        const std::size_t any = from.below(length + 1);
+        return from.one_of({any, std::size_t{1}, std::size_t{0}, length});
     }
 
     static std::vector<token> joined(std::vector<token> text, std::span<const token> more) {

@@ -12,6 +12,7 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/model_inputs.hpp"
+#include "augur/testing/model_rounds.hpp"
 #include "augur/testing/refined_model_laws.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/types/token.hpp"
@@ -145,15 +146,10 @@ class model_law_cases : public model_inputs<M> {
     using model_inputs<M>::fresh;
     using model_inputs<M>::model_;
     using model_inputs<M>::refused;
+    using model_inputs<M>::rewound;
     using model_inputs<M>::said;
     using model_inputs<M>::some_tokens;
     using model_inputs<M>::wrong;
-
-    /// How many tokens a rewind takes back: as often none, one and all as any other number.
-    static std::size_t rewound(choices& from, std::size_t length) {
-        const std::size_t any = from.below(length + 1);
-        return from.one_of({any, std::size_t{1}, std::size_t{0}, length});
-    }
 };
 
 /// Tokens of a context that a sequence is filled with to see whether it is there.
@@ -177,11 +173,13 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     constexpr bool shows_trees = TreeModel<M> && HiddenStateModel<M>;
     using c = model_law_cases<M>;
     using refined = refined_model_law_cases<M>;
+    using rounds = model_round_cases<M>;
     const c cases(model, allowed);
     const refined more(model, allowed);
+    const rounds played(model, allowed);
     effort each = tries;
-    each.seconds /= static_cast<double>(12 + ScoresLastRows<M> + TreeModel<M> + 2 * HiddenStateModel<M> + shows_trees +
-                                        SplitModel<M>);
+    each.seconds /= static_cast<double>(13 + ScoresLastRows<M> + TreeModel<M> + 2 * HiddenStateModel<M> + shows_trees +
+                                        2 * SplitModel<M>);
     const auto law = [&](const char* name, const auto& of, auto member) {
         check(r, name, each, [&](choices& from) { return (of.*member)(from); });
     };
@@ -221,7 +219,11 @@ report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, dou
     if constexpr (shows_trees) {
         law("states of a tree equal those of its paths", more, &refined::states_of_a_tree_equal_those_of_its_paths);
     }
-    if constexpr (SplitModel<M>) law("shallow then deep equals extend", more, &refined::split_equals_whole);
+    if constexpr (SplitModel<M>) {
+        law("shallow then deep equals extend", more, &refined::split_equals_whole);
+        law("appending while positions wait throws and changes nothing", played, &rounds::waiting_refuses_others);
+    }
+    law("several rounds equal a fresh sequence", played, &rounds::rounds_equal_fresh);
     return r;
 }
 
