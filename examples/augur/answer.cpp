@@ -234,6 +234,7 @@ class answering {
 
 void answer_prompts(const answer_options& chosen) {
     if (chosen.together == 0) detail::fail("--together is 0; it must be at least 1");
+    check_temperature(chosen.temperature);
     if (chosen.output.empty()) check_standard_output();
     if (!chosen.output.empty()) check_output("--output", chosen.output, {chosen.model.path, chosen.prompts});
     if (!chosen.states.empty()) check_output("--states", chosen.states, {chosen.model.path, chosen.prompts});

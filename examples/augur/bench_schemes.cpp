@@ -415,6 +415,7 @@ class bench_of_schemes {
 void compare(const bench_schemes_options& chosen) {
     if (chosen.repetitions == 0) detail::fail("--repetitions is 0; a median needs at least 1");
     if (chosen.max_tokens == 0) detail::fail("--max-tokens is 0; a rate needs at least 1");
+    check_temperature(chosen.sampling.temperature.value);
     check_standard_output();
     const interruption stop;
     bench_of_schemes bench(chosen);

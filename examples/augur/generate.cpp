@@ -209,7 +209,7 @@ void check_sampling(const transform::settings& s) {
     const auto check = [](const char* option, transform::settings only) {
         of_option(option, [&] { static_cast<void>(transform::pipeline(std::move(only), 1)); });
     };
-    check("--temperature", {.temperature = s.temperature});
+    check_temperature(s.temperature.value);
     check("--top-k", {.top_k = s.top_k});
     check("--top-p", {.top_p = s.top_p});
     check("--min-p", {.min_p = s.min_p});

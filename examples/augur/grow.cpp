@@ -315,6 +315,7 @@ void grow(const grow_options& chosen) {
         detail::fail("--max-tokens, --nodes, --parts and --thresholds are ", chosen.max_tokens, ", ", chosen.nodes,
                      ", ", chosen.parts, " and ", chosen.thresholds, "; each must be at least 1");
     }
+    check_temperature(chosen.temperature);
     const shard_of own = parse_shard(chosen.shard);
     check_files(chosen, own);
     const interruption stop;

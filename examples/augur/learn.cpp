@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/io/quote.hpp>
 #include <augur/io/utf8.hpp>
+#include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cmath>
 #include <cstdio>
@@ -340,10 +341,43 @@ void check_criterion(const learn_options& chosen) {
     }
 }
 
+/// Values that nothing is learned by are refused by their options' names.
+void check_training(const learn_options& chosen) {
+    const train::trainer_options& of = chosen.learning.trainer;
+    const auto at_least_1 = [](const char* option, std::size_t value) {
+        if (value == 0) detail::fail(option, " is 0; it must be at least 1");
+    };
+    at_least_1("--passes", chosen.passes);
+    at_least_1("--length", chosen.bounds.most);
+    at_least_1("--batch", of.batch);
+    at_least_1("--every", of.every);
+    at_least_1("--positions", of.replay.capacity);
+    if (!(of.share >= 0)) detail::fail("--share is ", of.share, "; it must be 0 or more");
+    of_option("--updates and --background",
+              [&] { train::check(train::trainer_options{.background = of.background, .idle = of.idle}); });
+    of_option("--batch and --positions", [&] { train::check(of); });
+    of_option("--rate", [&] { of.steps.check(); });
+    const auto check = [](const char* option, const train::schedule& only) {
+        of_option(option, [&] { only.check(); });
+    };
+    const train::schedule& all = of.losses.schedule;
+    check("--tau", {.tau = all.tau});
+    check("--floor", {.floor = all.floor});
+    check("--anchor", {.anchor = all.anchor});
+    check("--teacher-temperature", {.temperature = all.temperature});
+    check("--entropy", {.entropy = all.entropy});
+    check_temperature(chosen.sampling.temperature.value);
+    if (const auto& count = chosen.head_count) {
+        of_option("--head-count", [&] { static_cast<void>(train::heads_layout({.heads = *count}, 1)); });
+    }
+    if (const auto& least = chosen.bounds.threshold) {
+        of_option("--threshold", [&] { static_cast<void>(policy::confidence_stop({.threshold = *least})); });
+    }
+}
+
 void learn(learn_options chosen) {
-    if (chosen.passes == 0) detail::fail("--passes is 0; it must be at least 1");
+    check_training(chosen);
     const double share = chosen.learning.trainer.share;
-    if (!(share >= 0)) detail::fail("--share is ", share, "; it must be 0 or more");
     check_criterion(chosen);
     chosen.bounds.drawn = chosen.accept == "rejection_sampling";
     chosen.bounds.on_trial = std::min(tried_part * share, draft_bounds{}.on_trial);

@@ -2,6 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
 #include <exception>
 #include <initializer_list>
@@ -9,6 +10,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "commands.hpp"
 #include "message.hpp"
@@ -17,14 +20,31 @@
 
 namespace {
 
-/// "augur bench verify", as far as the arguments name it.
-std::string command_of(const CLI::App& program) {
+/// "augur bench verify", as far as the arguments name it, and the last of these.
+std::pair<std::string, const CLI::App*> command_of(const CLI::App& program) {
     std::string name = program.get_name();
-    for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
+    const CLI::App* at = &program;
+    while (!at->get_subcommands().empty()) {
         at = at->get_subcommands().front();
         name += " " + at->get_name();
     }
-    return name;
+    return {name, at};
+}
+
+/// What CLI11 says, but of a word that stands where a command has to be, which it does not name.
+std::string explained(const CLI::App& program, const CLI::ParseError& stopped) {
+    const auto [name, last] = command_of(program);
+    const std::vector<std::string> words = program.remaining(true);
+    if (last->get_require_subcommand_min() == 0 || words.empty()) return stopped.what();
+    std::string valid;
+    for (const CLI::App* each : last->get_subcommands([](const CLI::App*) { return true; })) {
+        valid += (valid.empty() ? "" : ", ") + each->get_name();
+    }
+    return augur::io::quote(words.front()) + " is no command of " + name + "; valid are " + valid;
+}
+
+std::string see_help(const CLI::App& program) {
+    return " (see " + command_of(program).first + " --help)";
 }
 
 /// Messages about options begin with one, or say which to give.
@@ -52,10 +72,10 @@ int execute(CLI::App& program, int count, char** values) {
         return 0;
     } catch (const CLI::ParseError& stopped) {
         if (stopped.get_exit_code() == 0) return show_help(program, stopped);
-        return report(std::string(stopped.what()) + " (see " + command_of(program) + " --help)");
+        return report(explained(program, stopped) + see_help(program));
     } catch (const augur::error& problem) {
         const std::string message = problem.what();
-        return report(is_about_options(message) ? message + " (see " + command_of(program) + " --help)" : message);
+        return report(is_about_options(message) ? message + see_help(program) : message);
     }
 }
 

@@ -66,7 +66,7 @@ void check_criterion(const std::string& name, const transform::settings& samplin
     const auto check = [&](const auto& criterion) {
         if constexpr (requires { criterion.check(sampling); }) criterion.check(sampling);
     };
-    std::visit(check, criterion_of(name));
+    of_option("--accept " + name, [&] { std::visit(check, criterion_of(name)); });
 }
 
 void check_scheme(const std::string& name) {

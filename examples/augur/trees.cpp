@@ -5,6 +5,7 @@
 #include <augur/io/quote.hpp>
 #include <string_view>
 
+#include "options.hpp"
 #include "tree_choice.hpp"
 #include "tree_rules.hpp"
 
@@ -155,7 +156,8 @@ void check_trees(const scheme_options& chosen) {
 }
 
 void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling) {
-    std::visit([&](const auto& criterion) { accept::check(criterion, sampling); }, tree_criterion_of(chosen));
+    const auto check = [&](const auto& criterion) { accept::check(criterion, sampling); };
+    of_option("--accept " + chosen.accept, [&] { std::visit(check, tree_criterion_of(chosen)); });
 }
 
 }  // namespace augur::program

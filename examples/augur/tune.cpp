@@ -62,8 +62,12 @@ void check(const tune_options& chosen) {
     if (!(chosen.max_divergence >= 0)) {
         detail::fail("--max-divergence is ", chosen.max_divergence, "; it must be 0 or more");
     }
-    static_cast<void>(transform::pipeline(chosen.sampling, 1));
-    static_cast<void>(tune::rungs_of(1, 1, chosen.halving));
+    check_temperature(chosen.sampling.temperature.value);
+    const auto check = [](const char* option, const tune::halving_options& only) {
+        of_option(option, [&] { static_cast<void>(tune::rungs_of(1, 1, only)); });
+    };
+    check("--first", {.first_problems = chosen.halving.first_problems});
+    check("--factor", {.factor = chosen.halving.factor});
 }
 
 /// Whether the files can be written, for it is late to learn that after an hour.

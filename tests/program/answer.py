@@ -145,6 +145,10 @@ class Answer(ProgramTest):
         refused(["--together is 0"], [good], "--together", 0)
         refused(["--together is 2000", "1024"], [good], "--together", 2000)
         refused(["--states", "written to twice"], [good], "--states", FOLDER / "." / "never.jsonl")
+        link = FOLDER / "states.link"
+        link.symlink_to("never.jsonl")  # of which there is none yet
+        refused(["--states", "written to twice"], [good], "--states", link)
+        refused(["--temperature: temperature is -1", "(see augur answer --help)"], [good], "--temperature", -1)
         self.refuses("--states", "answer", "--model", TARGET, "--prompts", asked("own.jsonl", [good]), "--states", TARGET)
 
 

@@ -239,6 +239,10 @@ class BenchSchemes(ProgramTest):
         self.refuses(["depth", "length, max-k"], *self.bench("--scheme", "lookup:depth=3"))
         self.refuses(["length", "'='"], *self.bench("--scheme", "lookup:length"))
         self.refuses(["length", "-1"], *self.bench("--scheme", "lookup:length=-1"))
+        self.refuses(["'lookup:length=2:length=3'", "'length' is given twice", "'2'", "'3'"], *self.bench("--scheme", "lookup:length=2:length=3"))
+        for text, empty in (("lookup:", 1), ("lookup::length=2", 1), ("lookup:length=2:", 2)):
+            self.refuses([f"--scheme '{text}': its setting {empty} is empty"], *self.bench("--scheme", text))
+        self.refuses(["--temperature: temperature is -1", "(see augur bench schemes --help)"], *self.bench("--scheme", "lookup", "--temperature", -1))
         self.refuses("--repetitions", *self.bench("--scheme", "lookup", "--repetitions", 0))
         self.refuses("--max-tokens", *self.bench("--scheme", "lookup", "--max-tokens", 0))
 

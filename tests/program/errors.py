@@ -72,6 +72,8 @@ class Generate(ProgramTest):
             (*sd, "--draft-shape", "foo"): "--draft-shape: the shape 'foo' is none of",
             ("--scheme", "foo"): "--scheme 'foo' is unknown",
             ("--scheme", "psd_x"): "--scheme 'psd_x' is unknown",
+            ("--accept", "exact", "--temperature", "1"): "--accept exact: accept::exact keeps greedy text only",
+            (*sd, "--tree", "dynamic", "--accept", "exact", "--temperature", "1"): "--accept exact: accept::exact keeps greedy text",
         }.items():
             with self.subTest(arguments):
                 self.refused([f"augur: error: {expected}", help_of], *arguments)
@@ -444,6 +446,9 @@ class Arguments(ProgramTest):
     def test_parser_errors_are_one_line_too(self):
         self.refuses("subcommand")
         self.refuses("subcommand", "bench")
+        self.refuses(["'generat' is no command of augur; valid are generate, answer, ", "(see augur --help)"], "generat", "-m", TARGET)
+        self.refuses(["'verfy' is no command of augur bench; valid are verify, schemes", "(see augur bench --help)"], "bench", "verfy")
+        self.refuses("'--nonsense' is no command of augur; ", "--nonsense")
         self.refuses("--model", "generate", "--prompt", "a")
         self.refuses("--speed", "generate", "--model", TARGET, "--prompt", "a", "--speed")
         self.refuses("--temperature", "generate", "--model", TARGET, "--prompt", "a", "--temperature")

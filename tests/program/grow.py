@@ -181,7 +181,7 @@ class Grow(ProgramTest):
         self.assertEqual(growths[1], growths[2])
         self.refuses(["temperature was '0.800", "is '0.0'"], *command(FOLDER / "warm.json", "--seed", 3))
         self.refuses(["seed was '3' and is '0'"], *command(FOLDER / "warm.json", "--temperature", 0.8))
-        self.refuses(["temperature", "-1"], *command(FOLDER / "cool.json", "--temperature", -1))
+        self.refuses("--temperature: temperature is -1", *command(FOLDER / "cool.json", "--temperature", -1))
 
     def test_layers_and_draft_models_have_banks_too(self):
         for kind, scheme in (("eagle", "eagle"), ("draft", "sd")):

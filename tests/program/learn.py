@@ -134,7 +134,7 @@ class Learn(ProgramTest):
         self.assertEqual({True}, {line["identical"] for line in self.lines("--scheme", "medusa", "--heads", trained, "--compare")})
         self.refuses(["'greedy'", "dvi, medusa, hydra, eagle, ngram"], *learn("--scheme", "greedy"))
         self.refuses(["heads: 4", "2"], *learn("--scheme", "medusa", "--head-count", 2, "--output", adapter))
-        self.refuses(["heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
+        self.refuses(["--head-count: ", "heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
         self.refuses(["no checkpoint"], *learn("--output", adapter))
         self.refuses(["--exit-layer is 1", "'medusa'"], *learn("--scheme", "medusa", "--exit-layer", 1))
         self.refuses(["--heads", "'dvi'"], *learn("--heads", adapter))
@@ -232,7 +232,7 @@ class Learn(ProgramTest):
         every = told(self.lines("--updates", "idle", "--passes", 3, every=7))
         self.assertEqual(every[-1][0] // 7, every[-1][1])
         self.refuses(["--updates", "'never'", "rounds, idle"], *learn("--updates", "never"))
-        self.refuses(["its thread has none"], *learn("--updates", "idle", "--background"))
+        self.refuses(["--updates and --background: ", "its thread has none"], *learn("--updates", "idle", "--background"))
         self.refuses(["--updates is idle", "ngram"], *learn("--updates", "idle", "--scheme", "ngram"))
 
     def test_without_a_policy_the_anchor_alone_learns_what_the_policy_alone_does(self):
@@ -442,7 +442,7 @@ class Learn(ProgramTest):
             self.assertEqual([1, 3], [json.loads(line)["line"] for line in made])
 
     def test_a_batch_that_no_ring_holds_is_refused(self):
-        self.refuses(["batch is 65", "64"], *learn("--batch", 65, "--positions", 64))
+        self.refuses(["--batch and --positions: ", "batch is 65", "64"], *learn("--batch", 65, "--positions", 64))
 
     def learned_after_two_layers(self, deeper, adapter, *ranks):
         """Learns twice into the adapter, with which both schemes then draft; the command, for what it refuses."""
@@ -508,6 +508,12 @@ class Learn(ProgramTest):
         self.refuses(["temperature", "0"], *learn("--teacher-temperature", "1,0,100"))
         self.refuses(["share", "-1"], "learn", "--model", TARGET, "--prompts", prompts(), "--share", -1)
         self.refuses(["--passes"], *learn("--passes", 0))
+        asked = ("learn", "--model", TARGET, "--prompts", prompts())
+        for flag in ("--batch", "--every", "--positions", "--length"):
+            self.refuses([f"augur: error: {flag} is 0; ", "at least 1 (see augur learn --help)"], *asked, flag, 0)
+        for flag, value in (("--rate", -1), ("--tau", 0), ("--floor", 2), ("--anchor", -1), ("--teacher-temperature", 0), ("--entropy", -1),
+                            ("--threshold", 3), ("--temperature", -1)):  # fmt: skip
+            self.refuses([f"augur: error: {flag}: ", f" is {value}", "(see augur learn --help)"], *asked, flag, value)
         damaged = FOLDER / "damaged.adapter"
         content = bytearray(adapter.read_bytes())
         content[len(content) // 2] ^= 1

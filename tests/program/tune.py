@@ -208,12 +208,12 @@ class Tune(ProgramTest):
             (("--shard", "3/2"), "3/2"),
             (("--shard", "0/2"), "0/2"),
             (("--shard", "2"), "'2'"),
-            (("--factor", "1"), "factor is 1"),
-            (("--first", "0"), "0 problems"),
+            (("--factor", "1"), ["--factor: the factor is 1", "(see augur tune --help)"]),
+            (("--first", "0"), ["--first: ", "0 problems"]),
             (("--candidates", "0"), "--candidates is 0"),
             (("--max-tokens", "0"), "--max-tokens is 0"),
             (("--max-divergence", "-1"), "-1"),
-            (("--temperature", "-1"), "-1"),
+            (("--temperature", "-1"), "--temperature: temperature is -1"),
         ):
             command = self.command()
             if more[0] in command:
