@@ -349,7 +349,6 @@ void check_training(const learn_options& chosen) {
     };
     at_least_1("--passes", chosen.passes);
     at_least_1("--length", chosen.bounds.most);
-    at_least_1("--head-count", chosen.head_count.value_or(1));
     at_least_1("--batch", of.batch);
     at_least_1("--every", of.every);
     at_least_1("--positions", of.replay.capacity);
@@ -368,6 +367,9 @@ void check_training(const learn_options& chosen) {
     check("--teacher-temperature", {.temperature = all.temperature});
     check("--entropy", {.entropy = all.entropy});
     check_temperature(chosen.sampling.temperature.value);
+    if (const auto& count = chosen.head_count) {
+        of_option("--head-count", [&] { static_cast<void>(train::heads_layout({.heads = *count}, 1)); });
+    }
     if (const auto& least = chosen.bounds.threshold) {
         of_option("--threshold", [&] { static_cast<void>(policy::confidence_stop({.threshold = *least})); });
     }

@@ -134,7 +134,7 @@ class Learn(ProgramTest):
         self.assertEqual({True}, {line["identical"] for line in self.lines("--scheme", "medusa", "--heads", trained, "--compare")})
         self.refuses(["'greedy'", "dvi, medusa, hydra, eagle, ngram"], *learn("--scheme", "greedy"))
         self.refuses(["heads: 4", "2"], *learn("--scheme", "medusa", "--head-count", 2, "--output", adapter))
-        self.refuses(["--head-count is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
+        self.refuses(["--head-count: ", "heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
         self.refuses(["no checkpoint"], *learn("--output", adapter))
         self.refuses(["--exit-layer is 1", "'medusa'"], *learn("--scheme", "medusa", "--exit-layer", 1))
         self.refuses(["--heads", "'dvi'"], *learn("--heads", adapter))
@@ -509,7 +509,7 @@ class Learn(ProgramTest):
         self.refuses(["share", "-1"], "learn", "--model", TARGET, "--prompts", prompts(), "--share", -1)
         self.refuses(["--passes"], *learn("--passes", 0))
         asked = ("learn", "--model", TARGET, "--prompts", prompts())
-        for flag in ("--batch", "--every", "--positions", "--length", "--head-count"):
+        for flag in ("--batch", "--every", "--positions", "--length"):
             self.refuses([f"augur: error: {flag} is 0; ", "at least 1 (see augur learn --help)"], *asked, flag, 0)
         for flag, value in (("--rate", -1), ("--tau", 0), ("--floor", 2), ("--anchor", -1), ("--teacher-temperature", 0), ("--entropy", -1),
                             ("--threshold", 3), ("--temperature", -1)):  # fmt: skip
