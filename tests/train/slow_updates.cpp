@@ -55,6 +55,13 @@ void show(auto& slow, std::size_t count, token committed, std::size_t from = 0, 
         slow.add({.hidden = state, .logits = state, .drafted = committed, .position = n});
     }
 }
+/// Of every second position, which are held back, another token than of those that are learned, from the same states.
+void show_contrary(auto& slow) {
+    for (std::size_t n = 0; n < 32; ++n) {
+        show(slow, 1, 2, n, 2);
+        show(slow, 1, 1, n, 2);
+    }
+}
 
 BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_by_the_updated_verifier) {
     const testing::hidden_state_mock model(testing::hashed_model(size, 5)), draft(testing::hashed_model(size, 6));
@@ -265,10 +272,7 @@ BOOST_AUTO_TEST_CASE(a_period_that_drifts_beyond_a_bound_is_undone) {
     chosen.most_perplexity = 1.01;
     chosen.held_back = 2;
     slow_updates slow(head, chosen);
-    for (std::size_t n = 0; n < 32; ++n) {
-        show(slow, 1, 2, n, 2);  // held back
-        show(slow, 1, 1, n, 2);  // learned, from the same state
-    }
+    show_contrary(slow);
     BOOST_TEST(!slow.period());
     BOOST_TEST(slow.report().perplexity > 1.01 * slow.report().frozen_perplexity);
     BOOST_TEST(head.values() == new_head().values());
@@ -313,10 +317,7 @@ BOOST_AUTO_TEST_CASE(periods_that_were_undone_do_not_count_for_the_old_verifier)
     chosen.most_perplexity = 1.01;
     chosen.held_back = 2;
     slow_updates slow(head, chosen);
-    for (std::size_t n = 0; n < 32; ++n) {
-        show(slow, 1, 2, n, 2);  // held back
-        show(slow, 1, 1, n, 2);  // learned, from the same state
-    }
+    show_contrary(slow);
     BOOST_TEST(!slow.period());
     for (std::size_t n = 0; n < 512; ++n) show(slow, 1, 1, n);  // by now both say the same
     const auto first = slow.old().values();
