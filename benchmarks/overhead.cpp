@@ -1,9 +1,11 @@
 // What a round costs beside the forward pass: policy, drafter, transforms, acceptance, commit.
 //
 //   bench_overhead MODEL PROMPT_FILE [THREADS] [TOKENS]
+//   bench_overhead texts [TOKENS]...
 //
 // One line of JSON per scheme. Every call to extend is timed by a wrapper around the model; what remains of the
-// decoding is the overhead. Microseconds per round.
+// decoding is the overhead. Microseconds per round. The second: after texts of so many tokens (1000, 32,000, 256,000
+// and 1,000,000), on models whose passes cost next to nothing.
 
 #include <augur/augur.hpp>
 #include <augur/detail/stopwatch.hpp>
@@ -18,6 +20,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "text_length.hpp"
 
 namespace {
 
@@ -111,7 +115,14 @@ void run(const std::string& path, const std::string& prompt_file, std::size_t th
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 3) detail::fail("usage: bench_overhead MODEL PROMPT_FILE [THREADS] [TOKENS]");
+        if (argc >= 2 && std::string(argv[1]) == "texts") {
+            std::vector<std::size_t> lengths;
+            for (int i = 2; i < argc; ++i) lengths.push_back(std::stoul(argv[i]));
+            if (lengths.empty()) lengths = {1000, 32'000, 256'000, 1'000'000};
+            bench::measure_lengths(lengths, 301, 16);
+            return 0;
+        }
+        if (argc < 3) detail::fail("usage: bench_overhead MODEL PROMPT_FILE [THREADS] [TOKENS], or: texts [TOKENS]...");
         run(argv[1], argv[2], argc > 3 ? std::stoul(argv[3]) : 0, argc > 4 ? std::stoul(argv[4]) : 128);
     } catch (const std::exception& caught) {
         std::cerr << "bench_overhead: " << caught.what() << '\n';

@@ -122,6 +122,34 @@ BOOST_AUTO_TEST_CASE(how_the_bytes_are_cut_does_not_matter) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(stop_strings_that_repeat_themselves_are_found) {
+    std::mt19937 random(5);
+    const auto word = [&](std::size_t length) {
+        std::string made;
+        while (made.size() < length) made += random() % 5 == 0 ? 'b' : 'a';
+        return made;
+    };
+    for (std::size_t i = 0; i < 400; ++i) {
+        const std::string text = word(60);
+        const strings stops = {word(3 + random() % 8), word(8 + random() % 8), word(4) + word(4)};
+        const outcome expected = literal(text, stops);
+        for (std::size_t n = 0; n < 3; ++n) BOOST_TEST((stream(cut(text, random()), stops) == expected));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_long_stop_string_is_found_behind_what_nearly_was_one) {
+    const std::string many(5000, 'a');
+    text_stream made({many + "b", "c" + many});
+    for (std::size_t i = 0; i < 6000; ++i) BOOST_TEST_REQUIRE(!made.push("a"));
+    BOOST_TEST(made.release().size() == 1000u);
+    BOOST_TEST(!made.push("c"));
+    BOOST_TEST(made.release().size() == 5000u);
+    for (std::size_t i = 0; i < 4999; ++i) BOOST_TEST_REQUIRE(!made.push("a"));
+    BOOST_TEST(made.push("a"));
+    BOOST_TEST(made.text().size() == 6000u);
+    BOOST_TEST(made.matched() == "c" + many);
+}
+
 BOOST_AUTO_TEST_CASE(nor_do_they_for_every_short_text_and_pair_of_stop_strings) {
     const strings alphabet = {"a", "b", "\xC3\xA4"};
     std::mt19937 random(1);

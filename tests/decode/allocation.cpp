@@ -11,17 +11,22 @@
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
 #include <augur/cascade/speculator.hpp>
+#include <augur/cascade/switching_scheme.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
+#include <augur/decode/switching.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
+#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/rolling_entropy.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/models.hpp>
@@ -354,6 +359,28 @@ BOOST_AUTO_TEST_CASE(steps_that_switch_between_trees_allocate_nothing) {
     none_by(draft::eagle_tree(layer));
     const auto dynamic = speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::exact{});
     BOOST_TEST(allocations_of_trees(dynamic, greedy()) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(steps_over_merged_trees_allocate_nothing) {
+    const trees_at_hand target(1), trees(2);
+    const auto none_by = [&](auto drafter, std::size_t length) {
+        const auto scheme = speculate(std::move(drafter), target, policy::fixed_length{length}, accept::exact{});
+        BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
+    };
+    none_by(draft::merged(draft::lookup_tree(2, 8), draft::model_tree(trees)), 4);
+    none_by(draft::merged(draft::prompt_lookup(2), draft::ngram_store(repeating()), 3), 3);
+}
+
+BOOST_AUTO_TEST_CASE(models_that_take_turns_allocate_nothing) {
+    const rows_at_hand target(1), other(2);
+    const policy::rolling_entropy turns({.thresholds_bits = {0.1f}, .window = 3, .dwell = 4});
+    for (const std::size_t length : {0u, 3u}) {
+        for (const bool warm : {false, true}) {
+            const auto scheme = switching(other, target, turns).with({.draft_length = length, .keep_warm = warm});
+            BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
+            BOOST_TEST(allocations_of(scheme, {}) == 0u);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(turns_of_a_batch_allocate_nothing) {

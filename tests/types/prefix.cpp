@@ -110,6 +110,34 @@ BOOST_AUTO_TEST_CASE(nor_when_an_exception_passes) {
     check_is(made, {1}, 1);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_settled_is_said_and_a_token_taken_back_makes_it_another_text) {
+    const std::vector<token> prompt = {1, 2};
+    prefix made(prompt);
+    made.push(3);
+    const auto text = made.tokens().text();
+    BOOST_TEST(made.tokens().settled() == 3u);
+    BOOST_TEST(made.tokens().first(2).settled() == 2u);
+    BOOST_TEST(made.tokens().first(2).text() == text);
+    {
+        speculative_suffix outer(made);
+        outer.push(4);
+        const speculative_suffix inner(made, std::vector<token>{5});
+        BOOST_TEST(made.tokens().settled() == 3u);
+        BOOST_TEST(made.tokens().first(4).settled() == 3u);
+    }
+    BOOST_TEST(made.tokens().text() == text);
+    made.push(6);
+    BOOST_TEST(made.tokens().settled() == 4u);
+    BOOST_TEST(made.tokens().text() == text);
+    made.pop();
+    BOOST_TEST(made.tokens().text() != text);
+    BOOST_TEST(prefix(made).tokens().text() != made.tokens().text());
+    const std::vector<token> others = {1, 2, 3};
+    const augur::prefix_tokens unknown = others;
+    BOOST_TEST(unknown.text() == 0u);
+    BOOST_TEST(unknown.settled() == 0u);
+}
+
 static_assert(!std::is_copy_constructible_v<speculative_suffix> && !std::is_copy_assignable_v<speculative_suffix>);
 
 BOOST_AUTO_TEST_SUITE_END()

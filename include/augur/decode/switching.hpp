@@ -43,6 +43,7 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
         if (room == 0) finished = finish_reason::max_tokens;
         const augur::detail::stopwatch watch;
         for (std::size_t i = 0; i < sizeof...(Held); ++i) {
+            with_cache(i, [&](auto& cache) { cache.reserve(committed.capacity()); });
             if (i == writer || scheme.options().keep_warm) fill(i);
         }
         counts.seconds.prefill = watch.seconds();

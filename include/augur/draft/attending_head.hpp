@@ -2,16 +2,18 @@
 // A head on hidden states that attends to earlier positions, with keys and values of its own.
 
 #include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "augur/detail/identity.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/text_follower.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::draft {
@@ -47,33 +49,6 @@ struct shown_text {
     std::span<const float> states{};  ///< position by position, from the first on
 };
 
-/// Which text a sequence is of. A copy is of another, for it may go on otherwise.
-class text_number {
- public:
-    text_number() : value_(next()) {}
-    text_number(const text_number&) : value_(next()) {}
-    text_number(text_number&& other) noexcept : value_(other.value_) {}
-    text_number& operator=(const text_number&) {
-        value_ = next();
-        return *this;
-    }
-    text_number& operator=(text_number&& other) noexcept {
-        value_ = other.value_;
-        return *this;
-    }
-    ~text_number() = default;
-
-    std::uint64_t value() const { return value_; }
-
- private:
-    static std::uint64_t next() {
-        static std::atomic<std::uint64_t> made{0};
-        return ++made;
-    }
-
-    std::uint64_t value_;
-};
-
 /// The sequence of an AttendingHead and the tokens it is of, so that rewinding is never a matter of counting: before
 /// each draft it is truncated to what it shares with the prefix. What it then lacks is shown by the target's next pass
 /// through the first layers (cached_sequence::advance); where the target has been through all layers there without it
@@ -87,16 +62,16 @@ class own_sequence {
 
     /// Holds no more than the beginning of `tokens`, as does `target` where this has seen less than that.
     template <Model M>
-    void rewind(const H& head, std::span<const token> tokens, model::cached_sequence<M>& target) {
-        keep(head, model::shared_length(tokens_, tokens));
+    void rewind(const H& head, const prefix_tokens& tokens, model::cached_sequence<M>& target) {
+        keep(head, follower_.shared(tokens_, tokens));
         if (target.tokens().size() > tokens_.size()) target.rewind(tokens.first(tokens_.size()));
     }
     /// The same between rounds, where `tokens` is what was committed.
     template <Model M>
-    void begin_round(const H& head, std::span<const token> tokens, model::cached_sequence<M>& target) {
+    void begin_round(const H& head, const prefix_tokens& tokens, model::cached_sequence<M>& target) {
         const std::size_t sure = std::min(committed_, tokens_.size());
         rewind(head, tokens, target);
-        if (tokens_.size() < sure) number_ = text_number();
+        if (tokens_.size() < sure) number_.renew();
         committed_ = tokens.size();
     }
 
@@ -121,14 +96,16 @@ class own_sequence {
     void keep(const H& head, std::size_t length) {
         if (length == tokens_.size()) return;
         tokens_.resize(length);
+        follower_.cut(length);
         head.truncate(sequence_, length);
     }
 
     typename H::sequence_type sequence_;
     std::vector<token> tokens_;
+    text_follower follower_;
     std::vector<float> states_;  // storage
     std::size_t committed_ = 0;  // tokens when the last round began
-    text_number number_;
+    augur::detail::identity number_;
 };
 
 /// Of a head that reads one state.

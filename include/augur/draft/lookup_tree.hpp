@@ -95,7 +95,7 @@ class lookup_tree {
         }
     }
 
-    void on_commit(state_type&, const prefix&) const {}  // propose compares the whole prefix
+    void on_commit(state_type&, const prefix&) const {}  // propose follows the prefix itself
 
     friend bool operator==(const lookup_tree&, const lookup_tree&) = default;
     friend std::ostream& operator<<(std::ostream& out, const lookup_tree& d) {

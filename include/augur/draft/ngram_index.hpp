@@ -2,13 +2,17 @@
 // Where the n-grams of a text occurred.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/text_follower.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::draft {
@@ -26,7 +30,8 @@ inline void check_ngram_lengths(const char* who, std::size_t min_n, std::size_t 
 /// All n-grams, of min_n to max_n tokens, that something followed in a text. It follows the text forwards and
 /// backwards, and what the text was before leaves no trace.
 /// Cost: O(max_n) per token that is new or gone; a search is expected to take the length found and the places returned,
-/// however long the text is. Comparing texts is linear. Memory: max_n - min_n + 1 entries per token.
+/// however long the text is. Another text is compared with the one before in linear time. Memory: a token and, for each
+/// length, 8 to 12 bytes per token, twice that while vectors grow; where memory fails, the index is of a shorter text.
 class ngram_index {
  public:
     /// 1 <= min_n <= max_n.
@@ -39,14 +44,18 @@ class ngram_index {
     void reserve(std::size_t tokens) {
         tokens_.reserve(tokens);
         previous_.reserve(tokens * lengths_);
-        while (heads_.size() < tokens * lengths_) grow();
+        if (heads_.size() < tokens * lengths_) link_all(larger_heads(tokens * lengths_));
     }
 
-    /// Becomes the index of this text, by what differs from the one before.
-    void follow(std::span<const token> text) {
-        const auto differs = std::mismatch(tokens_.begin(), tokens_.end(), text.begin(), text.end()).second;
-        const auto shared = static_cast<std::size_t>(differs - text.begin());
+    /// Becomes the index of this text, by what differs from the one before. Refuses one of 2^32 entries.
+    void follow(const prefix_tokens& text) {
+        if (text.size() >= none / lengths_) {
+            detail::fail("ngram_index: a text of ", text.size(), " tokens, each with n-grams of ", lengths_,
+                         " lengths, has more than ", none, " of them");
+        }
+        const std::size_t shared = follower_.shared(tokens_, text);
         while (tokens_.size() > shared) pop();
+        follower_.cut(shared);
         for (token t : text.subspan(shared)) push(t);
     }
 
@@ -54,12 +63,12 @@ class ngram_index {
     /// that went on, the latest first, at most `most` of them.
     std::size_t find(std::size_t most, std::vector<std::size_t>& places) const {
         std::size_t found = 0;
-        std::size_t latest = none;
+        place_type latest = none;
         std::uint64_t hash = 0;
         for (std::size_t n = 1; n <= std::min(max_n_, tokens_.size()); ++n) {
             hash = extended(hash, tokens_[tokens_.size() - n]);
             if (n < min_n_) continue;
-            const std::size_t entry = matching(heads_[slot(hash)], n);
+            const place_type entry = matching(heads_[slot(hash)], n);
             if (entry == none) break;  // then nothing longer occurred
             found = n;
             latest = entry;
@@ -76,23 +85,31 @@ class ngram_index {
     }
 
  private:
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    using place_type = std::uint32_t;
+    static constexpr place_type none = std::numeric_limits<place_type>::max();
 
     // The entry of the n-gram before place p is p * lengths_ + n - min_n_. Entries whose hashes share a slot are
     // chained from the latest, so that the last one can be taken off again.
 
+    /// What can fail comes before what changes.
     void push(token t) {
+        const std::size_t entries = (tokens_.size() + 1) * lengths_;
+        previous_.resize(entries, none);
+        std::vector<place_type> larger;
+        if (entries > heads_.size()) larger = larger_heads(entries);
         tokens_.push_back(t);
-        previous_.resize(tokens_.size() * lengths_, none);
-        if (previous_.size() <= heads_.size()) {
+        if (larger.empty()) {
             link(tokens_.size() - 1);
         } else {
-            grow();
+            link_all(std::move(larger));
         }
     }
 
-    void grow() {
-        heads_.assign(2 * heads_.size(), none);
+    std::vector<place_type> larger_heads(std::size_t entries) const {
+        return std::vector<place_type>(std::bit_ceil(entries), none);
+    }
+    void link_all(std::vector<place_type> heads) {
+        heads_ = std::move(heads);
         for (std::size_t place = 0; place < tokens_.size(); ++place) link(place);
     }
 
@@ -101,7 +118,7 @@ class ngram_index {
         for (std::size_t n = 1; n <= std::min(max_n_, place); ++n) {
             hash = extended(hash, tokens_[place - n]);
             if (n < min_n_) continue;
-            const std::size_t entry = place * lengths_ + n - min_n_;
+            const auto entry = static_cast<place_type>(place * lengths_ + n - min_n_);
             previous_[entry] = heads_[slot(hash)];
             heads_[slot(hash)] = entry;
         }
@@ -112,14 +129,14 @@ class ngram_index {
         std::uint64_t hash = 0;
         for (std::size_t n = 1; n <= std::min(max_n_, place); ++n) {
             hash = extended(hash, tokens_[place - n]);
-            std::size_t& head = heads_[slot(hash)];
+            place_type& head = heads_[slot(hash)];
             while (head != none && head >= place * lengths_) head = previous_[head];
         }
         tokens_.pop_back();
     }
 
     /// Where the n-gram went on, from this entry back.
-    void collect(std::size_t entry, std::size_t n, std::size_t most, std::vector<std::size_t>& places) const {
+    void collect(place_type entry, std::size_t n, std::size_t most, std::vector<std::size_t>& places) const {
         places.clear();
         for (; entry != none && places.size() < most; entry = matching(previous_[entry], n)) {
             places.push_back(entry / lengths_);
@@ -127,12 +144,12 @@ class ngram_index {
     }
 
     /// The entry itself, or the latest in its chain, that is the n-gram at the end of the text.
-    std::size_t matching(std::size_t entry, std::size_t n) const {
+    place_type matching(place_type entry, std::size_t n) const {
         while (entry != none && !ends_text(entry, n)) entry = previous_[entry];
         return entry;
     }
 
-    bool ends_text(std::size_t entry, std::size_t n) const {
+    bool ends_text(place_type entry, std::size_t n) const {
         if (entry % lengths_ != n - min_n_) return false;
         const std::size_t place = entry / lengths_;
         const std::span<const token> text(tokens_);
@@ -149,8 +166,9 @@ class ngram_index {
     std::size_t max_n_;
     std::size_t lengths_;
     std::vector<token> tokens_;
-    std::vector<std::size_t> previous_;  ///< by entry
-    std::vector<std::size_t> heads_;     ///< by slot: the latest entry, a power of two of them
+    text_follower follower_;
+    std::vector<place_type> previous_;  ///< by entry
+    std::vector<place_type> heads_;     ///< by slot: the latest entry, a power of two of them
 };
 
 }  // namespace augur::draft

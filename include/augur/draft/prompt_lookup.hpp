@@ -18,7 +18,7 @@ namespace augur::draft {
 /// out, and ties are the latest's. What is read past the end of the prefix is the proposal itself, so that a loop is
 /// continued. Claims point masses.
 /// Effect on the distribution: none. Randomness: none. Cost: expected O(max_n + tokens drafted), whatever the prefix's
-/// length, but for comparing it with the one before; no model.
+/// length; no model.
 /// Source: Saxena 2023, "Prompt lookup decoding"; Yang et al. 2023, "Inference with reference".
 class prompt_lookup {
  public:
@@ -55,7 +55,7 @@ class prompt_lookup {
         while (context.wants_more(proposed.size())) proposed.push(elected(state, proposed.tokens()));
     }
 
-    void on_commit(state_type&, const prefix&) const {}  // propose compares the whole prefix
+    void on_commit(state_type&, const prefix&) const {}  // propose follows the prefix itself
 
     friend bool operator==(const prompt_lookup&, const prompt_lookup&) = default;
     friend std::ostream& operator<<(std::ostream& out, const prompt_lookup& d) {

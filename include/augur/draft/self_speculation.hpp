@@ -63,7 +63,7 @@ class self_speculation {
     }
 
     /// Brings the target to `tokens`, and the head's own sequence with it.
-    void fill(state_type& state, auto& target, std::span<const token> tokens) const requires attends {
+    void fill(state_type& state, auto& target, const prefix_tokens& tokens) const requires attends {
         state.own.rewind(head(), tokens, target);
         target.fill(tokens, head().layer(), [&](const auto& states) {
             state.own.take(head(), tokens.first(states.first() + states.size()), states);

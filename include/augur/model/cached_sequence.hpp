@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,22 +13,14 @@
 #include "augur/model/hidden_states.hpp"
 #include "augur/model/pass_work.hpp"
 #include "augur/model/run.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/text_follower.hpp"
 
 namespace augur::model {
 
-/// How many tokens both begin with. Whole blocks are compared as memory.
-inline std::size_t shared_length(std::span<const token> a, std::span<const token> b) {
-    constexpr std::size_t block = 64;
-    const std::size_t most = std::min(a.size(), b.size());
-    std::size_t same = 0;
-    while (most - same >= block && std::memcmp(a.data() + same, b.data() + same, block * sizeof(token)) == 0)
-        same += block;
-    while (same < most && a[same] == b[same]) ++same;
-    return same;
-}
-
 /// The tokens [0, size) of a sequence are known, so rewinding is never a matter of counting: whatever was speculated
-/// before, the cache is truncated to what it shares with the tokens asked about, and extended by the rest.
+/// before, the cache is truncated to what it shares with the tokens asked about, and extended by the rest. What it
+/// shares with a prefix is found in time that does not depend on its length (text_follower).
 template <Model M>
 class cached_sequence {
  public:
@@ -46,10 +37,10 @@ class cached_sequence {
     /// then holds exactly `tokens`. Cost: one pass over what the cache lacks, at least `rows`. Where the model throws,
     /// or the round ends while it waits, the cache stays usable.
     /// Where the positions asked for wait (advance), it is one over the layers that they lack.
-    asked ask(std::span<const token> tokens, std::size_t rows) { return asked(*this, pass_for(tokens, rows), rows); }
+    asked ask(const prefix_tokens& tokens, std::size_t rows) { return asked(*this, pass_for(tokens, rows), rows); }
 
     /// The same at once.
-    pass_rows<M> score(std::span<const token> tokens, std::size_t rows) {
+    pass_rows<M> score(const prefix_tokens& tokens, std::size_t rows) {
         if constexpr (SplitModel<M>) {
             if (can_join(tokens)) run_once(advance_pass(tokens, layers_));
         }
@@ -60,12 +51,12 @@ class cached_sequence {
     /// last token, whose state is then the last of model().hidden(sequence()). The cache holds exactly `tokens`; these
     /// positions wait for ask(), which finishes all of them from their states, or for whatever else is done with the
     /// cache, which forgets them.
-    asked advance(std::span<const token> tokens, std::size_t layers) requires SplitModel<M> {
+    asked advance(const prefix_tokens& tokens, std::size_t layers) requires SplitModel<M> {
         return asked(*this, advance_pass(tokens, layers), 0);
     }
     /// co_await join(tokens): the same, through the same layers, where positions wait that `tokens` goes on after; else
     /// nothing.
-    asked join(std::span<const token> tokens) requires SplitModel<M> {
+    asked join(const prefix_tokens& tokens) requires SplitModel<M> {
         return can_join(tokens) ? advance(tokens, layers_) : asked(*this, {.sequence = &sequence_}, 0, false);
     }
     /// Positions at the end that wait for their other layers.
@@ -80,7 +71,7 @@ class cached_sequence {
     /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node
     /// before it or -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of
     /// `tokens` nor nodes until keep(). In one pass where M is a TreeModel; else path by path (model/run.hpp).
-    asked_tree ask_tree(std::span<const token> tokens, std::span<const token> nodes,
+    asked_tree ask_tree(const prefix_tokens& tokens, std::span<const token> nodes,
                         std::span<const std::int32_t> parents, std::size_t rows = all_rows) {
         return asked_tree(*this, tokens, nodes, parents, std::min(rows, nodes.size() + 1));
     }
@@ -88,10 +79,12 @@ class cached_sequence {
     /// more than before, and what is lacking is computed again when it is asked for.
     void keep(std::span<const std::size_t> path) {
         kept_.clear();
+        states_known_ = false;
         if constexpr (TreeModel<M>) {
             const std::size_t before = tokens_.size(), chain = tree_tokens_.size() - tree_size_;
             for (std::size_t i = 0; i < chain; ++i) kept_.push_back(i);
             for (std::size_t node : path) kept_.push_back(chain + node);
+            make_room(kept_.size());
             model_->keep(sequence_, kept_);
             for (std::size_t place : kept_) tokens_.push_back(tree_tokens_[place]);
             states_at_ = before;
@@ -102,7 +95,7 @@ class cached_sequence {
     /// What ask() asks for of `tokens` and the drafted ones after them, or ask_tree() where these have parents: by
     /// `run(pass)`.
     template <class Run>
-    void run_by(std::span<const token> tokens, std::span<const token> drafted, std::span<const std::int32_t> parents,
+    void run_by(const prefix_tokens& tokens, std::span<const token> drafted, std::span<const std::int32_t> parents,
                 const Run& run) {
         const std::size_t rows = drafted.size() + 1;
         pass<sequence_t<M>> wanted = tree_pass(tokens, drafted, parents, rows);
@@ -117,7 +110,7 @@ class cached_sequence {
     }
 
     /// Makes the cache hold exactly `tokens`, without asking for rows.
-    void fill(std::span<const token> tokens) {
+    void fill(const prefix_tokens& tokens) {
         forget_waiting();
         rewind(tokens);
         const auto missing = tokens.subspan(tokens_.size());
@@ -127,7 +120,7 @@ class cached_sequence {
     /// The same, and `see(states)` for each part of what was missing, in order. No row of logits is made where the
     /// model can do without. From here on the states of whatever is computed are made, if need be with rows.
     template <class See>
-    void fill(std::span<const token> tokens, const See& see) requires HiddenStateModel<M> {
+    void fill(const prefix_tokens& tokens, const See& see) requires HiddenStateModel<M> {
         is_seen_ = true;
         forget_waiting();
         rewind(tokens);
@@ -140,7 +133,7 @@ class cached_sequence {
 
     /// The same by two passes for each part: `see` is shown the states after the first `layers` layers.
     template <class See>
-    void fill(std::span<const token> tokens, std::size_t layers, const See& see) requires SplitModel<M> {
+    void fill(const prefix_tokens& tokens, std::size_t layers, const See& see) requires SplitModel<M> {
         forget_waiting();
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
@@ -171,26 +164,30 @@ class cached_sequence {
     void reserve(std::size_t tokens) { tokens_.reserve(tokens); }
 
     /// Forgets whatever is not a prefix of `tokens`.
-    void rewind(std::span<const token> tokens) {
-        tokens_.resize(shared_length(tokens_, tokens));
-        if (model_->length(sequence_) != tokens_.size()) model_->truncate(sequence_, tokens_.size());
-    }
+    void rewind(const prefix_tokens& tokens) { cut(follower_.shared(tokens_, tokens)); }
 
  private:
     /// Bounds the memory that a long prompt's states take.
     static constexpr std::size_t most_states = 512;
 
+    /// The model may hold more than is known of: where it threw, or memory failed behind its back.
+    void cut(std::size_t length) {
+        tokens_.resize(length);
+        follower_.cut(length);
+        if (model_->length(sequence_) != length) model_->truncate(sequence_, length);
+    }
+
     /// What is missing of `tokens`, the last `rows` at least.
-    std::span<const token> rewind_for(std::span<const token> tokens, std::size_t rows) {
+    std::span<const token> rewind_for(const prefix_tokens& tokens, std::size_t rows) {
         forget_waiting();
         rewind(tokens.first(tokens.size() - rows));
         return tokens.subspan(tokens_.size());
     }
 
-    pass<sequence_t<M>> pass_for(std::span<const token> tokens, std::size_t rows) {
+    pass<sequence_t<M>> pass_for(const prefix_tokens& tokens, std::size_t rows) {
         if constexpr (SplitModel<M>) {
             const std::size_t waits = waiting(), longer = std::max(tokens.size(), tokens_.size());
-            if (waits >= rows && shared_length(tokens_, tokens) == longer) {
+            if (waits >= rows && follower_.shared(tokens_, tokens) == longer) {
                 return {.sequence = &sequence_, .rows = rows, .from_layer = layers_, .states = waits > rows};
             }
         }
@@ -213,21 +210,19 @@ class cached_sequence {
         return made;
     }
 
-    pass<sequence_t<M>> advance_pass(std::span<const token> tokens, std::size_t layers) {
+    pass<sequence_t<M>> advance_pass(const prefix_tokens& tokens, std::size_t layers) {
         if (layers != layers_) forget_waiting();
         rewind(tokens.first(tokens.size() - 1));
         layers_ = layers;
         return {.sequence = &sequence_, .tokens = tokens.subspan(tokens_.size()), .to_layer = layers};
     }
 
-    bool can_join(std::span<const token> tokens) const {
-        return waiting() > 0 && tokens_.size() < tokens.size() && shared_length(tokens_, tokens) == tokens_.size();
+    bool can_join(const prefix_tokens& tokens) {
+        return waiting() > 0 && tokens_.size() < tokens.size() && follower_.shared(tokens_, tokens) == tokens_.size();
     }
 
     void forget_waiting() {
-        if (const std::size_t waits = waiting(); waits > 0) {
-            rewind(std::span<const token>(tokens_).first(tokens_.size() - waits));
-        }
+        if (const std::size_t waits = waiting(); waits > 0) cut(tokens_.size() - waits);
     }
 
     pass_rows<M> run_once(const pass<sequence_t<M>>& wanted) {
@@ -237,14 +232,20 @@ class cached_sequence {
         return made;
     }
 
+    void make_room(std::size_t added) {
+        const std::size_t needed = tokens_.size() + added;
+        if (needed > tokens_.capacity()) tokens_.reserve(std::max(needed, 2 * tokens_.capacity()));
+    }
+
     void hold(std::span<const token> added) {
+        states_known_ = false;
         tokens_.insert(tokens_.end(), added.begin(), added.end());
         kept_.clear();
         states_at_ = tokens_.size();
         states_known_ = waiting() == 0;
     }
 
-    pass<sequence_t<M>> tree_pass(std::span<const token> tokens, std::span<const token> nodes,
+    pass<sequence_t<M>> tree_pass(const prefix_tokens& tokens, std::span<const token> nodes,
                                   std::span<const std::int32_t> parents, std::size_t rows) {
         const auto missing = rewind_for(tokens, 1);
         const auto chain = static_cast<std::int32_t>(missing.size());
@@ -266,6 +267,7 @@ class cached_sequence {
     const M* model_;
     sequence_t<M> sequence_;
     std::vector<token> tokens_;
+    text_follower follower_;
     std::size_t layers_ = 0;     // that those have been through that wait
     std::size_t states_at_ = 0;  // tokens after the last pass; before it, where it was a tree's that was kept
     bool states_known_ = false;  // of tokens that are held
@@ -306,7 +308,7 @@ class cached_sequence<M>::asked : public pass_work<M> {
 template <Model M>
 class cached_sequence<M>::asked_tree : public pass_work<M> {
  public:
-    asked_tree(cached_sequence& cache, std::span<const token> tokens, std::span<const token> nodes,
+    asked_tree(cached_sequence& cache, const prefix_tokens& tokens, std::span<const token> nodes,
                std::span<const std::int32_t> parents, std::size_t rows)
         : pass_work<M>(*cache.model_, cache.tree_pass(tokens, nodes, parents, rows)), rows_wanted_(rows) {}
 

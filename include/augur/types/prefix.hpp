@@ -2,60 +2,47 @@
 // The committed tokens, and the one way to look past them without leaving a trace.
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
+#include "augur/detail/identity.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/token_counts.hpp"
 
 namespace augur {
 
-/// How often a token occurs: in the whole prefix, and in its generated part alone.
-struct token_count {
-    std::size_t anywhere = 0;
-    std::size_t generated = 0;
-};
-
-/// Distinct tokens with their counts, in order of id: pairs in one piece of memory, so that supposing a token and
-/// taking it back allocates nothing. O(log distinct) to find, O(distinct) to add.
-class token_counts {
+/// The tokens of a prefix, and how many of them can no longer change. Made of other tokens, it knows nothing of them.
+class prefix_tokens : public std::span<const token> {
  public:
-    using value_type = std::pair<token, token_count>;
+    prefix_tokens() = default;
+    template <class Tokens>
+    requires(std::convertible_to<Tokens, std::span<const token>> &&
+             !std::derived_from<std::remove_cvref_t<Tokens>, prefix_tokens>) prefix_tokens(Tokens&& tokens)
+        : std::span<const token>(tokens) {}
+    prefix_tokens(std::span<const token> tokens, std::uint64_t text, std::size_t settled)
+        : std::span<const token>(tokens), text_(text), settled_(settled) {}
 
-    std::size_t size() const { return counts_.size(); }
-    auto begin() const { return counts_.begin(); }
-    auto end() const { return counts_.end(); }
-    auto find(token t) const {
-        const auto at = std::lower_bound(begin(), end(), t, before);
-        return at != end() && at->first == t ? at : end();
+    prefix_tokens first(std::size_t count) const {
+        return {std::span<const token>::first(count), text_, std::min(settled_, count)};
     }
-    const token_count& at(token t) const {
-        const auto found = find(t);
-        if (found == end()) detail::fail("token ", t, " does not occur");
-        return found->second;
-    }
-    bool contains(token t) const { return find(t) != end(); }
-
-    void reserve(std::size_t distinct) { counts_.reserve(distinct); }
-    token_count& operator[](token t) {
-        auto at = std::lower_bound(counts_.begin(), counts_.end(), t, before);
-        if (at == counts_.end() || at->first != t) at = counts_.insert(at, {t, {}});
-        return at->second;
-    }
-    void erase(token t) { counts_.erase(find(t)); }
-    void forget_generated() {
-        for (auto& [id, count] : counts_) count.generated = 0;
-    }
+    /// Which prefix they are of; 0 where that is not known. Settled tokens of one text are the same for ever.
+    std::uint64_t text() const { return text_; }
+    /// So many of the first cannot change any more: the committed ones.
+    std::size_t settled() const { return settled_; }
 
  private:
-    static bool before(const value_type& entry, token t) { return entry.first < t; }
-
-    std::vector<value_type> counts_;
+    std::uint64_t text_ = 0;
+    std::size_t settled_ = 0;
 };
 
-/// Committed tokens: the prompt, then what was generated; with counts for penalties kept in step.
+/// Committed tokens: the prompt, then what was generated; with counts for penalties kept in step. Whoever follows it
+/// finds what is new in time that does not depend on its length (text_follower).
 class prefix {
  public:
     prefix() = default;
@@ -66,10 +53,12 @@ class prefix {
         counts_.forget_generated();
     }
 
-    std::span<const token> tokens() const { return tokens_; }
-    std::span<const token> generated() const { return tokens().subspan(prompt_length_); }
+    prefix_tokens tokens() const { return {tokens_, text_.value(), settled()}; }
+    std::span<const token> generated() const { return std::span(tokens_).subspan(prompt_length_); }
     std::size_t size() const { return tokens_.size(); }
     std::size_t prompt_length() const { return prompt_length_; }
+    /// All tokens but speculative ones.
+    std::size_t settled() const { return std::min(speculative_from_, tokens_.size()); }
     /// Distinct tokens with their counts, for penalties.
     const token_counts& counts() const { return counts_; }
 
@@ -79,14 +68,17 @@ class prefix {
         counts_.reserve(tokens);
     }
     std::size_t capacity() const { return tokens_.capacity(); }
+    /// If memory fails, nothing has changed.
     void push(token t) {
-        tokens_.push_back(t);
+        if (tokens_.size() == tokens_.capacity()) tokens_.reserve(2 * tokens_.size() + 1);
         token_count& count = counts_[t];
         ++count.anywhere;
         ++count.generated;
+        tokens_.push_back(t);
     }
     /// Takes back the last generated token; there must be one, for the prompt stays.
     void pop() {
+        if (tokens_.size() <= speculative_from_) text_.renew();
         token_count& count = counts_[tokens_.back()];
         --count.generated;
         if (--count.anywhere == 0) counts_.erase(tokens_.back());
@@ -94,8 +86,12 @@ class prefix {
     }
 
  private:
+    friend class speculative_suffix;
+
     std::vector<token> tokens_;
     std::size_t prompt_length_ = 0;
+    std::size_t speculative_from_ = std::numeric_limits<std::size_t>::max();
+    detail::identity text_;
     token_counts counts_;
 };
 
@@ -115,10 +111,14 @@ inline std::span<const token> checked_prompt(std::span<const token> prompt, std:
     return prompt;
 }
 
-/// Extends a prefix by speculative tokens, and takes them back when it goes out of scope, counts included.
+/// Extends a prefix by speculative tokens, and takes them back when it goes out of scope, counts included. Those that
+/// are open at once end in the opposite order.
 class speculative_suffix {
  public:
-    explicit speculative_suffix(prefix& extended) : prefix_(&extended), length_(extended.size()) {}
+    explicit speculative_suffix(prefix& extended)
+        : prefix_(&extended), length_(extended.size()), outer_(extended.speculative_from_) {
+        prefix_->speculative_from_ = std::min(outer_, length_);
+    }
     speculative_suffix(prefix& extended, std::span<const token> by) : speculative_suffix(extended) {
         for (token t : by) push(t);
     }
@@ -126,6 +126,7 @@ class speculative_suffix {
     speculative_suffix& operator=(const speculative_suffix&) = delete;
     ~speculative_suffix() {
         while (prefix_->size() > length_) prefix_->pop();
+        prefix_->speculative_from_ = outer_;
     }
 
     void push(token t) { prefix_->push(t); }
@@ -133,6 +134,7 @@ class speculative_suffix {
  private:
     prefix* prefix_;
     std::size_t length_;
+    std::size_t outer_;  // where others began
 };
 
 }  // namespace augur

@@ -16,6 +16,7 @@
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
+#include "augur/types/text_follower.hpp"
 #include "augur/types/token.hpp"
 #include "augur/types/topology.hpp"
 
@@ -161,26 +162,27 @@ class row_edits {
     }
 
     /// Counts the tokens of a prefix, for penalties. Costs nothing without them; else what has changed since the last
-    /// one crosses, 12 bytes for each token of another count, and the host compares the prefixes.
+    /// one crosses, 12 bytes for each token of another count.
     void on_commit(const prefix& before) {
         if (!penalties_.active()) return;
-        note_changes(before);
-        followed_.assign(before.tokens().begin(), before.tokens().end());
-        prompt_length_ = before.prompt_length();
+        const std::size_t same = note_changes(before);
         for (std::size_t begin = 0; begin < changed_.size(); begin += most_noted) {
             upload(before.counts(), std::span(changed_).subspan(begin, std::min(most_noted, changed_.size() - begin)));
         }
+        const std::span<const token> fresh = before.tokens().subspan(same);
+        followed_.resize(same);
+        follower_.cut(same);
+        followed_.insert(followed_.end(), fresh.begin(), fresh.end());
+        prompt_length_ = before.prompt_length();
     }
 
     /// Asks the mask about the row after this prefix and those after each drafted token, of a chain or of a tree with
     /// these parents. A row after a token that the mask has removed is not asked about, as on the host: nothing gets
-    /// there. Costs nothing without a mask; else row_masks', a copy of the prefix, and vocabulary / 8 bytes per row
-    /// cross.
+    /// there. Costs nothing without a mask; else row_masks', and vocabulary / 8 bytes per row cross.
     void on_draft(const prefix& before, std::span<const token> drafted, std::span<const std::int32_t> parents = {}) {
         if (!masks_.active()) return;
-        if (masked_.capacity() < before.capacity()) masked_.reserve(before.capacity());
-        masked_ = before;
         masked_rows_ = 0;
+        copy_to_mask(before);
         masks_.ask(0, masked_);
         for (std::size_t node = 0; node < drafted.size(); ++node) {
             if (masks_.allows(static_cast<std::size_t>(parents::of(parents, node) + 1), drafted[node])) {
@@ -234,11 +236,23 @@ class row_edits {
         masks_.ask(node + 1, masked_);
     }
 
-    /// Into changed_: tokens that may have another count than before, each once.
-    void note_changes(const prefix& before) {
+    /// Into masked_, in which drafts are supposed: what is new.
+    void copy_to_mask(const prefix& before) {
+        const std::size_t same = mask_follower_.shared(masked_.tokens(), before.tokens());
+        if (before.prompt_length() != masked_.prompt_length() || same < before.prompt_length()) {
+            if (masked_.capacity() < before.capacity()) masked_.reserve(before.capacity());
+            masked_ = before;
+            return;
+        }
+        while (masked_.size() > same) masked_.pop();
+        mask_follower_.cut(same);
+        for (const token t : before.tokens().subspan(same)) masked_.push(t);
+    }
+
+    /// Into changed_: tokens that may have another count than before, each once. Returns where they begin.
+    std::size_t note_changes(const prefix& before) {
         const auto now = before.tokens();
-        auto same = static_cast<std::size_t>(
-            std::mismatch(now.begin(), now.end(), followed_.begin(), followed_.end()).first - now.begin());
+        std::size_t same = follower_.shared(followed_, now);
         if (before.prompt_length() != prompt_length_) same = std::min({same, before.prompt_length(), prompt_length_});
         const auto from = static_cast<std::ptrdiff_t>(same);
         changed_.assign(followed_.begin() + from, followed_.end());
@@ -246,6 +260,7 @@ class row_edits {
         std::sort(changed_.begin(), changed_.end());
         changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
         std::erase_if(changed_, [&](token t) { return static_cast<std::size_t>(t) >= counts_.size(); });
+        return same;
     }
 
     void upload(const token_counts& counts, std::span<const token> some) {
@@ -269,6 +284,7 @@ class row_edits {
     buffer<occurrences, S> counts_;
     buffer<occurring_token, S> noted_;
     std::vector<token> followed_, changed_;
+    text_follower follower_, mask_follower_;
     std::size_t prompt_length_ = 0;
     std::vector<occurring_token> entries_;  // on their way
     prefix masked_;                         // after which the mask was asked last
