@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -93,6 +94,43 @@ decoding decode_after(std::string name, std::size_t length, Scheme scheme, std::
             }};
 }
 
+/// Four sessions side by side; a round is one turn of all.
+template <class Scheme>
+decoding decode_together(std::string name, std::size_t length, Scheme scheme, std::span<const token> text,
+                         const decode::options& chosen) {
+    using session = decode::session<Scheme>;
+    const auto held = std::make_shared<Scheme>(std::move(scheme));
+    const auto together = std::make_shared<decode::batch<Scheme>>(*held);
+    const auto sessions = std::make_shared<std::list<session>>();
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        together->add(sessions->emplace_back(*held, text, chosen.sampling, chosen.stop, random::philox_chooser(seed)));
+    }
+    return {std::move(name), length, [held, sessions, together](std::size_t turns) {
+                const detail::stopwatch watch;
+                std::size_t passes = 0;
+                while (passes < turns * 5) passes += together->advance();  // four drafts' passes and the target's
+                return watch.seconds() * 1e6 / static_cast<double>(turns);
+            }};
+}
+
+/// An n-gram memory that learns from the text as it is written.
+inline decoding decode_learning(std::string name, std::size_t length, const table_model& target,
+                                std::span<const token> text, const decode::options& chosen) {
+    const auto memory = std::make_shared<draft::ngram_memory>(
+        draft::ngram_orders{.shortest = 1, .longest = 4, .vocabulary_size = table_model::vocabulary});
+    auto made = speculate(draft::learned_ngrams(*memory), target, policy::fixed_length{4}, accept::exact{});
+    using scheme = decltype(made);
+    const auto held = std::make_shared<scheme>(std::move(made));
+    const auto s = std::make_shared<decode::session<scheme>>(*held, text, chosen.sampling, chosen.stop,
+                                                             random::philox_chooser(chosen.seed));
+    const auto watcher = std::make_shared<draft::ngram_watcher>(*memory);
+    return {std::move(name), length, [memory, held, s, watcher](std::size_t rounds) {
+                const detail::stopwatch watch;
+                for (std::size_t i = 0; i < rounds; ++i) decode::step(*held, *s, {}, *watcher);
+                return watch.seconds() * 1e6 / static_cast<double>(rounds);
+            }};
+}
+
 /// Text of several tokens, as a codec's would be.
 inline decode::options with_text(decode::options chosen) {
     chosen.stop.text_of = [](token t) { return "word" + std::to_string(t) + " "; };
@@ -131,6 +169,9 @@ inline std::vector<decoding> decodings(const table_model& target, const table_mo
                       speculate(draft::prompt_lookup(2, 8), target, policy::cost_aware{}, accept::exact{}), greedy));
     all.push_back(
         add("lookup tree", speculate(draft::lookup_tree(2, 8), target, fixed_length{4}, accept::exact{}), greedy));
+    all.push_back(decode_learning("n-gram memory, 4, and its watcher", length, target, text, greedy));
+    all.push_back(decode_together("batch of four, draft model, 4", length,
+                                  speculate(small, target, fixed_length{4}, accept::exact{}), text, greedy));
     all.push_back(add("EAD", switching(small, target, turns), sampled));
     return all;
 }

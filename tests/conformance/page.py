@@ -16,7 +16,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "conformance.md"
-NUMBERS = range(1, 64)
+NUMBERS = range(1, 80)
 FIELDS = {"number", "section", "wrong", "links", "invariant", "test", "state", "reason"}
 SKIPPED = 77
 COLUMNS = 120
@@ -25,7 +25,8 @@ INTRODUCTION = """# Conformance: what this field has got wrong, and the test tha
 
 {summary}
 
-Made from `tests/conformance/invariants.json` by `tests/conformance/page.py`; the tests are `tests/conformance/*.cpp`.
+Made from `tests/conformance/invariants.json` by `tests/conformance/page.py`; the tests are `tests/conformance/*.cpp`,
+or the case that is named with its `folder.file` in `tests`.
 """
 SUMMARY = """Bugs that systems for speculative decoding have shipped, collected from their issue threads (some are fixed
 since), and the invariant here that each of them breaks. A test runs over every criterion, drafter and policy that it can
@@ -40,8 +41,25 @@ def load():
 
 def cases(sources):
     """The test cases of {stem: text}, as 'stem/name'."""
-    declared = re.compile(r"\bBOOST_(?:AUTO|FIXTURE)_TEST_CASE(?:_TEMPLATE)?\(\s*(\w+)")
+    declared = re.compile(r"(?:\bBOOST_(?:AUTO|FIXTURE)_TEST_CASE(?:_TEMPLATE)?\(\s*|^ +def (?=test_))(\w+)", re.MULTILINE)
     return [f"{stem}/{name}" for stem, text in sorted(sources.items()) for name in declared.findall(text)]
+
+
+def is_elsewhere(test):
+    """Whether a test is named 'folder.stem/case': one of another folder of tests."""
+    return "." in test.split("/")[0]
+
+
+def cases_elsewhere(entries):
+    """Those of the sources that such tests name, as 'folder.stem/case'."""
+    sources = {}
+    for test in (entry.get("test") for entry in entries):
+        if not test or not is_elsewhere(test):
+            continue
+        name = test.split("/")[0]
+        paths = [HERE.parent / (name.replace(".", "/") + ending) for ending in (".cpp", ".py")]
+        sources[name] = "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+    return cases(sources)
 
 
 def link(url):
@@ -52,7 +70,7 @@ def link(url):
 def row(entry):
     seen = " ".join([entry["wrong"], ", ".join(map(link, entry["links"]))]).strip()
     if entry["state"] == "active":
-        tested = f"`{entry['test'].split('/')[1]}`" + (f" {entry['reason']}" if entry["reason"] else "")
+        tested = f"`{entry['test'] if is_elsewhere(entry['test']) else entry['test'].split('/')[1]}`" + (f" {entry['reason']}" if entry["reason"] else "")
     else:
         tested = f"pending: {entry['reason']}"
     return f"|{entry['number']}|{seen}|{entry['invariant']}|{tested}|\n"
@@ -71,8 +89,9 @@ def page(entries):
     return text
 
 
-def problems(entries, found, committed):
-    """Everything that does not hold between the entries, the test cases found in the sources, and the committed page."""
+def problems(entries, found, committed, elsewhere=()):
+    """Everything that does not hold between the entries, the test cases found in the sources (`elsewhere`: of other
+    folders, which need not be in the entries), and the committed page."""
     out = []
     if [entry["number"] for entry in entries] != list(NUMBERS):
         out.append(f"the entries are not numbered {NUMBERS[0]} to {NUMBERS[-1]}, each once and in order")
@@ -81,9 +100,9 @@ def problems(entries, found, committed):
         if set(entry) != FIELDS:
             out.append(f"{name} has the fields {sorted(entry)} instead of {sorted(FIELDS)}")
         elif entry["state"] == "active":
-            if entry["test"] not in found:
+            if entry["test"] not in found and entry["test"] not in elsewhere:
                 out.append(f"{name} is active, but there is no test case {entry['test']}")
-            elif not entry["test"].split("/")[1].startswith(f"invariant_{entry['number']:02}_"):
+            elif not is_elsewhere(entry["test"]) and not entry["test"].split("/")[1].startswith(f"invariant_{entry['number']:02}_"):
                 out.append(f"{name} has the test of another: {entry['test']}")
         elif entry["state"] != "pending" or entry["test"] is not None or not entry["reason"]:
             out.append(f"{name} is neither active nor pending with a reason and without a test")
@@ -108,7 +127,7 @@ def main():
     if arguments.check:
         sources = {path.stem: path.read_text(encoding="utf-8") for path in HERE.glob("*.cpp")}
         committed = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-        found = problems(entries, cases(sources), committed)
+        found = problems(entries, cases(sources), committed, cases_elsewhere(entries))
         print("\n".join(found) or f"{len(entries)} invariants, every one accounted for")
         return 1 if found else 0
     PAGE.write_text(page(entries), encoding="utf-8")

@@ -28,8 +28,8 @@ class Check(unittest.TestCase):
         self.assertSays(self.found(cases=FOUND + FOUND[:1]), "there are 2 test cases")
 
     def test_every_number_once(self):
-        self.assertSays(self.found(lambda entries: entries.pop()), "numbered 1 to 63")
-        self.assertSays(self.found(lambda entries: entries.append(entries[0])), "numbered 1 to 63")
+        self.assertSays(self.found(lambda entries: entries.pop()), "numbered 1 to 79")
+        self.assertSays(self.found(lambda entries: entries.append(entries[0])), "numbered 1 to 79")
 
     def test_a_test_belongs_to_its_number(self):
         def swap(entries):
@@ -48,6 +48,17 @@ class Check(unittest.TestCase):
     def test_cases_are_found_in_sources(self):
         text = "BOOST_AUTO_TEST_CASE(invariant_01_a) {}\nBOOST_FIXTURE_TEST_CASE(invariant_02_b, fixture) {}\n"
         self.assertEqual(["x/invariant_01_a", "x/invariant_02_b"], page.cases({"x": text}))
+        script = "class Some(unittest.TestCase):\n    def test_it(self):\n        pass\n\n    def other(self):\n        pass\n"
+        self.assertEqual(["program.x/test_it"], page.cases({"program.x": script}))
+
+    def test_a_test_of_another_folder_is_looked_for_there(self):
+        sound = {"test": "types.text_follower/settled_tokens_are_not_read_twice"}
+        self.assertIn(sound["test"], page.cases_elsewhere([sound, {"test": None}, {"test": "cache/invariant_20_x"}]))
+
+        def move(entries):
+            entries[0]["test"] = "types.text_follower/no_such_case"
+
+        self.assertSays(self.found(move), "no test case types.text_follower/no_such_case")
 
 
 if __name__ == "__main__":
