@@ -59,10 +59,10 @@ BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
     keeps(6, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
 }
 
-BOOST_AUTO_TEST_CASE(large_vocabularies_are_not_enumerated) {
+BOOST_AUTO_TEST_CASE(large_vocabularies_are_enumerated_far_out) {
     const auto r = drafter_laws(draft::prompt_lookup(1, 3), 50'000);
     BOOST_TEST(r.kept(), r);
-    BOOST_TEST(r.skipped.size() == 2u);
+    BOOST_TEST(r.skipped.empty(), r);
 }
 
 /// Draws a tree from a model's rows, in the shape that is wanted, without replacement.
