@@ -42,6 +42,7 @@
 #include "augur/testing/tree_round.hpp"
 #include "augur/testing/wide_criterion_laws.hpp"
 #include "augur/testing/wide_drafter_laws.hpp"
+#include "augur/testing/wide_policy_laws.hpp"
 #include "augur/testing/wide_rounds.hpp"
 #include "augur/testing/wide_rows.hpp"
 #include "augur/testing/wide_transform_laws.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,36 +46,10 @@ struct drafter_law_checker {
             return into.skip(name, augur::detail::message("a vocabulary of ", vocabulary,
                                                           " is wider than what was allowed, ", tries.widest));
         }
-        effort few = tries;
-        few.shrinks = std::min<std::size_t>(tries.shrinks, 40);
-        into.checked.push_back(name);
-        for (std::size_t window = 0; window < far_windows; ++window) {
-            const std::string label = augur::detail::message("window ", window, " of far tokens");
-            if (detail::check_case(into, name, few, choices({window}, tries.seed * 1'000'003 + window), label,
-                                   [&](choices& from) { return (cases.*member)(from); })) {
-                return;
-            }
-        }
+        check_windows(into, name, tries, [&](choices& from) { return (cases.*member)(from); });
     }
 
     static constexpr std::size_t enumerable_vocabulary = 8;
-    static constexpr std::size_t far_windows = 8;
-};
-
-/// A mask that leaves some tokens.
-struct leaves_few {
-    std::vector<token> kept;  ///< ascending
-
-    void operator()(std::span<float> logits, const prefix&) const {
-        std::size_t next = 0;
-        for (std::size_t t = 0; t < logits.size(); ++t) {
-            if (next < kept.size() && static_cast<std::size_t>(kept[next]) == t) {
-                ++next;
-            } else {
-                logits[t] = -std::numeric_limits<float>::infinity();
-            }
-        }
-    }
 };
 
 /// What a drafter is asked, after prefixes of a target that it may follow.
@@ -135,8 +108,7 @@ class drafter_inputs {
     /// (wide_rows.hpp), after a text of such.
     request far_out(choices& from) const {
         const auto places = far_places(vocabulary_);
-        const std::size_t first = 2 * from.below(drafter_law_checker::far_windows);
-        return masked(from, places, some_places(places, first, 3));
+        return masked(from, places, far_window(vocabulary_, from.below(far_windows)));
     }
     request masked(choices& from, std::span<const token> texts, std::vector<token> kept) const {
         request made;

@@ -15,6 +15,8 @@
 #include "augur/testing/models.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/types/distribution.hpp"
+#include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::testing {
@@ -150,5 +152,39 @@ void check_wide(report& into, const std::string& name, const effort& tries, cons
         }
     }
 }
+
+/// Windows of neighbours among the far places of one vocabulary, each beginning two places after the one before.
+inline constexpr std::size_t far_windows = 8;
+inline std::vector<token> far_window(std::size_t vocabulary, std::size_t window) {
+    return some_places(far_places(vocabulary), 2 * window, 3);
+}
+
+/// Checks a law in a wide vocabulary that is given: `law(choices&)` takes the window from its first choice.
+template <class Law>
+void check_windows(report& into, const std::string& name, const effort& tries, const Law& law) {
+    into.checked.push_back(name);
+    effort few = tries;
+    few.shrinks = std::min<std::size_t>(tries.shrinks, 40);
+    for (std::size_t window = 0; window < far_windows; ++window) {
+        const std::string label = augur::detail::message("window ", window, " of far tokens");
+        if (detail::check_case(into, name, few, choices({window}, tries.seed * 1'000'003 + window), label, law)) return;
+    }
+}
+
+/// A mask that leaves some tokens.
+struct leaves_few {
+    std::vector<token> kept;  ///< ascending
+
+    void operator()(std::span<float> logits, const prefix&) const {
+        std::size_t next = 0;
+        for (std::size_t t = 0; t < logits.size(); ++t) {
+            if (next < kept.size() && static_cast<std::size_t>(kept[next]) == t) {
+                ++next;
+            } else {
+                logits[t] = -std::numeric_limits<float>::infinity();
+            }
+        }
+    }
+};
 
 }  // namespace augur::testing
