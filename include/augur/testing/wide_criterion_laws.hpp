@@ -34,8 +34,9 @@ class wide_criterion_cases {
 
     /// Those in which each place is drafted once or twice.
     static std::vector<std::size_t> kinds_of_places() {
-        std::vector<std::size_t> made{0, 1, 3};
-        for (std::size_t kind = wide_inputs::chains; kind < kinds; kind += 2) made.push_back(kind);
+        std::vector<std::size_t> made{0, 1};
+        for (std::size_t i = 0; judges_trees && i < wide_inputs::windows; i += 2)
+            made.push_back(wide_inputs::chains + i);
         return made;
     }
 

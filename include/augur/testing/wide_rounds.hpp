@@ -165,11 +165,13 @@ void each_draft(const wide_round& round, const wide_draft& so_far, const See& se
     }
 }
 
-/// The kinds of rounds that are tried, of a chain and of siblings.
+/// The kinds of rounds that are tried, of a chain and of siblings. "Windows" are neighbours among the far places, each
+/// two places after the one before.
 class wide_inputs {
  public:
-    static constexpr std::size_t chains = 7;
-    static constexpr std::size_t trees = 10;
+    static constexpr std::size_t windows = 8;
+    static constexpr std::size_t chains = 6 + windows;
+    static constexpr std::size_t trees = windows + windows / 2 + windows;
 
     /// `kinds`: how many there are. `can_replace`: siblings that are drawn can be the same token. `races`: rows are
     /// raced, which so many tokens cannot be.
@@ -225,39 +227,47 @@ class wide_inputs {
 
     static void chain(choices& from, wide_round& made, std::size_t kind, std::span<const token> places, bool races) {
         const auto window = some_places(places, from.below(places.size()), 3);
-        const auto all = many(made.vocabulary, places, races ? 40 : (made.vocabulary > 1000 ? 48 : 128));
-        switch (kind) {
-            case 0:
-            case 1:
-                return weigh(from, made, places, kind);
-            case 2:
-                made.first = some_weights(from, all), made.drafted = some_weights(from, window);
-                return;
-            case 3:
-                made.first = some_weights(from, window), made.drafted = some_weights(from, all);
-                return;
-            case 4:
-                made.first = some_weights(from, places), made.drafted = some_weights(from, window);
-                if (races) return;
-                made.first.others = 0x1p-6f;
-                made.few_are_followed = true;
-                return;
-            case 5:
-                made.parents = {after_prefix, 0};
-                return weigh(from, made, window, 0);
-            default:
-                made.raced = true;
-                return weigh(from, made, window, 1);
+        const bool few = made.vocabulary > 1000;
+        if (kind < 2) return weigh(from, made, places, kind);
+        if (kind < 4 && !few && !races) return weigh(from, made, many(made.vocabulary, places, 128), kind);
+        if (kind == 2) {
+            made.first = some_weights(from, many(made.vocabulary, places, races ? 40 : 48));
+            made.drafted = some_weights(from, window);
+        } else if (kind == 3) {
+            made.first = some_weights(from, window);
+            made.drafted = some_weights(from, many(made.vocabulary, places, races ? 40 : 48));
+        } else if (kind == 4) {  // all tokens have some weight, unless that is too many to race
+            made.first = some_weights(from, places);
+            made.drafted = some_weights(from, window);
+            made.few_are_followed = !races;
+            if (!races) made.first.others = 0x1p-6f;
+        } else if (kind == 5) {
+            made.raced = true;
+            weigh(from, made, window, 1);
+        } else {
+            made.parents = {after_prefix, 0};
+            levels(from, made, some_places(places, 2 * (kind - 6), 3), kind);
         }
     }
-    /// Two siblings of five neighbours, so that each token is once drafted too often and once not; three of four; a tree
-    /// of two levels.
+
+    /// Two siblings of five tokens, so that each is once drafted too often and once not; three of four; a tree of two
+    /// levels.
     static void siblings(choices& from, wide_round& made, std::size_t kind, std::span<const token> places) {
-        const std::size_t first = 2 * kind;
         made.parents = {after_prefix, after_prefix};
-        if (kind == trees - 2) made.parents = {after_prefix, after_prefix, after_prefix};
-        if (kind == trees - 1) made.parents = {after_prefix, after_prefix, 0, 1};
-        weigh(from, made, some_places(places, first, kind == trees - 1 ? 3 : (kind == trees - 2 ? 4 : 5)), kind);
+        if (kind < windows) return weigh(from, made, some_places(places, 2 * kind, 5), kind);
+        kind -= windows;
+        if (kind < windows / 2) {
+            made.parents = {after_prefix, after_prefix, after_prefix};
+            return weigh(from, made, some_places(places, 4 * kind, 4), kind);
+        }
+        made.parents = {after_prefix, after_prefix, 0, 1};
+        levels(from, made, some_places(places, 2 * kind, 2), kind);
+    }
+
+    /// Where more than one token is drafted the target can give it at each place.
+    static void levels(choices& from, wide_round& made, std::span<const token> tokens, std::size_t parity) {
+        weigh(from, made, tokens, parity);
+        for (sparse_row& row : made.after) row = some_weights(from, tokens);
     }
 };
 
