@@ -152,9 +152,9 @@ class chooser_law_cases {
     const C& chooser_;
 };
 
-/// Checks the laws that Chooser states, and that tokens are drawn as often as their weights say, on few tokens of rows of
-/// 100 tokens and more, up to `tries.widest`: around the numbers at which ids are cut and vectors end. Of a chooser that
-/// answers by the names of its numbers. Cost: tens of thousands of draws.
+/// Checks the laws that Chooser states, and that tokens are drawn as often as their weights say, on few tokens of rows
+/// of 100 tokens and more, up to `tries.widest`: around the numbers at which ids are cut and vectors end. Of a chooser
+/// that answers by the names of its numbers. Cost: tens of thousands of draws.
 template <Chooser C>
 report chooser_laws(const C& chooser, const effort& tries = {}) {
     report r{"chooser_laws"};

@@ -239,8 +239,8 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
 /// Checks every law on random prefixes, rooms and transforms. The laws about the drafter's randomness are enumerated:
 /// in a vocabulary of more than 8 with a mask that leaves few neighbours among its far places (wide_rows.hpp), at which
 /// ids are cut and vectors end. A drafter with a vocabulary is known far out only where that is wide: hand the suite
-/// one over testing::hashed_model(140'000, 1), too. A drafter without vocabulary_size() is told one: keep it small, so that n-grams
-/// recur; one of point masses is also handed tokens of wider ones, up to `tries.widest`.
+/// one over testing::hashed_model(140'000, 1), too. A drafter without vocabulary_size() is told one: keep it small, so
+/// that n-grams recur; one of point masses is also handed tokens of wider ones, up to `tries.widest`.
 template <Drafter D, class Target = no_target>
 report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort& tries = {},
                     const Target& target = {}) {

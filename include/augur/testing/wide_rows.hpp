@@ -135,8 +135,9 @@ inline std::vector<std::size_t> every_kind(std::size_t count, std::size_t step =
     return made;
 }
 
-/// Checks a law on wide inputs: of each of these kinds, at each of the vocabularies that `tries` allows. `law(choices&)`
-/// takes the place of its vocabulary in wide_vocabularies from its first choice, and the kind from its second.
+/// Checks a law on wide inputs: of each of these kinds, at each of the vocabularies that `tries` allows.
+/// `law(choices&)` takes the place of its vocabulary in wide_vocabularies from its first choice, and the kind from its
+/// second.
 template <class Law>
 void check_wide(report& into, const std::string& name, const effort& tries, const std::vector<std::size_t>& kinds,
                 const Law& law) {
