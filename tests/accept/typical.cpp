@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(accept_typical)
 
 BOOST_AUTO_TEST_CASE(laws) {
     for (const typical_next next : {typical_next::most_probable, typical_next::drawn}) {
-        const auto r = testing::criterion_laws(typical{{.next = next}}, {.cases = 150});
+        const auto r = testing::criterion_laws(typical{{.next = next}}, {.cases = 150, .widest = 33'000});
         BOOST_TEST(r.kept(), r);
     }
 }

@@ -69,9 +69,10 @@ BOOST_AUTO_TEST_CASE(settings_are_those_that_a_criterion_takes) {
 
 BOOST_AUTO_TEST_CASE(a_criterion_is_not_blamed_under_settings_that_it_refuses) {
     const auto keeps = [](const auto& criterion) {
-        const auto r = criterion_laws(criterion, {.cases = testing::unless_sanitized<std::size_t>(100, 10)});
+        const auto r =
+            criterion_laws(criterion, {.cases = testing::unless_sanitized<std::size_t>(100, 10), .widest = 300});
         BOOST_TEST(r.kept(), r);
-        BOOST_TEST(r.checked.size() == 14u, r);
+        BOOST_TEST(r.checked.size() == 16u, r);
     };
     keeps(refuses_some<greedy>{});
     keeps(refuses_some<penalised>{});
@@ -103,7 +104,7 @@ struct keeps_too_much : rejection_sampling {
 };
 
 BOOST_AUTO_TEST_CASE(storage_that_leaks_from_round_to_round_is_found) {
-    const auto r = criterion_laws(keeps_too_much{});
+    const auto r = criterion_laws(keeps_too_much{}, {.cases = 500, .widest = 0});
     BOOST_TEST(r.breaks(siblings + " (point masses)"), r);
     BOOST_TEST(!r.breaks("keeps its promise (point masses)"), r);  // chains leave nothing for a next sibling
 }
@@ -122,7 +123,7 @@ struct wrong_of_many : rejection_sampling {
 /// By as many inputs as there are by default.
 BOOST_AUTO_TEST_CASE(what_is_wrong_among_siblings_of_many_tokens_is_found,
                      *boost::unit_test::enable_if<!testing::sanitized>()) {
-    const auto r = criterion_laws(wrong_of_many{});
+    const auto r = criterion_laws(wrong_of_many{}, {.cases = 500, .widest = 0});
     BOOST_TEST(r.breaks(siblings + " (point masses)"), r);
     BOOST_TEST(!r.breaks("keeps its promise (point masses)"), r);
 }

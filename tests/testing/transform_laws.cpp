@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "every_law.hpp"
+#include "wrong_transforms.hpp"
 
 using namespace augur;
 using testing::transform_laws;
@@ -82,6 +83,8 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_transform) {
     all.breaks(transform_laws(lifts{}), "removed tokens stay removed");
     all.breaks(transform_laws(carries_over{}), "equal rows and prefixes, equal results");
     all.breaks(transform_laws(forgets_nothing{}), "speculative tokens leave no trace");
+    all.breaks(transform_laws(wrong_transforms::bans_by_a_short_set<256>),
+               "few tokens of a wide row, as in a narrow one");
     all.breaks(transform_laws(on_by_default{}), "the default is off");
 }
 

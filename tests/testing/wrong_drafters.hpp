@@ -1,13 +1,17 @@
 #pragma once
 // Drafters that draw from a model's rows, and are wrong in a later round, in a long text, or in what they show.
 
+#include <algorithm>
 #include <augur/draft/concept.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/types/drawing.hpp>
+#include <augur/types/proposal.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace wrong_drafters {
@@ -128,5 +132,88 @@ struct drops_by_the_next_row : drawing_drafter<drops_by_the_next_row> {
         }
     }
 };
+
+/// Drafters that are wrong far out only.
+namespace far_out {
+
+/// What a drafter proposes of a model over a wide vocabulary, changed by `Change`: a token, or the row that is claimed.
+template <class Inner, class Change>
+struct changed {
+    using state_type = typename Inner::state_type;
+    using claim_type = typename Inner::claim_type;
+    static constexpr bool shows_rows = augur::shows_rows<Inner>;
+    static constexpr bool shows_matches = augur::shows_matches<Inner>;
+    static constexpr bool branches = augur::branches<Inner>;
+    Inner inner;
+    Change change;
+
+    std::size_t vocabulary_size() const requires requires(const Inner& of) { of.vocabulary_size(); }
+    { return inner.vocabulary_size(); }
+    state_type make_state() const { return inner.make_state(); }
+    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+        const auto right = augur::draft::propose(inner, state, context);
+        for (std::size_t node = 0; node < right.size(); ++node) {
+            if constexpr (std::is_same_v<claim_type, augur::point_mass>) {
+                out.push(change(right[node].id), right.parent(node));
+            } else {
+                token drawn = right[node].id;
+                distribution claimed = *right[node].row;
+                change(drawn, claimed);
+                out.push(drawn, std::move(claimed), right.parent(node));
+            }
+        }
+    }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
+};
+template <class Inner, class Change>
+changed(Inner, Change) -> changed<Inner, Change>;
+
+/// The claimed row without its tokens from `kept(size)` on, unless that leaves nothing.
+inline void cut_claim(distribution& row, std::size_t kept) {
+    if (row.is_point()) return;
+    std::vector<float> weights(row.weights().begin(), row.weights().end());
+    std::fill(weights.begin() + static_cast<std::ptrdiff_t>(std::min(kept, weights.size())), weights.end(), 0.0f);
+    distribution cut = distribution::weighted(std::move(weights));
+    if (!cut.empty()) row = std::move(cut);
+}
+
+/// Finds matches by tokens cut to `Id`: looks as prompt_lookup does for the last token, and proposes what followed it.
+template <class Id>
+struct lookup_of_cut_ids {
+    struct state_type {};
+    using claim_type = augur::point_mass;
+    state_type make_state() const { return {}; }
+    void propose(state_type&, auto& context, proposal<augur::point_mass>& out) const {
+        const auto text = context.prefix().tokens();
+        for (std::size_t i = text.size() - 1; i-- > 0;) {
+            if (static_cast<Id>(text[i]) != static_cast<Id>(text.back())) continue;
+            for (++i; i < text.size() && context.wants_more(out.size()); ++i) out.push(text[i]);
+            return;
+        }
+    }
+    void on_commit(state_type&, const prefix&) const {}
+};
+
+/// Drops a token from a number on, and ends its draft there.
+template <class Inner>
+struct drops_far_tokens {
+    using state_type = typename Inner::state_type;
+    using claim_type = typename Inner::claim_type;
+    Inner inner;
+    token first;
+
+    std::size_t vocabulary_size() const { return inner.vocabulary_size(); }
+    state_type make_state() const { return inner.make_state(); }
+    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+        const auto right = augur::draft::propose(inner, state, context);
+        for (std::size_t node = 0; node < right.size(); ++node) {
+            if (right[node].id >= first) return;
+            out.push(right[node].id, *right[node].row);
+        }
+    }
+    void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
+};
+
+}  // namespace far_out
 
 }  // namespace wrong_drafters

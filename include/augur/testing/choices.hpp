@@ -18,14 +18,16 @@ class choices {
  public:
     explicit choices(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1), replays_(false) {}
     explicit choices(std::vector<std::size_t> numbers) : recorded_(std::move(numbers)) {}
+    /// These numbers first, then those of the seed.
+    choices(std::vector<std::size_t> first, std::uint64_t seed) : choices(seed) { recorded_ = std::move(first); }
 
     /// A number in [0, bound); the bound is at least 1.
     std::size_t below(std::size_t bound) {
         std::size_t number = 0;
-        if (!replays_) {
-            number = next() % bound;
-        } else if (made_.size() < recorded_.size()) {
+        if (made_.size() < recorded_.size()) {
             number = std::min(recorded_[made_.size()], bound - 1);
+        } else if (!replays_) {
+            number = next() % bound;
         }
         made_.push_back(number);
         return number;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "augur/random/chooser.hpp"
+#include "augur/testing/next_weight.hpp"
 
 namespace augur::testing {
 
@@ -15,7 +17,7 @@ namespace augur::testing {
 /// times, and its probability a sum of integrals of exp(-rates . x) over cones with one clock less, by Fourier-Motzkin
 /// elimination. Cones without an inside, which only rounding could tell from empty ones, count as empty (`rounding`).
 /// Cost: grows with the number of different winners; microseconds for six clocks. Tokens that have had no weight in any
-/// race are not kept: a scan of the weights is all that they cost.
+/// race are not kept: a scan of the weights, or of their chunks' sums, is all that they cost.
 class clocks {
  public:
     static constexpr double rounding = 1e-14;
@@ -35,7 +37,10 @@ class clocks {
         std::vector<double> odds(size(), 0.0);
         double total = 0;
         if (tokens_.empty()) {  // nothing has raced
-            for (std::size_t i = 0; i < size(); ++i) odds[i] = weights[i] / weights.total();
+            const double all = weights.total();
+            for (std::size_t i = next_weight(weights, 0); i < size(); i = next_weight(weights, i + 1)) {
+                odds[i] = weights[i] / all;
+            }
             return odds;
         }
         clocks entered = *this;
@@ -46,7 +51,7 @@ class clocks {
             clocks then = entered;
             if (then.won_by(weights, at)) total += odds[i] = then.probability();
         }
-        for (double& each : odds) each /= total;
+        for (const std::size_t i : entered.tokens_) odds[i] /= total;
         return odds;
     }
 
@@ -86,12 +91,11 @@ class clocks {
 
     /// Keeps a clock for every token that has weight, in order.
     void enter(const Weights auto& weights) {
-        std::vector<std::size_t> together;
-        for (std::size_t i = 0, at = 0; i < size(); ++i) {
-            const bool kept = at < tokens_.size() && tokens_[at] == i;
-            at += kept ? 1 : 0;
-            if (kept || weights[i] > 0) together.push_back(i);
+        std::vector<std::size_t> entering, together;
+        for (std::size_t i = next_weight(weights, 0); i < size(); i = next_weight(weights, i + 1)) {
+            entering.push_back(i);
         }
+        std::set_union(tokens_.begin(), tokens_.end(), entering.begin(), entering.end(), std::back_inserter(together));
         if (together.size() == tokens_.size()) return;
         clocks made(size());
         made.tokens_ = std::move(together);

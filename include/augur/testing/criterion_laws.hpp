@@ -23,6 +23,7 @@
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/testing/tree_round.hpp"
+#include "augur/testing/wide_criterion_laws.hpp"
 #include "augur/types/guarantee.hpp"
 
 namespace augur::testing {
@@ -263,6 +264,7 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
         law("keeps its promise with shared noise", &c::template keeps_its_promise<draft::shared_noise>);
     }
     check_siblings<Claim, Criterion>(r, law, drafts);
+    check_wide_rows<Claim>(r, criterion, *plain, tries, drafts);
 }
 }  // namespace detail
 
@@ -273,10 +275,11 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
 /// been used in other rounds before. For criteria that promise no equality neither is checked. An answer that is no
 /// place in the draft or the vocabulary breaks the law in which it is given, with what it says. Tried are vocabularies
 /// of 2 to 4 tokens with drafts of up to 3, and now and then (criterion_inputs.hpp) one drafted token of 5, 9 or 17, or
-/// 4 to 6 of two; two or three siblings of 5, or two of 9. In some chains of drawn drafts claimed rows are points,
-/// whatever the target's are, as behind draft::fallback or a `certain` link of a cascade. Settings that its `check`
-/// refuses are left out; one that refuses all is not checked. Cost: less than a millisecond per case and law, on
-/// average.
+/// 4 to 6 of two; two or three siblings of 5, or two of 9; and, in laws of their own ("in wide rows"), 100, 300, 33,000
+/// and 140,000 tokens up to `tries.widest`, of which a few have weight (wide_rounds.hpp). In some chains of drawn
+/// drafts claimed rows are points, whatever the target's are, as behind draft::fallback or a `certain` link of a
+/// cascade. Settings that its `check` refuses are left out; one that refuses all is not checked. Cost: less than a
+/// millisecond per case and law, on average, and that of some 4,000 judgements in wide rows.
 template <StatesGuarantee Criterion>
 report criterion_laws(const Criterion& criterion, const effort& tries = {.cases = 500}) {
     if constexpr (!AcceptanceCriterion<Criterion>) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "augur/testing/law_chooser.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/wide_rows.hpp"
 
 namespace augur::testing {
 
@@ -34,11 +36,20 @@ struct drafter_law_checker {
     void operator()(const char* name, const auto& cases, auto member) const {
         check(into, name, tries, [&](choices& from) { return (cases.*member)(from); });
     }
-    /// One that takes every draft.
+    /// One that takes every draft: in a wide vocabulary, of few tokens at each of its far places.
     void enumerated(const char* name, const auto& cases, auto member) const {
-        if (vocabulary <= 8) return (*this)(name, cases, member);
-        into.skip(name, "a vocabulary of " + std::to_string(vocabulary) + " is too large to enumerate");
+        if (vocabulary <= enumerable_vocabulary) return (*this)(name, cases, member);
+        far_out(name, cases, member);
     }
+    void far_out(const char* name, const auto& cases, auto member) const {
+        if (vocabulary > tries.widest) {
+            return into.skip(name, augur::detail::message("a vocabulary of ", vocabulary,
+                                                          " is wider than what was allowed, ", tries.widest));
+        }
+        check_windows(into, name, tries, [&](choices& from) { return (cases.*member)(from); });
+    }
+
+    static constexpr std::size_t enumerable_vocabulary = 8;
 };
 
 /// What a drafter is asked, after prefixes of a target that it may follow.
@@ -52,6 +63,7 @@ class drafter_inputs {
 
  protected:
     static constexpr std::size_t short_prefix = 6, long_prefix = 40;
+    static constexpr std::size_t most_far_out = 10'000;  ///< paths; more are taken where a mask is not kept
 
     /// What a drafter is asked to continue.
     struct request {
@@ -59,11 +71,17 @@ class drafter_inputs {
         transform::settings sampling;
         std::size_t room = 0;
         topology wanted{};  ///< by the policy, of a drafter that branches; else it wants all there is room for
+        std::size_t vocabulary = 0;
+        std::vector<token> kept{};  ///< the only tokens that a mask leaves; empty: there is no such mask
 
         std::string described() const {
-            return augur::detail::message("prefix ", describe(before.tokens()), ", room for ", room,
-                                          branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
-                                          describe_settings(sampling));
+            return augur::detail::message(
+                "prefix ", describe(before.tokens()), ", room for ", room,
+                branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
+                kept.empty()
+                    ? describe_settings(sampling)
+                    : augur::detail::message("temperature ", sampling.temperature.value, ", in a vocabulary of ",
+                                             vocabulary, " all tokens masked but ", describe(kept)));
         }
         auto policy() const {
             if constexpr (branches<D>) {
@@ -86,8 +104,29 @@ class drafter_inputs {
         from.note([&] { return made.described(); });
         return made;
     }
+    /// In a wide vocabulary, which has more tokens than can all be drafted: of a few neighbours among its far places
+    /// (wide_rows.hpp), after a text of such.
+    request far_out(choices& from) const {
+        const auto places = far_places(vocabulary_);
+        return masked(from, places, far_window(vocabulary_, from.below(far_windows)));
+    }
+    request masked(choices& from, std::span<const token> texts, std::vector<token> kept) const {
+        request made;
+        made.vocabulary = vocabulary_;
+        std::vector<token> before = from.tokens(1, short_prefix, texts.size());
+        for (token& t : before) t = texts[static_cast<std::size_t>(t)];
+        made.before = prefix(std::move(before));
+        made.kept = std::move(kept);
+        made.sampling.mask = leaves_few{made.kept};
+        made.sampling.temperature.value = from.one_of({1.0f, 1.7f, 0.5f});
+        made.room = std::min<std::size_t>(2, target_.context_length() - made.before.size() - 1);
+        if (branches<D>) made.wanted = some_topology(from, 3);
+        from.note([&] { return made.described(); });
+        return made;
+    }
     /// One whose drafts are few enough to take every one of them.
     request some_enumerable(choices& from) const {
+        if (vocabulary_ > drafter_law_checker::enumerable_vocabulary) return far_out(from);
         request made = some_request(from, 3);
         if (made.before.size() > short_prefix) made.room = std::min<std::size_t>(made.room, 1);
         return made;
@@ -115,11 +154,12 @@ class drafter_inputs {
     /// `see(proposal, probability)` on every branch of the drafter's randomness, with this policy.
     template <class See>
     void each_proposal(request& asked, const auto& policy, const See& see) const {
-        enumerate([&](const enumerating_chooser& chooser) {
+        const auto decode = [&](const enumerating_chooser& chooser) {
             const auto proposed = propose_fresh(asked, chooser, policy);
             see(proposed, chooser.probability());
             return std::vector<token>{};
-        });
+        };
+        enumerate(decode, asked.kept.empty() ? 10'000'000 : most_far_out);
     }
 
     const D& drafter_;

@@ -14,6 +14,7 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/wide_rows.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::testing {
@@ -85,8 +86,18 @@ class model_inputs {
         const std::size_t kind = from.below(8);
         auto made =
             from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
+        go_far_out(from, made);
         from.note([&] { return "tokens " + describe(made); });
         return made;
+    }
+
+    /// Half of the tokens of a wide vocabulary are those at which ids are cut and vectors end.
+    void go_far_out(choices& from, std::vector<token>& tokens) const {
+        if (model_.vocabulary_size() < wide_vocabularies.front()) return;
+        const auto places = far_places(model_.vocabulary_size());
+        for (token& t : tokens) {
+            if (from.below(2) == 1) t = places[static_cast<std::size_t>(t) % places.size()];
+        }
     }
 
     /// How many tokens a rewind takes back: as often none, one and all as any other number.

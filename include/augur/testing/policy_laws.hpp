@@ -17,6 +17,7 @@
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/random_observations.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/wide_policy_laws.hpp"
 
 namespace augur::testing {
 
@@ -302,8 +303,9 @@ void note_answers(report& r, const policy_law_cases<Policy>& cases, const effort
 /// Checks every law on random observations and outcomes: the same answers to the same, no signal read that is not
 /// declared, none that is used and never waited for. Decodings with sampled drafts (and, for policies on matches,
 /// n-gram drafts) have to keep plain sampling's law exactly, whatever the policy learns meanwhile; that is not checked
-/// of a final class that learns. Counts of rounds and tokens are small as a rule, and now and then 8 to 2^20. A policy
-/// that never drafts is noted, as is one that never wants more than one token more.
+/// of a final class that learns. A form of its own for entropy must see all of rows of up to 140,000 tokens. Counts of
+/// rounds and tokens are small as a rule, and now and then 8 to 2^20. A policy that never drafts is noted, as is one
+/// that never wants more than one token more.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {
     report r{"policy_laws"};
@@ -328,6 +330,7 @@ report policy_laws(const Policy& policy, const effort& tries = {}) {
     } else {
         law("the distribution is kept", &c::keeps_the_distribution);
     }
+    detail::check_wide_signals<Policy>(r, tries);
     detail::note_answers(r, cases, tries);
     return r;
 }

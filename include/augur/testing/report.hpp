@@ -26,6 +26,7 @@ struct effort {
     std::size_t cases = 50;      ///< random inputs per law, at least
     std::size_t shrinks = 1000;  ///< attempts to make a failing input smaller
     double seconds = 0;  ///< goes on beyond `cases`, with the inputs that come next, until so much time has passed
+    std::size_t widest = 140'000;  ///< tokens of the widest rows that are tried (wide_rows.hpp); 0: no wide ones
 };
 
 /// A law that does not hold, and the smallest input found that shows it.
@@ -106,6 +107,26 @@ double tolerance_that_fails(const Law& law, const std::vector<std::size_t>& numb
 }
 }  // namespace detail
 
+namespace detail {
+/// Whether the input made of these choices breaks the law. It is then shrunk, and reported as `label`.
+template <class Law>
+bool check_case(report& into, const std::string& name, const effort& tries, choices drawn, const std::string& label,
+                const Law& law) {
+    std::string what = verdict_of(law, drawn);
+    if (what.empty()) return false;
+    const double tolerance = tries.shrinks > 0 ? tolerance_that_fails(law, drawn.made()) : 0;
+    shrink(drawn.made(), tries.shrinks, [&](choices& from) {
+        from.tolerate(tolerance);
+        std::string smaller = verdict_of(law, from);
+        if (smaller.empty()) return false;
+        what = std::move(smaller);
+        return true;
+    });
+    into.broken.push_back({name, augur::detail::message("seed ", tries.seed, ", ", label, ": ", what)});
+    return true;
+}
+}  // namespace detail
+
 /// Checks a law on random inputs. `law(choices&)` builds one, and returns what is wrong, empty where nothing is. The
 /// first failing input is shrunk, and reported with the seed; what is found with a smaller one is of the same order, if
 /// the law compares numbers to from.tolerance(). The inputs are those of a sequence that the seed fixes;
@@ -115,19 +136,8 @@ void check(report& into, std::string name, const effort& tries, const Law& law) 
     into.checked.push_back(name);
     const augur::detail::stopwatch watch(tries.seconds > 0);
     for (std::size_t i = 0; i < tries.cases || watch.seconds() < tries.seconds; ++i) {
-        choices drawn(tries.seed * 1'000'003 + i);
-        std::string what = detail::verdict_of(law, drawn);
-        if (what.empty()) continue;
-        const double tolerance = tries.shrinks > 0 ? detail::tolerance_that_fails(law, drawn.made()) : 0;
-        shrink(drawn.made(), tries.shrinks, [&](choices& from) {
-            from.tolerate(tolerance);
-            std::string smaller = detail::verdict_of(law, from);
-            if (smaller.empty()) return false;
-            what = std::move(smaller);
-            return true;
-        });
-        into.broken.push_back({std::move(name), augur::detail::message("seed ", tries.seed, ", case ", i, ": ", what)});
-        return;
+        const std::string label = "case " + std::to_string(i);
+        if (detail::check_case(into, name, tries, choices(tries.seed * 1'000'003 + i), label, law)) return;
     }
 }
 

@@ -7,21 +7,17 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/wide_transform_laws.hpp"
 #include "augur/types/prefix.hpp"
 
 namespace augur::testing {
-
-/// `transform(logits, before)` edits a row in place. Optional: active(), check(vocabulary_size).
-template <class T>
-concept Transform = requires(const T& transform, std::span<float> logits, const prefix& before) {
-    transform(logits, before);
-};
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
 template <Transform T>
@@ -83,13 +79,8 @@ class transform_law_cases {
     }
 
  private:
-    /// As the pipeline does: what is off is not applied.
     std::vector<float> after(std::vector<float> row, const prefix& before) const {
-        if constexpr (requires { transform_.active(); }) {
-            if (!transform_.active()) return row;
-        }
-        transform_(std::span<float>(row), before);
-        return row;
+        return transformed(transform_, std::move(row), before);
     }
 
     prefix some_prefix(choices& from) const {
@@ -109,11 +100,9 @@ class transform_law_cases {
     std::size_t vocabulary_;
 };
 
-/// Checks that finite rows stay without NaN and +infinity, that nothing removed returns, and that the result depends on
-/// the row and the tokens before it alone. The settings are checked first, where the transform has a check.
+namespace detail {
 template <Transform T>
-report transform_laws(const T& transform, std::size_t vocabulary_size = 5, const effort& tries = {}) {
-    report r{"transform_laws"};
+void check_transform(report& r, const T& transform, std::size_t vocabulary_size, const effort& tries) {
     if constexpr (requires { transform.check(vocabulary_size); }) transform.check(vocabulary_size);
     using c = transform_law_cases<T>;
     const c cases(transform, vocabulary_size);
@@ -128,6 +117,29 @@ report transform_laws(const T& transform, std::size_t vocabulary_size = 5, const
         check(r, "the default is off", {.seed = tries.seed, .cases = 1},
               [](choices&) { return T{}.active() ? "a default-constructed one is active" : ""; });
     }
+}
+}  // namespace detail
+
+/// Checks that finite rows stay without NaN and +infinity, that nothing removed returns, and that the result depends on
+/// the row and the tokens before it alone; and that it does to few tokens of wide rows (wide_rows.hpp, up to
+/// `tries.widest`) what it does to them in narrow ones, up to rounding of 1e-5. That last law is for transforms that
+/// treat tokens alike whatever their numbers are: it is skipped where one does not in narrow rows. The settings are
+/// checked first, where the transform has a check.
+template <Transform T>
+report transform_laws(const T& transform, std::size_t vocabulary_size = 5, const effort& tries = {}) {
+    report r{"transform_laws"};
+    detail::check_transform(r, transform, vocabulary_size, tries);
+    detail::check_wide_transform_of(r, transform, tries);
+    return r;
+}
+
+/// The same of a transform that means some tokens, made for the numbers that the first five have in each vocabulary:
+/// transform_laws([](const token_numbers& number) { return transform::bias{{{number(2), 1.5f}}}; }).
+template <MakesTransforms Make>
+report transform_laws(const Make& make, const effort& tries = {}) {
+    report r{"transform_laws"};
+    detail::check_transform(r, make(token_numbers({0, 1, 2, 3, 4})), 5, tries);
+    detail::check_wide_transform(r, make, tries);
     return r;
 }
 

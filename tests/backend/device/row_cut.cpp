@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/testing/wide_rows.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "transform/rows.hpp"
 
@@ -133,6 +134,22 @@ BOOST_AUTO_TEST_CASE(a_large_vocabulary) {
     check_rows({.top_k = {50}, .top_p = {0.9f}}, logits, 70000);
     check_rows({.top_k = {60000}, .top_p = {0.9f}}, logits, 70000);
     check_rows({.temperature = {0.8f}, .top_p = {0.97f}, .min_p = {0.01f}}, logits, 70000);
+}
+
+/// Few tokens of a row, around the numbers at which ids are cut and vectors end; all others impossible, or far below.
+BOOST_AUTO_TEST_CASE(few_tokens_far_out) {
+    std::mt19937 random(4);
+    for (const std::size_t vocabulary : augur::testing::wide_vocabularies) {
+        for (const float others : {-rows::infinity, -12.0f}) {
+            std::vector<float> logits(vocabulary, others);
+            for (const augur::token t : augur::testing::far_places(vocabulary)) {
+                logits[static_cast<std::size_t>(t)] = static_cast<float>(random() % 5) / 2;
+            }
+            for (const std::size_t k : {1u, 3u, 10u}) check_rows({.top_k = {k}}, logits, vocabulary);
+            for (const float p : {0.3f, 0.8f, 0.99f}) check_rows({.top_p = {p}}, logits, vocabulary);
+            check_rows({.temperature = {0.7f}, .min_p = {0.2f}}, logits, vocabulary);
+        }
+    }
 }
 
 /// Of equals the lower indices stay, in whatever chunk they are.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/testing/wide_rows.hpp"
 #include "augur/types/error.hpp"
 #include "transform/rows.hpp"
 
@@ -123,6 +124,20 @@ BOOST_AUTO_TEST_CASE(of_equal_logits_the_first_is_the_largest) {
                 const device::row_scanner scanner(emulated_system{backwards}, row.size(), 1);
                 BOOST_TEST(scanner.scan(row.data(), 1)->scan.first == first);
             }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(few_tokens_far_out) {
+    for (const std::size_t vocabulary : augur::testing::wide_vocabularies) {
+        const auto places = augur::testing::far_places(vocabulary);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            std::vector<float> row(vocabulary, -rows::infinity);
+            row[static_cast<std::size_t>(places[i])] = 1.5f;
+            row[static_cast<std::size_t>(places[(i + 1) % places.size()])] = i % 2 == 0 ? 1.5f : 1.0f;
+            const device::row_scanner scanner(emulated_system{i % 2 == 1}, row.size(), 1);
+            BOOST_TEST_CONTEXT("token " << places[i] << " of " << vocabulary)
+            check_row(*scanner.scan(row.data(), 1), row);
         }
     }
 }

@@ -63,7 +63,7 @@ void check(const std::vector<ranked_token>& given) {
 /// Equal ones keep their order; infinity comes before what is last of all.
 BOOST_AUTO_TEST_CASE(what_is_sorted_is_in_order) {
     std::mt19937 random(3);
-    for (const std::size_t size : {0u, 1u, 2u, 255u, 256u, 257u, 5000u}) {
+    for (const std::size_t size : {0u, 1u, 2u, 255u, 256u, 257u, 5000u, 33'000u, 140'000u}) {
         for (const unsigned kinds : {2u, 50u, 1u << 31}) {
             std::vector<ranked_token> given;
             for (std::size_t i = 0; i < size; ++i) {
