@@ -32,9 +32,9 @@ class wide_criterion_cases {
     static constexpr bool judges_trees = !ReturnsVerdict<Criterion, Claim>;
     static constexpr std::size_t kinds = judges_trees ? wide_inputs::chains + wide_inputs::trees : wide_inputs::chains;
 
-    /// Those in which each place is drafted once or twice.
+    /// Those in which each place is drafted, where it is possible and where it is not.
     static std::vector<std::size_t> kinds_of_places() {
-        std::vector<std::size_t> made{0, 1};
+        std::vector<std::size_t> made{0, 1, 3};
         for (std::size_t i = 0; judges_trees && i < wide_inputs::windows; i += 2)
             made.push_back(wide_inputs::chains + i);
         return made;
