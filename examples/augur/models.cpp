@@ -17,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "limits.hpp"
 #include "message.hpp"
