@@ -52,18 +52,6 @@ struct expression {
     std::size_t height = 1;
 };
 
-/// Variables by number; names are in the program.
-struct macro_node {
-    std::string name;
-    std::size_t line = 0;
-    std::vector<std::size_t> parameters{};
-    std::vector<expression_ptr> defaults{};  ///< of each parameter; may be missing
-    block body{};
-    bool takes_rest = false;   ///< its body names varargs
-    bool takes_named = false;  ///< its body names kwargs
-    bool takes_caller = false;
-};
-
 enum class statement_kind {
     data,
     print,
@@ -91,6 +79,18 @@ struct statement {
     std::shared_ptr<const macro_node> callee{};
     bool is_recursive = false;
     bool names_loop = false;  ///< the body of a loop reads `loop`
+};
+
+/// Variables by number; names are in the program.
+struct macro_node {
+    std::string name;
+    std::size_t line = 0;
+    std::vector<std::size_t> parameters{};
+    std::vector<expression_ptr> defaults{};  ///< of each parameter; may be missing
+    block body{};
+    bool takes_rest = false;   ///< its body names varargs
+    bool takes_named = false;  ///< its body names kwargs
+    bool takes_caller = false;
 };
 
 /// A parsed template. Immutable, so copies share one.

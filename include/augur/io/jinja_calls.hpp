@@ -132,8 +132,8 @@ inline void bind_parameters(machine& m, const macro_node& of, arguments& given) 
     for (std::size_t i = 0; i < count; ++i) bound[i] = std::move(given.positional[i]);
     std::vector<std::pair<value, value>> rest;
     for (auto& [name, item] : given.named) {
-        const auto at =
-            std::find_if(of.parameters.begin(), of.parameters.end(), [&](auto each) { return m.names[each] == name; });
+        const auto at = std::find_if(of.parameters.begin(), of.parameters.end(),
+                                     [&, &wanted = name](auto each) { return m.names[each] == wanted; });
         const auto i = static_cast<std::size_t>(at - of.parameters.begin());
         if (at != of.parameters.end() && bound[i])
             m.fail("macro ", quote(of.name, 40), ": the argument ", quote(name, 40), " twice");
