@@ -2,6 +2,7 @@
 // Prompts for benchmarks, JSON lines {"id", "task", "prompt"}, and problems, {"prompt", "answer"}.
 
 #include <augur/io/chat_template.hpp>
+#include <augur/io/chat_tokens.hpp>
 #include <augur/io/tokenizer.hpp>
 #include <cctype>
 #include <fstream>
@@ -24,12 +25,14 @@ inline std::vector<prompt> read_prompts(const std::string& path, std::size_t lim
     for (std::string line; std::getline(file, line);) {
         if (line.empty() || (limit != 0 && prompts.size() == limit)) continue;
         const auto entry = nlohmann::json::parse(line);
-        std::string text = entry.at("prompt");
+        const std::string text = entry.at("prompt");
         if (chat) {
             const std::vector<augur::io::chat_message> turns{{"user", text}};
-            text = augur::io::chat_template(vocabulary).render(turns);
+            const augur::io::chat_template layout(vocabulary);
+            prompts.push_back({entry.at("task"), augur::io::encode_chat(words, layout, layout.render(turns))});
+        } else {
+            prompts.push_back({entry.at("task"), words.encode(text, {.add_special = true, .parse_special = true})});
         }
-        prompts.push_back({entry.at("task"), words.encode(text, {.add_special = true, .parse_special = true})});
     }
     if (prompts.empty()) augur::detail::fail(path, " holds no prompts");
     return prompts;

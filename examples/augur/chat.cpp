@@ -38,9 +38,11 @@ dialogue::dialogue(const io::tokenizer& words, conversation talk, std::optional<
 }
 
 std::vector<token> dialogue::begin() {
-    talk_.clear();
     before_ = {};
-    return ask(no_token, context_);
+    if (!anew_.empty()) return std::exchange(anew_, {});
+    talk_.clear();
+    ask({}, false, context_);
+    return std::exchange(anew_, {});
 }
 
 std::optional<std::string> dialogue::read_line() {
@@ -77,7 +79,7 @@ void dialogue::refuse(const std::string& message) const {
     tell("error", message);
 }
 
-std::vector<token> dialogue::ask(token last, std::size_t room) {
+std::vector<token> dialogue::ask(std::span<const token> answer, bool stopped, std::size_t room) {
     while (const auto text = read()) {
         if (text->find_first_not_of(" \t\n") == std::string::npos) continue;
         if (*text == "/exit") break;
@@ -86,8 +88,8 @@ std::vector<token> dialogue::ask(token last, std::size_t room) {
             refuse(detail::message("the command ", io::quote(*text), " is unknown; valid are ", commands));
             continue;
         }
-        std::vector<token> tokens = tokens_of(*text, last, room);
-        if (tokens.empty()) continue;
+        std::vector<token> tokens = tokens_of(*text, answer, stopped, room);
+        if (tokens.empty() && anew_.empty()) continue;
         answering_.emplace();
         output_.emplace(look_of(STDOUT_FILENO), std::exchange(legend_, false));
         shown_ = 0;
@@ -97,17 +99,24 @@ std::vector<token> dialogue::ask(token last, std::size_t room) {
     return {};
 }
 
-std::vector<token> dialogue::tokens_of(const std::string& text, token last, std::size_t room) {
+std::vector<token> dialogue::tokens_of(const std::string& text, std::span<const token> answer, bool stopped,
+                                       std::size_t room) {
+    conversation::turn turn;
     try {
         io::check_utf8(text, detail::message("line ", line_, " of standard input"));
+        turn = talk_.say(text, answer, stopped);
     } catch (const error& problem) {
         refuse(problem.what());
         return {};
     }
-    std::vector<token> tokens = talk_.say(text, last);
-    if (tokens.size() < room) return tokens;
+    if (turn.is_anew) room = context_;
+    if (turn.tokens.size() < room) {
+        if (!turn.is_anew) return turn.tokens;
+        anew_ = std::move(turn.tokens);
+        return {};
+    }
     talk_.take_back();
-    refuse(detail::message("this takes ", tokens.size(), " tokens, and an answer one or more, but a context of ",
+    refuse(detail::message("this takes ", turn.tokens.size(), " tokens, and an answer one or more, but a context of ",
                            context_, " has room for ", room, "; /reset begins a new conversation"));
     return {};
 }
@@ -141,7 +150,7 @@ void dialogue::finish_answer(const run_result& result) {
 std::vector<token> dialogue::answered(const run_result& result) {
     finish_answer(result);
     const bool stopped = result.finish == finish_reason::stop_token;
-    return ask(stopped ? result.ids.back() : no_token, result.context_left);
+    return ask(result.ids, stopped, result.context_left);
 }
 
 std::string ended_because(const run_result& result, const io::tokenizer* words, std::size_t max_tokens,

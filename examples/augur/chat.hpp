@@ -4,6 +4,7 @@
 #include <augur/commit/apply.hpp>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,20 +21,22 @@ class dialogue {
     /// `first`: what the user says before anything is read. `context`: tokens that a conversation may have.
     dialogue(const io::tokenizer& words, conversation talk, std::optional<std::string> first, std::size_t context);
 
-    /// The tokens that a new conversation begins with; none where it is over before that.
+    /// The tokens that a new conversation begins with, or one whose tokens have changed; none where it is over before
+    /// that.
     std::vector<token> begin();
     /// Whether the user has nothing more to say; else a conversation that ended begins anew.
     bool over() const { return over_; }
     /// A piece of the answer; false if it was interrupted.
     bool show(const commit::committed_token& t);
-    /// The answer has ended: what follows it, or nothing where this conversation is over.
+    /// The answer has ended: what follows it, or nothing where this conversation is over or begins anew.
     std::vector<token> answered(const run_result& result);
 
  private:
     std::optional<std::string> read();
     std::optional<std::string> read_line();
-    std::vector<token> ask(token last, std::size_t room);
-    std::vector<token> tokens_of(const std::string& text, token last, std::size_t room);
+    std::vector<token> ask(std::span<const token> answer, bool stopped, std::size_t room);
+    std::vector<token> tokens_of(const std::string& text, std::span<const token> answer, bool stopped,
+                                 std::size_t room);
     void refuse(const std::string& message) const;
     void finish_answer(const run_result& result);
 
@@ -46,7 +49,8 @@ class dialogue {
     bool over_ = false;
     bool legend_ = true;
     std::size_t shown_ = 0;
-    statistics before_{};  ///< of the conversation, up to the answer at hand
+    std::vector<token> anew_{};  ///< what the conversation goes on with from its beginning
+    statistics before_{};        ///< of the conversation, up to the answer at hand
     std::optional<interruption> answering_{};
     std::optional<text_output> output_{};
 };

@@ -1,6 +1,6 @@
 #include "conversation.hpp"
 
-#include <algorithm>
+#include <augur/io/chat_tokens.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/safetensors.hpp>
 #include <cctype>
@@ -9,19 +9,6 @@
 #include <utility>
 
 namespace augur::program {
-namespace {
-
-/// Stands for every answer when the conversation is rendered: the tokens of an answer are there, and encoding its text
-/// again could give others.
-const std::string answer = "\x01";
-
-std::string_view without_end(std::string_view text, const std::string& end) {
-    const auto begin = text.find_first_not_of(' ');
-    if (end.empty() || begin == std::string_view::npos || !text.substr(begin).starts_with(end)) return text;
-    return text.substr(begin + end.size());
-}
-
-}  // namespace
 
 conversation::conversation(const io::tokenizer& words, std::optional<std::string> system)
     : words_(&words), layout_(words.words()) {
@@ -29,18 +16,39 @@ conversation::conversation(const io::tokenizer& words, std::optional<std::string
     now_ = before_ = begun_;
 }
 
-std::vector<token> conversation::say(const std::string& text, token last) {
+conversation::turn conversation::say(const std::string& text, std::span<const token> answer, bool stopped) {
     before_ = now_;
-    const bool is_first = now_.rendered.empty();
-    if (!is_first) now_.messages.push_back({"assistant", answer});
-    now_.messages.push_back({"user", text});
-    const std::size_t begin = std::exchange(now_.rendered, layout_.render(now_.messages)).size();
-    if (is_first) return words_->encode(now_.rendered, {.add_special = true, .parse_special = true});
-    const std::string_view rendered = now_.rendered;
-    const std::string end = last == no_token ? "" : words_->bytes_of(last, true);
-    return words_->encode(
-        without_end(rendered.substr(rendered.find(answer, begin) + answer.size()), end),
-        {.add_special = false, .parse_special = true, .continues = last == no_token || !words_->parts_texts(last)});
+    try {
+        const auto said = stopped ? answer.first(answer.size() - 1) : answer;
+        if (!now_.rendered.empty()) now_.messages.push_back({"assistant", text_of(said)});
+        now_.messages.push_back({"user", text});
+        const std::string earlier = std::exchange(now_.rendered, layout_.render(now_.messages));
+        turn made = tokens_of(earlier, answer, stopped);
+        if (!made.tokens.empty()) now_.last = made.tokens.back();
+        return made;
+    } catch (...) {
+        take_back();
+        throw;
+    }
+}
+
+std::string conversation::text_of(std::span<const token> answer) const {
+    const bool is_start = now_.last != no_token && words_->begins_after(now_.last);
+    return words_->decode(answer, {.show_control = true, .continues = !is_start});
+}
+
+conversation::turn conversation::tokens_of(const std::string& earlier, std::span<const token> answer,
+                                           bool stopped) const {
+    const token end = stopped ? answer.back() : no_token;
+    std::string there = earlier;
+    if (!earlier.empty()) there += now_.messages[now_.messages.size() - 2].content;
+    if (stopped) there += words_->bytes_of(end, true);
+    if (earlier.empty() || !now_.rendered.starts_with(there)) {
+        return {io::encode_chat(*words_, layout_, now_.rendered), true};
+    }
+    const io::encode_options as_continuation{
+        .add_special = false, .parse_special = true, .continues = !stopped || !words_->parts_texts(end)};
+    return {words_->encode(std::string_view(now_.rendered).substr(there.size()), as_continuation), false};
 }
 
 bool is_named_for_chat(const std::string& model_path) {

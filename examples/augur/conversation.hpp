@@ -3,7 +3,9 @@
 
 #include <augur/io/chat_template.hpp>
 #include <augur/io/tokenizer.hpp>
+#include <augur/types/token.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,19 @@ namespace augur::program {
 
 class conversation {
  public:
-    /// Throws where the model has no chat template, or one that is not known. The tokenizer must outlive it.
+    /// Throws where the model has no chat template, or one that cannot be read. The tokenizer must outlive it.
     conversation(const io::tokenizer& words, std::optional<std::string> system);
 
-    /// The user says something: the tokens from the end of the answer before to where the next one begins. `last`: the
-    /// stop token that the answer before ended with, which is there already; no_token where it was cut off.
-    std::vector<token> say(const std::string& text, token last);
+    struct turn {
+        std::vector<token> tokens;
+        bool is_anew;  ///< they are the whole conversation, and not what follows the answer before
+    };
+
+    /// The user says something: the tokens from the end of the answer before to where the next one begins. `answer`:
+    /// the tokens of the answer before, which are there already; `stopped`: its last is the model's end token. Where
+    /// the template now writes something else in front (it trims answers, or leaves their reasoning out), the tokens
+    /// are the whole conversation's, encoded anew. Errors: what the template refuses; then nothing was said.
+    turn say(const std::string& text, std::span<const token> answer, bool stopped);
     /// Nothing was said, after all; once after each say().
     void take_back() { now_ = before_; }
     /// Begins anew.
@@ -25,8 +34,12 @@ class conversation {
  private:
     struct state {
         std::vector<io::chat_message> messages;
-        std::string rendered;  ///< up to where the answer begins; empty before the first message
+        std::string rendered;   ///< up to where the answer begins; empty before the first message
+        token last = no_token;  ///< the last token of that
     };
+
+    turn tokens_of(const std::string& earlier, std::span<const token> answer, bool stopped) const;
+    std::string text_of(std::span<const token> answer) const;
 
     const io::tokenizer* words_;
     io::chat_template layout_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/backend/host/thread_pool.hpp>
 #include <augur/io/chat_template.hpp>
+#include <augur/io/chat_tokens.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/regular_file.hpp>
@@ -16,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "limits.hpp"
 #include "message.hpp"
@@ -65,11 +68,16 @@ std::string without_last_line_feed(std::string text) {
     return text;
 }
 
-std::string as_conversation(const prompt_options& options, const std::string& text, const io::tokenizer& words) {
+/// The text that is encoded, and its tokens.
+std::pair<std::string, std::vector<token>> as_conversation(const prompt_options& options, const std::string& text,
+                                                           const io::tokenizer& words) {
     std::vector<io::chat_message> messages;
     if (options.system) messages.push_back({"system", *options.system});
     messages.push_back({"user", text});
-    return io::chat_template(words.words()).render(messages);
+    const io::chat_template layout(words.words());
+    auto rendered = layout.render(messages);
+    auto ids = io::encode_chat(words, layout, rendered);
+    return {std::move(rendered), std::move(ids)};
 }
 
 }  // namespace
@@ -168,14 +176,19 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
     std::optional<std::string> text = read_prompt(options);
     if (!text) return parse_list<token>("--prompt-ids", *options.ids);
     const io::tokenizer& encoder = require(words, path, "a prompt of text");
-    if (options.chat) text = as_conversation(options, *text, encoder);
     const io::encode_options as_prompt{.add_special = true, .parse_special = true};
+    std::vector<token> ids;
+    if (options.chat) {
+        std::tie(*text, ids) = as_conversation(options, *text, encoder);
+    } else {
+        ids = encoder.encode(*text, as_prompt);
+    }
     const std::string lost = encoder.left_out(*text, as_prompt);
     if (!lost.empty()) {
         tell("note", "the vocabulary has no token for ", lost.size(),
              " bytes of the prompt, which are left out: ", io::quote(lost));
     }
-    return encoder.encode(*text, as_prompt);
+    return ids;
 }
 
 void for_each_line(const std::string& path,

@@ -15,10 +15,12 @@ namespace augur::testing {
 inline void read_chat_template(std::span<const std::byte> bytes) {
     const std::string_view source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const io::chat_template layout(source);
-    if (layout.default_system().size() > source.size()) std::abort();
-    const std::vector<io::chat_message> asked{{"user", "Hi"}};
+    const io::render_options options{.tools = nlohmann::ordered_json::array({{{"type", "function"}}}),
+                                     .limits = {.steps = 100'000, .bytes = 1 << 22, .output = 1 << 16, .depth = 200}};
     const std::vector<io::chat_message> told{{"system", " S "}, {"user", "a"}, {"assistant", "b"}, {"user", "c"}};
-    if (layout.render(asked).size() > source.size() + 1000 || layout.render(told, false).size() > 1000) std::abort();
+    if (layout.render(told, options).size() > options.limits.output) std::abort();
+    const std::vector<io::chat_message> asked{{"user", "Hi"}};
+    if (layout.render(asked, options) != layout.render(asked, options)) std::abort();
 }
 
 }  // namespace augur::testing

@@ -1,6 +1,7 @@
 #include <augur/io/chat_template.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/files.hpp"
@@ -10,159 +11,227 @@ BOOST_AUTO_TEST_SUITE(io_chat_template)
 
 using namespace augur::io;
 using augur::testing::says;
+using json = nlohmann::ordered_json;
 
 namespace {
 
 using chat = std::vector<chat_message>;
 
-// As SmolLM2 and Qwen 2 have it, and without a message of its own.
-const std::string smollm2 =
-    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\n"
-    "You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n' }}{% endif %}{{'<|im_start|>' + "
-    "message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}"
-    "{{ '<|im_start|>assistant\n' }}{% endif %}";
 const std::string chatml =
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
     "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-// As Llama 2 has it, down to what it is recognised by.
-const std::string llama2 =
-    "{% set content = '<<SYS>>\\n' + system_message + '\\n<</SYS>>\\n\\n' + message['content'] %}{{ bos_token + "
-    "'[INST] ' + content.strip() + ' [/INST]' }}{{ ' '  + content.strip() + ' ' + eos_token }}";
-const std::string llama3 =
-    "{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim + "
-    "'<|eot_id|>' %}";
-const std::string zephyr =
-    "{% if message['role'] == 'user' %}\n{{ '<|user|>\n' + message['content'] + eos_token }}\n{% elif "
-    "message['role'] == 'assistant' %}\n{{ '<|assistant|>\n'  + message['content'] + eos_token }}\n{% endif %}";
 
 const chat question = {{"user", "Hi"}};
-const chat dialogue = {{"system", "Be brief."}, {"user", " Hi \n"}, {"assistant", " Hello. "}, {"user", "Bye"}};
+
+/// What a template writes with the variables x (of JSON) and one message.
+std::string written(const std::string& source, const json& x = nullptr) {
+    return chat_template(source).render(question, {.variables = {{"x", x}}});
+}
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(chatml_renders) {
+BOOST_AUTO_TEST_CASE(messages_and_the_generation_prompt) {
     const chat_template layout(chatml);
-    BOOST_TEST((layout.format() == chat_format::chatml));
-    BOOST_TEST(layout.default_system() == "");
     BOOST_TEST(layout.render(question) == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
     BOOST_TEST(layout.render(question, false) == "<|im_start|>user\nHi<|im_end|>\n");
-    BOOST_TEST(layout.render(dialogue) ==
-               "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi \n<|im_end|>\n<|im_start|>assistant\n"
-               " Hello. <|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n");
-}
-
-BOOST_AUTO_TEST_CASE(a_default_system_message_is_honoured) {
-    const chat_template layout(smollm2);
-    BOOST_TEST(layout.default_system() == "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
-    BOOST_TEST(layout.render(question) ==
-               "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
-               "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
-    BOOST_TEST(layout.render(dialogue) == chat_template(chatml).render(dialogue));
-}
-
-BOOST_AUTO_TEST_CASE(default_system_messages_are_literals) {
-    const auto found = [](const std::string& source) { return chat_template(source).default_system(); };
-    BOOST_TEST(found("{{- '<|im_start|>system\\nYou\\'re \\\"Q\\\".\\nHelp.<|im_end|>\\n' }}") ==
-               "You're \"Q\".\nHelp.");
-    BOOST_TEST(found("{{ '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}") == "");
-    BOOST_TEST(found("{{ '<|im_start|>system\\n' }}{{ x }}{{ '<|im_end|>' }}") == "");
-    BOOST_TEST(found("{{ '<|im_start|>system\\nHi ' + name + '<|im_end|>' }}") == "");
-    BOOST_TEST(found("{{ '<|im_start|>system\\n<|im_end|>' }}") == "");
-    BOOST_TEST(found("{{ '<|im_start|>system\\nnever closed' }}") == "");
-    // The first is the branch for conversations that bring a system message.
-    BOOST_TEST(found("{{ '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}{% else %}"
-                     "{{ '<|im_start|>system\\nDefault.<|im_end|>\\n' }}") == "Default.");
-}
-
-BOOST_AUTO_TEST_CASE(llama2_renders) {
-    const chat_template layout(llama2);
-    BOOST_TEST((layout.format() == chat_format::llama2));
-    BOOST_TEST(layout.render(question) == "[INST] Hi [/INST]");
-    BOOST_TEST(layout.render(dialogue) ==
-               "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n Hi [/INST] Hello. </s><s>[INST] Bye [/INST]");
-    BOOST_CHECK_EXCEPTION(layout.render(chat{{"user", "a"}, {"user", "b"}}), augur::error,
-                          says({"message 1", "'user'", "'assistant'"}));
-    BOOST_CHECK_EXCEPTION(layout.render(chat{{"assistant", "a"}}), augur::error, says({"message 0", "'user'"}));
-    BOOST_CHECK_EXCEPTION(layout.render(chat{{"system", "a"}}), augur::error, says({"needs a user message"}));
-}
-
-BOOST_AUTO_TEST_CASE(llama3_renders) {
-    const chat_template layout(llama3);
-    BOOST_TEST((layout.format() == chat_format::llama3));
-    BOOST_TEST(layout.render(dialogue) ==
-               "<|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user"
-               "<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nHello.<|eot_id|>"
-               "<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant"
-               "<|end_header_id|>\n\n");
-    BOOST_TEST(layout.render(chat{{"user", " \n"}}, false) == "<|start_header_id|>user<|end_header_id|>\n\n<|eot_id|>");
-}
-
-BOOST_AUTO_TEST_CASE(later_llama3_dates_itself) {
-    const chat_template layout(llama3 + "{{- \"Cutting Knowledge Date: December 2023\\n\" }}");
-    const std::string dates = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
-    BOOST_TEST(layout.render(question, false) == "<|start_header_id|>system<|end_header_id|>\n\n" + dates +
-                                                     "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi"
-                                                     "<|eot_id|>");
-    BOOST_TEST(layout.render(chat{{"system", " S "}, {"user", "Hi"}}, false) ==
-               "<|start_header_id|>system<|end_header_id|>\n\n" + dates +
-                   "S<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>");
-}
-
-BOOST_AUTO_TEST_CASE(zephyr_renders) {
-    const chat_template layout(zephyr);
-    BOOST_TEST((layout.format() == chat_format::zephyr));
-    BOOST_TEST(layout.render(dialogue) ==
-               "<|system|>\nBe brief.</s>\n<|user|>\n Hi \n</s>\n<|assistant|>\n Hello. </s>\n<|user|>\nBye</s>\n"
-               "<|assistant|>\n");
-    const chat_template stable("{{ '<|user|>\n' + message['content'] + '<|endoftext|>' }}");
-    BOOST_TEST(stable.render(question) == "<|user|>\nHi<|endoftext|>\n<|assistant|>\n");
-}
-
-BOOST_AUTO_TEST_CASE(end_of_turn_texts_are_the_models) {
-    auto words = augur::testing::sentencepiece_words();
-    words.texts[2] = "<end>";
-    words.chat_template = zephyr;
-    BOOST_TEST(chat_template(words).render(question, false) == "<|user|>\nHi<end>\n");
-}
-
-BOOST_AUTO_TEST_CASE(unknown_templates_are_refused_with_how_they_start) {
-    BOOST_CHECK_EXCEPTION(chat_template("{{ '<start_of_turn>user' }}"), augur::error,
-                          says({"<start_of_turn>", "chatml", "llama2", "llama3", "zephyr"}));
-    BOOST_CHECK_EXCEPTION(chat_template(""), augur::error, says({"no chat template"}));
-    BOOST_CHECK_EXCEPTION(chat_template{augur::testing::byte_level_words()}, augur::error, says({"no chat template"}));
-    // Look-alikes: Mistral has no <<SYS>>, Phi 3 ends turns with <|end|>, Phi 4 has <|im_sep|>, SmolVLM no <|im_end|>.
-    for (const auto* source : {"[INST] x [/INST]", "<|user|>\n<|end|><|assistant|><|endoftext|>",
-                               "<|im_start|>user<|im_sep|>", "<|im_start|>User: x<end_of_utterance>"}) {
-        BOOST_CHECK_THROW(chat_template{source}, augur::error);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(conversations_that_make_no_sense_are_refused) {
-    const chat_template layout(chatml);
     BOOST_CHECK_EXCEPTION(layout.render(chat{}), augur::error, says({"0 messages"}));
-    BOOST_CHECK_EXCEPTION(layout.render(chat{{"user", "a"}, {"robot", "b"}}), augur::error,
-                          says({"message 1", "'robot'", "'assistant'"}));
 }
 
-/// Each of these was quadratic in its size.
-BOOST_AUTO_TEST_CASE(hostile_templates_take_no_time) {
-    const auto repeated = [](std::string_view text) {
+/// All expected texts of this suite are Jinja2's 3.1.6, asked in Python.
+BOOST_AUTO_TEST_CASE(blanks_around_tags) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"a\n  {% if true %}\nb\n  {% endif %}\nc\n", "a\nb\nc"},
+        {"a \n {%- if true -%} \n b {{- 1 -}} \n c{% endif %}", "ab1c"},
+        {"  {%+ if true +%}\nb{% endif %}", "  \nb"},
+        {"a  {# x #}\n  {# y -#} \n b", "a  b"},
+        {"{% raw %}{{ x }}{% endraw %}\n\n", "{{ x }}\n"},
+        {"a\xE3\x80\x80\n{%- set y = 1 -%}\xC2\x85 b", "ab"},
+        {"{{ '}}' }}{{ {'a': {'b': 1}}.a.b }}", "}}1"},
+        {"a\r\nb\rc\r\n", "a\nb\nc"}};
+    for (const auto& [source, expected] : cases) BOOST_TEST(written(source) == expected, source);
+}
+
+BOOST_AUTO_TEST_CASE(values_print_as_in_python) {
+    const json x = {{"s", "a'b\n"}, {"n", nullptr}, {"t", true}, {"f", 1.0}, {"e", 1e22}, {"l", {1, 2.5, "\"'"}}};
+    BOOST_TEST(written("{{ x }}", x) ==
+               "{'s': \"a'b\\n\", 'n': None, 't': True, 'f': 1.0, 'e': 1e+22, 'l': [1, 2.5, '\"\\'']}");
+    BOOST_TEST(written("{{ x|tojson }}", x) ==
+               "{\"s\": \"a'b\\n\", \"n\": null, \"t\": true, \"f\": 1.0, \"e\": 1e+22, \"l\": [1, 2.5, \"\\\"'\"]}");
+    BOOST_TEST(written("{{ x|tojson(indent=2) }}", json{{"b", {1}}, {"a", json::object()}}) ==
+               "{\n  \"b\": [\n    1\n  ],\n  \"a\": {}\n}");
+    BOOST_TEST(written("{{ (1,) }}{{ 7 // -2 }}{{ -7 % 3 }}{{ 7 / 2 }}{{ 2 ** 3 }}{{ 0.1 + 0.2 }}") ==
+               "(1,)-423.580.30000000000000004");
+    BOOST_TEST(written("{{ x|tojson(ensure_ascii=True) }}{{ x|tojson }}", "\xC3\xA9\xF0\x9F\x98\x80") ==
+               "\"\\u00e9\\ud83d\\ude00\"\"\xC3\xA9\xF0\x9F\x98\x80\"");
+}
+
+BOOST_AUTO_TEST_CASE(blanks_are_unicodes) {
+    const json x =
+        " \xE3\x80\x80\xC2\xA0\xC2\x85\xE2\x80\x82\x1C"
+        "a\xE2\x80\x8B \n";  // U+200B is none
+    BOOST_TEST(written("[{{ x|trim }}][{{ x.strip() }}][{{ x.lstrip() }}]", x) ==
+               "[a\xE2\x80\x8B][a\xE2\x80\x8B][a\xE2\x80\x8B \n]");
+}
+
+BOOST_AUTO_TEST_CASE(texts) {
+    BOOST_TEST(written("{{ x[::-1] }}{{ x[1] }}{{ x[-2:] }}{{ x|length }}", "a\xC3\xA9z") ==
+               "z\xC3\xA9"
+               "a\xC3\xA9\xC3\xA9z3");
+    BOOST_TEST(written("{{ 'a b  c'.split() }}{{ 'a,b,c'.rsplit(',', 1) }}{{ 'xxaxx'.strip('x') }}") ==
+               "['a', 'b', 'c']['a,b', 'c']a");
+    BOOST_TEST(written("{{ 'aXbX'.replace('X', '-', 1) }}{{ '{}-{a}'.format(1, a=2) }}{{ 'b' in 'abc' }}") ==
+               "a-bX1-2True");
+    BOOST_TEST(written("{{ 'it is'.title() }}{{ \"it's\"|title }}{{ 'aB'|capitalize }}") == "It IsIt'sAb");
+    BOOST_TEST(written("{{ 'a\nb\n\nc'|indent(2) }}") == "a\n  b\n\n  c");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_there) {
+    BOOST_TEST(written("[{{ y }}{{ y|length }}{{ y|default('d') }}{{ x.z is defined }}{{ x.z or 'o' }}]",
+                       json::object()) == "[0dFalseo]");
+    BOOST_TEST(written("{{ none.a }}{% for i in y %}{{ i }}{% else %}e{% endfor %}") == "e");
+    BOOST_CHECK_EXCEPTION(written("a\n{{ y.z }}"), augur::error, says({"line 2", "'y' is undefined"}));
+    BOOST_CHECK_THROW(written("{{ y + 'a' }}"), augur::error);
+    BOOST_CHECK_THROW(written("{{ x.z.w }}", json::object()), augur::error);
+    BOOST_CHECK_THROW(written("{{ x|tojson }}{{ y|tojson }}"), augur::error);
+}
+
+BOOST_AUTO_TEST_CASE(a_method_hides_a_key_behind_a_dot) {
+    const json x = {{"items", 1}, {"a", 2}};
+    BOOST_TEST(
+        written("{{ x['items'] }}{{ x.a }}{% for k, v in x.items() %}{{ k }}{{ v }}{% endfor %}{{ x.get('q', 3) }}",
+                x) == "12items1a23");
+    BOOST_CHECK_EXCEPTION(written("{{ x.items }}", x), augur::error, says({"function"}));
+}
+
+BOOST_AUTO_TEST_CASE(loops) {
+    BOOST_TEST(written("{% for i in x %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.previtem }}{{ "
+                       "loop.nextitem }};{% endfor %}",
+                       {5, 6}) == "1TrueFalse6;2FalseTrue5;");
+    BOOST_TEST(written("{% for i in range(9) if i % 2 %}{% if i == 5 %}{% break %}{% endif %}{% if i == 1 %}{% "
+                       "continue %}{% endif %}{{ i }}{% endfor %}") == "3");
+    BOOST_TEST(
+        written(
+            "{% for k in x recursive %}{{ k.n }}{% if k.c %}({{ loop(k.c) }}{{ loop.depth }}){% endif %}{% endfor %}",
+            json::parse(R"([{"n":1,"c":[{"n":2}]},{"n":3}])")) == "1(21)3");
+    // A variable set in a loop is the turn's own; a namespace's attribute stays.
+    BOOST_TEST(written("{% set n = namespace(a=0) %}{% set b = 0 %}{% for i in x %}{% set n.a = n.a + i %}{% set b = i "
+                       "%}{% endfor %}{{ n.a }}{{ b }}",
+                       {2, 3}) == "50");
+}
+
+BOOST_AUTO_TEST_CASE(macros_and_blocks) {
+    BOOST_TEST(
+        written(
+            "{% macro m(a, b='B') %}{{ a }}{{ b }}{{ c }}{% endmacro %}{% set c = 'C' %}{{ m(1) }}{{ m(b=2, a=3) }}") ==
+        "1BC32C");
+    BOOST_TEST(written("{% macro m() %}<{{ caller('y') }}>{% endmacro %}{% call(z) m() %}{{ z }}{% endcall %}") ==
+               "<y>");
+    BOOST_TEST(written("{% set a %} b {% endset %}[{{ a }}]{% filter upper %}c{{ 'd' }}{% endfilter %}") == "[ b ]CD");
+    BOOST_TEST(written("{% with a = 1 %}{{ a }}{% endwith %}{{ a }}{% generation %}g{% endgeneration %}") == "1g");
+    BOOST_CHECK_EXCEPTION(written("{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}"), augur::error,
+                          says({"takes 1", "not 2"}));
+}
+
+BOOST_AUTO_TEST_CASE(filters_of_lists) {
+    const json x = json::parse(R"([{"n":"b","k":2},{"n":"A","k":1},{"n":"c"}])");
+    BOOST_TEST(written("{{ x|map(attribute='n')|join('-') }}{{ x|sort(attribute='n')|map(attribute='n')|list }}", x) ==
+               "b-A-c['A', 'b', 'c']");
+    BOOST_TEST(written("{{ x|selectattr('k', 'defined')|list|length }}{{ x|rejectattr('k', 'equalto', "
+                       "2)|map(attribute='n')|list }}",
+                       x) == "2['A', 'c']");
+    BOOST_TEST(written("{{ {'b': 1, 'A': 2}|dictsort }}{{ [3, 1]|min }}{{ [1, 1, 2]|unique|list }}{{ [1, 2]|sum }}") ==
+               "[('A', 2), ('b', 1)]1[1, 2]3");
+    // What map gives is read once.
+    BOOST_TEST(written("{% set g = x|map(attribute='n') %}{{ g|list|length }}{{ g|list|length }}", x) == "30");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_known_is_refused_by_name) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"{% include 'a' %}", "'include'"},         {"{{ x|shout }}", "'shout'"},
+        {"{{ x is shouted }}", "'shouted'"},        {"{{ x.encode() }}", "'encode'"},
+        {"{{ [].append(1) }}", "'append'"},         {"{{ cycler(1) }}", "'cycler'"},
+        {"{% block a %}{% endblock %}", "'block'"}, {"{{ x.__class__ }}", "'__class__'"}};
+    for (const auto& [source, name] : cases) {
+        BOOST_CHECK_EXCEPTION(written(source, "a"), augur::error, says({"line 1", name}));
+    }
+    // As in Jinja2, a filter in a branch is asked for when it is reached.
+    BOOST_TEST(written("{% if false %}{{ x|shout }}{% endif %}a") == "a");
+    BOOST_CHECK_THROW(chat_template("{{ x|shout }}"), augur::error);
+}
+
+BOOST_AUTO_TEST_CASE(a_template_refuses_in_its_own_words) {
+    BOOST_CHECK_EXCEPTION(written("a\n{{ raise_exception('No ' + messages[0].role) }}"), augur::error,
+                          says({"refuses", "line 2", "'No user'"}));
+}
+
+BOOST_AUTO_TEST_CASE(syntax_errors_name_the_line) {
+    for (const auto* source : {"\n{{ a", "\n{% if a %}", "\n{{ 'a }}", "\n{# a", "\n{{ a b }}", "\n{% endif %}",
+                               "\n{% raw %}", "\n{{ (1] }}", "\n{% break %}"}) {
+        BOOST_CHECK_EXCEPTION(chat_template{source}, augur::error, says({"line 2"}));
+    }
+    BOOST_CHECK_EXCEPTION(chat_template(""), augur::error, says({"no chat template"}));
+    BOOST_CHECK_EXCEPTION(chat_template("a\xFF"), augur::error, says({"0xff", "UTF-8"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_clock_is_given) {
+    const render_options then{.clock = [] {
+        std::tm day{};
+        day.tm_year = 124;
+        day.tm_mon = 6;
+        day.tm_mday = 5;
+        return day;
+    }};
+    BOOST_TEST(chat_template("{{ strftime_now('%d %b %Y, %-d') }}").render(question, then) == "05 Jul 2024, 5");
+    BOOST_CHECK_THROW(chat_template("{{ strftime_now('%Q') }}").render(question, then), augur::error);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_tools_and_further_members) {
+    auto words = augur::testing::sentencepiece_words();
+    words.chat_template =
+        "{{ bos_token }}{{ eos_token }}{{ tools is none }}{{ messages[0].name }}{{ messages[0].content }}";
+    words.tool_template = "T{{ tools|length }}";
+    const chat_template layout(words);
+    const chat named = {{"user", "a", {{"name", "N"}, {"content", nullptr}}}};
+    BOOST_TEST(layout.render(named) == "<s></s>TrueNNone");
+    BOOST_TEST(layout.render(named, {.tools = {1, 2}}) == "T2");
+    words.bos = augur::no_token;
+    words.add_bos = false;
+    words.tool_template.clear();
+    BOOST_TEST(chat_template(words).render(named, {.tools = json::array()}) == "</s>FalseNNone");
+}
+
+/// Each of these ends soon, with one error.
+BOOST_AUTO_TEST_CASE(hostile_templates_are_bounded) {
+    const auto many = [](std::string_view text, std::size_t times) {
         std::string all;
-        while (all.size() + text.size() + 20 < augur::io::longest_chat_template) all += text;
+        for (std::size_t i = 0; i < times; ++i) all += text;
         return all;
     };
-    for (const auto* part : {"<|im_start|>system", "<|im_start|>system\n", "<|im_start|>system\\n", "<|im_start|>"}) {
-        BOOST_TEST(chat_template(repeated(part)).default_system() == "");
-    }
-    BOOST_TEST(chat_template(repeated("<|im_start|>system\n") + "x<|im_end|>").default_system() == "x");
-    BOOST_TEST(chat_template(repeated("<|im_start|>system\n' +") + "<|im_end|>").default_system() == "");
-    const std::string large(augur::io::longest_chat_template + 1, 'x');
+    const std::vector<std::string> hostile = {
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{{ 'a' * 99999999999 }}",
+        "{{ range(100001) }}",
+        "{% set n = namespace(a='aa') %}{% for i in range(99) %}{% set n.a = n.a ~ n.a %}{% endfor %}",
+        "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = n.a + n.a %}{% endfor %}",
+        "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a }}",
+        "{% set n = namespace(a=1) %}{% for i in range(9999) %}{% set n.a = [n.a] %}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+        "{{ " + many("(", 5000) + "1" + many(")", 5000) + " }}",
+        "{{ " + many("not ", 5000) + "1 }}",
+        "{{ 1" + many("+1", 5000) + " }}",
+        "{{ x" + many("|list", 5000) + " }}",
+        many("{% for m in messages %}", 5000),
+        many("{{", 100000),
+        many("{%", 100000),
+        "{{ 9223372036854775807 + 1 }}",
+        "{{ 99999999999999999999 }}"};
+    for (const auto& source : hostile) BOOST_CHECK_THROW(written(source), augur::error);
+    const std::string large(longest_chat_template + 1, 'x');
     BOOST_CHECK_EXCEPTION(chat_template{large}, augur::error, says({"1048577 bytes", "the 1048576 that"}));
-}
-
-BOOST_AUTO_TEST_CASE(formats_have_names) {
-    BOOST_TEST(name_of(chat_format::chatml) == "chatml");
-    BOOST_TEST(name_of(chat_format::zephyr) == "zephyr");
+    // What refers to itself is let go.
+    BOOST_TEST(written("{% set n = namespace() %}{% set n.n = n %}{% macro m() %}{% endmacro %}{% set n.m = m %}") ==
+               "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

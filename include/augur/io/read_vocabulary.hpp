@@ -102,6 +102,7 @@ vocabulary read_vocabulary(const File& file) {
     words.add_bos = file.template get_or<bool>("tokenizer.ggml.add_bos_token", words.add_bos);
     words.add_eos = file.template get_or<bool>("tokenizer.ggml.add_eos_token", false);
     words.chat_template = file.template get_or<std::string>("tokenizer.chat_template", "");
+    words.tool_template = file.template get_or<std::string>("tokenizer.chat_template.tool_use", "");
     check(words);
     return words;
 }

@@ -170,13 +170,18 @@ inline void check_model(const json_reader<>& model, const text_index& index, con
     }
 }
 
-inline std::string chat_template_of(const json_reader<>& config) {
+/// One template, or several by name: the one for conversations with tools is called tool_use.
+inline void read_chat_templates(const json_reader<>& config, vocabulary& words) {
     const json* source = config.find("chat_template");
-    if (!source || !source->is_array()) return text_of(config, "chat_template");
-    for (const auto& named : objects_of(config, "chat_template")) {
-        if (text_of(named, "name") == "default") return text_of(named, "template");
+    if (!source || !source->is_array()) {
+        words.chat_template = text_of(config, "chat_template");
+        return;
     }
-    return {};
+    for (const auto& named : objects_of(config, "chat_template")) {
+        const auto name = text_of(named, "name");
+        if (name == "default") words.chat_template = text_of(named, "template");
+        if (name == "tool_use") words.tool_template = text_of(named, "template");
+    }
 }
 
 inline void read_special(const json_reader<>& root, const json_reader<>& model, const json_reader<>& config,
@@ -205,7 +210,7 @@ inline void read_special(const json_reader<>& root, const json_reader<>& model, 
     };
     words.add_bos = adds("add_bos_token", "bos_token", first, words.bos);
     words.add_eos = adds("add_eos_token", "eos_token", last, words.eos);
-    words.chat_template = chat_template_of(config);
+    read_chat_templates(config, words);
 }
 
 }  // namespace detail
@@ -243,23 +248,40 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     return words;
 }
 
-/// The same from a folder: tokenizer.json, and tokenizer_config.json and chat_template.jinja where they exist. Errors
-/// name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
+namespace detail {
+
+/// The chat templates that lie beside tokenizer_config.json. chat_template.jinja goes before what is inside of it, as in
+/// transformers; chat_template.json, which processors write, is read where there is no other.
+inline void read_template_files(const std::filesystem::path& folder, vocabulary& words) {
+    const auto read_where_there = [](const std::filesystem::path& path, std::string& into) {
+        std::error_code unknown;  // then it cannot be opened either
+        const bool is_there = std::filesystem::exists(path, unknown);
+        if (is_there) into = read_text(path, longest_chat_template);
+        return is_there;
+    };
+    if (read_where_there(folder / "chat_template.jinja", words.chat_template)) words.tool_template.clear();
+    read_where_there(folder / "additional_chat_templates" / "tool_use.jinja", words.tool_template);
+    std::string document;
+    const auto path = folder / "chat_template.json";
+    if (!words.chat_template.empty() || !read_where_there(path, document)) return;
+    const auto parsed = parse_json(document, path.string(), tokenizer_limits);
+    read_chat_templates(json_reader(parsed, path.string()), words);
+}
+
+}  // namespace detail
+
+/// The same from a folder: tokenizer.json, and tokenizer_config.json, chat_template.jinja, chat_template.json and
+/// additional_chat_templates/tool_use.jinja where they exist. Errors name the file. Files above 64 MiB, and templates
+/// above 1 MiB, are not read.
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
-    const auto template_path = folder / "chat_template.jinja";
-    const auto exists = [](const std::filesystem::path& path) {
-        std::error_code unknown;  // then it cannot be opened either
-        return std::filesystem::exists(path, unknown);
-    };
+    std::error_code unknown;  // then it cannot be opened either
     const auto root = read_json(folder / "tokenizer.json", detail::tokenizer_limits);
-    const auto config =
-        exists(config_path) ? read_json(config_path, detail::tokenizer_limits) : nlohmann::json::object();
-    const auto own_template =
-        exists(template_path) ? std::optional(read_text(template_path, longest_chat_template)) : std::nullopt;
+    const auto config = std::filesystem::exists(config_path, unknown) ? read_json(config_path, detail::tokenizer_limits)
+                                                                      : nlohmann::json::object();
     try {
         auto words = read_tokenizer_json(root, config);
-        if (own_template) words.chat_template = *own_template;
+        detail::read_template_files(folder, words);
         return words;
     } catch (const error& caught) {
         augur::detail::fail("the tokenizer in ", folder.string(), ": ", caught.what());

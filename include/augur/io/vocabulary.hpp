@@ -69,7 +69,8 @@ struct vocabulary {
     bool add_eos = false;
     space_prefix prefix = space_prefix::never;  ///< sentencepiece only
     bool prefix_joins = false;                  ///< text that begins with a space or U+2581 gets none (Metaspace)
-    std::string chat_template;                  ///< empty when there is none
+    std::string chat_template;                  ///< Jinja; empty when there is none
+    std::string tool_template;                  ///< the one for conversations with tools, where there are two
 };
 
 /// Hashes strings and views alike, so that lookups by view make no copies.

@@ -12,7 +12,10 @@ CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
-LLAMA2 = "{{ '<<SYS>>' }}{{ bos_token + '[INST] ' + content + ' [/INST]' }}{{ ' ' + content + ' ' + eos_token }}"
+LLAMA2 = (
+    "{% for message in messages %}{% if message.role == 'user' %}{{ bos_token + '[INST] ' + message.content + ' [/INST]' }}"
+    "{% else %}{{ ' ' + message.content + ' ' + eos_token }}{% endif %}{% endfor %}"
+)
 VOCABULARY = len(SPECIAL) + 256 + len(MERGES)
 
 
