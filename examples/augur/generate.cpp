@@ -354,6 +354,7 @@ class generator {
         request.options.on_token = sink;
         generation_report report;
         report.prompt = prompt_;
+        report.stop_ids = request.options.stop.stop_tokens;
         report.scheme = loaded_.scheme();
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
@@ -475,8 +476,8 @@ class generator {
         decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
+        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
         if (!words_) return options;
-        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(*words_, *target_);
         options.stop.text_of = [this](token id) { return bytes_of(id); };
         return options;
     }

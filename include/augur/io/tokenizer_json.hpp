@@ -8,6 +8,7 @@
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
 #include <augur/io/sentencepiece_bpe.hpp>
+#include <augur/io/stop_ids.hpp>
 #include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer_steps.hpp>
 #include <augur/io/vocabulary.hpp>
@@ -22,6 +23,7 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace augur::io {
@@ -243,8 +245,8 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
     return words;
 }
 
-/// The same from a folder: tokenizer.json, and tokenizer_config.json and chat_template.jinja where they exist. Errors
-/// name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
+/// The same from a folder: tokenizer.json, and tokenizer_config.json and chat_template.jinja where they exist; with the
+/// stop ids of generation_config.json and config.json (stop_ids.hpp). Errors name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
     const auto template_path = folder / "chat_template.jinja";
@@ -257,8 +259,11 @@ inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
         exists(config_path) ? read_json(config_path, detail::tokenizer_limits) : nlohmann::json::object();
     const auto own_template =
         exists(template_path) ? std::optional(read_text(template_path, longest_chat_template)) : std::nullopt;
+    auto stops = read_stop_ids(folder, detail::tokenizer_limits);
     try {
         auto words = read_tokenizer_json(root, config);
+        words.ends = std::move(stops.ids);
+        words.notes = std::move(stops.notes);
         if (own_template) words.chat_template = *own_template;
         return words;
     } catch (const error& caught) {
