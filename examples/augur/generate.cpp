@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/io/stop_marks.hpp>
 #include <augur/io/utf8.hpp>
 #include <filesystem>
 #include <memory>
@@ -306,7 +307,10 @@ class generator {
           loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(prompt(words_)) {
-        if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
+        if (!chosen.stop_strings.empty()) {
+            const io::tokenizer& known = require(words_, chosen.model.path, "--stop");
+            of_option("--stop", [&] { return io::stop_marks_of(known, chosen.stop_strings); });  // before the model
+        }
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
@@ -479,6 +483,7 @@ class generator {
         if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
         if (!words_) return options;
         options.stop.text_of = [this](token id) { return bytes_of(id); };
+        options.stop.stop_marks = of_option("--stop", [&] { return io::stop_marks_of(*words_, chosen_.stop_strings); });
         return options;
     }
 

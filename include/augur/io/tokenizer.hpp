@@ -113,6 +113,13 @@ class tokenizer {
         return repair_utf8(decode_bytes(ids, options));
     }
 
+    /// Calls on_token(id) for each special token that is written in the text, in order.
+    template <class OnToken>
+    void for_each_special(std::string_view text, OnToken&& on_token) const {
+        special_.split(
+            text, true, [](std::string_view) {}, on_token);
+    }
+
     std::size_t vocabulary_size() const { return words_.texts.size(); }
 
     /// Whether the token is a control or unknown token: not part of any text.
