@@ -2,7 +2,7 @@
 """Writes include/augur/io/unicode_classes.hpp's table anew: pip install unicodedata2==16.0.0, then run this.
 
 The version is the one that Hugging Face's tokenizers cut by (0.23.3: patterns by Unicode 16.0, `Digits` by 17.0). To move on, compare
-all code points with theirs first (tests/io/unicode_oracle.py).
+all code points with theirs first (tests/program/unicode_tables.py).
 """
 
 import pathlib

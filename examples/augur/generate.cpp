@@ -505,17 +505,25 @@ class generator {
     double load_seconds_ = 0;
 };
 
-/// What was named and is not used, and whose text this is.
+void refuse_unless_auto(const generate_options& chosen, const char* option, const std::string& path) {
+    if (chosen.scheme.scheme == "auto") return;
+    detail::fail(option, " is ", path, ", but the scheme is ", io::quote(chosen.scheme.scheme),
+                 ", which has no use for it");
+}
+
+/// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
 void tell_notes(const generate_options& chosen, const generator& made) {
     if (const llama::host_model& target = made.target(); target.widened_from()) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
     }
     if (!chosen.drafts.empty() && !made.loaded().uses(chosen.drafts.front())) {
+        refuse_unless_auto(chosen, "--draft", chosen.drafts.front());
         tell("note", "this scheme uses no draft model, so --draft is not loaded");
     }
     for (const std::string& path : chosen.heads) {
         if (made.loaded().uses(path)) continue;
+        refuse_unless_auto(chosen, "--heads", path);
         tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
     }
 }
