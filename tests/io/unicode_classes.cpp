@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(the_table_has_as_many_as_the_standard) {
     BOOST_TEST(counts[1] == 141028u - 453u);
     BOOST_TEST(counts[2] == 1911u - 16u);
     BOOST_TEST(counts[3] == 2501u);
-    BOOST_TEST(counts[4] == 21u - 2u);  // White_Space but ASCII's, U+0085 and U+00A0
+    BOOST_TEST(counts[4] == 25u - 8u);  // White_Space but ASCII's, U+0085 and U+00A0
     BOOST_TEST(counts[5] == 13u);
 }
 
@@ -66,14 +66,15 @@ BOOST_AUTO_TEST_CASE(stand_ins_keep_lengths_and_leave_what_is_old) {
     }
 }
 
-/// What PCRE2 says of a stand-in is what the table says of the character.
+/// What PCRE2 says of a stand-in is what the table says of the character: at both ends of each run, and here and there.
 BOOST_AUTO_TEST_CASE(text_is_cut_by_the_table) {
     const pre_tokenizer words(find_split_rules("gpt-2")), digits(find_split_rules("smollm"));
     for (std::uint32_t point = 0x250; point < 0x110000; ++point) {
         if (point >= 0xD800 && point <= 0xDFFF) continue;
+        const auto kind = class_of(point);
+        if (point % 61 != 0 && class_of(point - 1) == kind && class_of(point + 1) == kind) continue;
         const std::string text = "a" + utf8(point) + "1";
         const auto pieces = words.split(text);
-        const auto kind = class_of(point);
         const std::string second = kind == unicode_class::letter   ? "1"
                                    : kind == unicode_class::number ? utf8(point) + "1"
                                                                    : utf8(point);
