@@ -10,13 +10,13 @@ import pathlib
 import unicodedata2
 
 VERSION = "16.0.0"
-FIRST, END = 0x250, 0x110000
-SPACES = [(0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)]
+END = 0x110000
+SPACES = [(0x9, 0xD), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)]
 LATER_NUMBERS = [(0x11DE0, 0x11DE9), (0x16FF4, 0x16FF6)]  # in Unicode 17.0
 KINDS = {"L": 1, "N": 2, "M": 3}
 SPACE, LATER_NUMBER = 4, 5
 HEADER = pathlib.Path(__file__).resolve().parent.parent / "include/augur/io/unicode_classes.hpp"
-BEGIN, FINISH = "    // clang-format off, written by cmake/unicode_classes.py\n", "    // clang-format on\n"
+BEGIN, FINISH = "    // clang-format off\n", "    // clang-format on\n"
 
 
 def kind_of(point):
@@ -28,7 +28,7 @@ def kind_of(point):
 
 def runs():
     last = None
-    for point in range(FIRST, END):
+    for point in range(END):
         kind = kind_of(point)
         if kind != last:
             yield point << 4 | kind
