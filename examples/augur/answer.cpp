@@ -170,7 +170,7 @@ class answering {
     std::unique_ptr<decode::session<Scheme>> begin(const Scheme& scheme, std::size_t at) const {
         const question& asked = questions_[at];
         commit::stop_conditions stops{.max_tokens = asked.max_tokens};
-        if (words_ && !chosen_.ignore_eos) stops.stop_tokens = end_tokens_of(*words_, model_);
+        if (!chosen_.ignore_eos) stops.stop_tokens = end_tokens_of(words_, model_, chosen_.model.path);
         try {
             return std::make_unique<decode::session<Scheme>>(scheme, asked.ids,
                                                              transform::settings{.temperature = {asked.temperature}},

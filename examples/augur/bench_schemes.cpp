@@ -305,7 +305,7 @@ class bench_of_schemes {
         interruption::check();
         decode::options options{.seed = seed, .sampling = chosen_.sampling};
         options.stop.max_tokens = most;
-        options.stop.stop_tokens = end_tokens_of(*words_, *target_);
+        options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
         run_request request{prompt, options, {}, {}};
         if (into) request.on_round = [into](const round_summary& round) { into->count_pass(round.drafted.size()); };
         return scheme.run(*engine_, std::move(request));

@@ -172,7 +172,7 @@ void entropy(const entropy_options& chosen) {
     report.given = ids.size();
     const bool keeps = chosen.json || chosen.chart;
     if (!chosen.json) print_text(table_head(report));
-    const std::vector<token> ends = words ? end_tokens_of(*words, by.target()) : std::vector<token>{};
+    const std::vector<token> ends = end_tokens_of(words, by.target(), chosen.model.path);
     text_reading(by, text_observer(bins, turns, chosen.best)).read(ids, chosen.more, ends, [&](position_facts at) {
         if (!chosen.json) print_text(table_line(report, at));
         report.add(std::move(at), keeps);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/io/stop_marks.hpp>
 #include <augur/io/utf8.hpp>
 #include <filesystem>
 #include <memory>
@@ -306,7 +307,10 @@ class generator {
           loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
           words_(load_tokenizer(chosen.model.path)),
           prompt_(prompt(words_)) {
-        if (!chosen.stop_strings.empty()) require(words_, chosen.model.path, "--stop");
+        if (!chosen.stop_strings.empty()) {
+            const io::tokenizer& known = require(words_, chosen.model.path, "--stop");
+            of_option("--stop", [&] { return io::stop_marks_of(known, chosen.stop_strings); });  // before the model
+        }
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(load_model(chosen.model.path, chosen.model));
@@ -354,6 +358,7 @@ class generator {
         request.options.on_token = sink;
         generation_report report;
         report.prompt = prompt_;
+        report.stop_ids = request.options.stop.stop_tokens;
         report.scheme = loaded_.scheme();
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
@@ -475,9 +480,10 @@ class generator {
         decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
+        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
         if (!words_) return options;
-        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(*words_, *target_);
         options.stop.text_of = [this](token id) { return bytes_of(id); };
+        options.stop.stop_marks = of_option("--stop", [&] { return io::stop_marks_of(*words_, chosen_.stop_strings); });
         return options;
     }
 
@@ -499,17 +505,25 @@ class generator {
     double load_seconds_ = 0;
 };
 
-/// What was named and is not used, and whose text this is.
+void refuse_unless_auto(const generate_options& chosen, const char* option, const std::string& path) {
+    if (chosen.scheme.scheme == "auto") return;
+    detail::fail(option, " is ", path, ", but the scheme is ", io::quote(chosen.scheme.scheme),
+                 ", which has no use for it");
+}
+
+/// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
 void tell_notes(const generate_options& chosen, const generator& made) {
     if (const llama::host_model& target = made.target(); target.widened_from()) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
     }
     if (!chosen.drafts.empty() && !made.loaded().uses(chosen.drafts.front())) {
+        refuse_unless_auto(chosen, "--draft", chosen.drafts.front());
         tell("note", "this scheme uses no draft model, so --draft is not loaded");
     }
     for (const std::string& path : chosen.heads) {
         if (made.loaded().uses(path)) continue;
+        refuse_unless_auto(chosen, "--heads", path);
         tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
     }
 }

@@ -161,7 +161,7 @@ class pupil {
     decode::options options(std::uint64_t seed) const {
         decode::options made{.seed = seed, .sampling = chosen_.sampling};
         made.stop.max_tokens = chosen_.max_tokens;
-        made.stop.stop_tokens = end_tokens_of(*words_, target_);
+        made.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
         made.on_token = [](const auto&) { return !interruption::pressed(); };
         if (recorder_) made.stop.text_of = [this](token id) { return bytes_of(id, false); };
         return made;

@@ -8,6 +8,7 @@
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/regular_file.hpp>
 #include <augur/io/safetensors.hpp>
+#include <augur/io/stop_ids.hpp>
 #include <augur/io/tokenizer_json.hpp>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -80,6 +82,24 @@ std::pair<std::string, std::vector<token>> as_conversation(const prompt_options&
     return {std::move(rendered), std::move(ids)};
 }
 
+/// Where the files beside safetensors are.
+std::filesystem::path folder_of(const std::string& path) {
+    std::error_code unknown;  // then opening the file says why
+    return std::filesystem::is_directory(path, unknown) ? std::filesystem::path(path)
+                                                        : std::filesystem::path(path).parent_path();
+}
+
+/// A folder names its stop ids without a tokenizer, too.
+std::vector<token> stop_ids_without_tokenizer(const std::string& path) {
+    return io::holds_safetensors(path) ? io::read_stop_ids(folder_of(path)).ids : std::vector<token>();
+}
+
+/// What was met in the file and could be done without is said.
+io::tokenizer noted(io::vocabulary words) {
+    for (const std::string& note : words.notes) tell("note", note);
+    return io::tokenizer(std::move(words));
+}
+
 }  // namespace
 
 llama::weight_format parse_weights(const std::string& name) {
@@ -130,16 +150,16 @@ std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
     namespace fs = std::filesystem;
     if (io::holds_safetensors(path)) {
         std::error_code unknown;  // then opening the file says why
-        const fs::path folder = fs::is_directory(path, unknown) ? fs::path(path) : fs::path(path).parent_path();
+        const fs::path folder = folder_of(path);
         if (fs::is_directory(folder, unknown) && !fs::exists(folder / "config.json", unknown)) {
             detail::fail("the folder ", folder.string(), " holds no model: its config.json is missing");
         }
         if (!fs::exists(folder / "tokenizer.json", unknown)) return std::nullopt;
-        return io::tokenizer(io::read_tokenizer_folder(folder));
+        return noted(io::read_tokenizer_folder(folder));
     }
     const io::gguf_file file(path);
     if (!file.contains("tokenizer.ggml.model")) return std::nullopt;
-    return io::tokenizer(io::read_vocabulary(file));
+    return noted(io::read_vocabulary(file));
 }
 
 const io::tokenizer& require(const std::optional<io::tokenizer>& words, const std::string& path,
@@ -153,9 +173,17 @@ std::string bytes_of(const io::tokenizer& words, token id, bool show_control) {
     return is_known ? words.bytes_of(id, show_control) : std::string();
 }
 
-std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model) {
-    const auto all = words.end_tokens();
-    return {all.begin(), std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()))};
+std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, const llama::host_model& model,
+                                 const std::string& path) {
+    const std::vector<token> all = words ? std::vector<token>(words->end_tokens().begin(), words->end_tokens().end())
+                                         : stop_ids_without_tokenizer(path);
+    const auto last = std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()));
+    static std::set<token> told;  // texts of one run ask again
+    if (last != all.end() && told.insert(*last).second) {
+        tell("note", "the token ", *last, " ends a text by the model's files, but it has rows of ",
+             model.vocabulary_size(), " tokens and never writes it");
+    }
+    return {all.begin(), last};
 }
 
 std::optional<std::string> read_prompt(const prompt_options& options) {

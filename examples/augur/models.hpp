@@ -37,8 +37,10 @@ const io::tokenizer& require(const std::optional<io::tokenizer>& words, const st
 /// Controls stand for nothing unless asked for.
 std::string bytes_of(const io::tokenizer& words, token id, bool show_control = false);
 
-/// The tokens that end a text of the model: a tokenizer may know some that the model has no rows for.
-std::vector<token> end_tokens_of(const io::tokenizer& words, const llama::host_model& model);
+/// The tokens that end a text of the model at `path`: its tokenizer's, and what the files beside it say. Those that the
+/// model has no rows for are left out, with a note.
+std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, const llama::host_model& model,
+                                 const std::string& path);
 
 /// The prompt's text, checked to be UTF-8 and not empty; nothing for ids.
 std::optional<std::string> read_prompt(const prompt_options& options);

@@ -21,7 +21,30 @@ constexpr std::array<scheme_name, 9> with_thresholds = {
 constexpr std::array<scheme_name, 3> of_three_models = {"psd_a", "psd_f", "psd_f_as_published"};
 constexpr std::array<scheme_name, 1> by_turns = {"ead"};
 
-constexpr std::array<option_schemes, 11> option_table = {{
+constexpr std::array<scheme_name, 19> judging_drafts = {
+    "lookup",
+    "hybrid",
+    "merged",
+    "sd",
+    "eaad",
+    "eaad_as_published",
+    "hysteresis",
+    "medusa",
+    "hydra",
+    "entmtp",
+    "eagle",
+    "kangaroo",
+    "dvi",
+    "fsd",
+    "psd_a",
+    "psd_f",
+    "psd_f_as_published",
+    "auto",
+    "ead"  // which says that it verifies nothing
+};
+
+constexpr std::array<option_schemes, 12> option_table = {{
+    {"accept", judging_drafts},
     {"length", drafting_a_number},
     {"max-k", with_bins},
     {"bins", with_bins},
@@ -42,7 +65,7 @@ bool is_among(std::span<const scheme_name> schemes, const std::string& scheme) {
 /// "fsd, ead and dvi use it".
 std::string who_uses(std::span<const scheme_name> schemes) {
     std::string out;
-    const std::size_t count = schemes.size() - (schemes.back() == "auto" ? 1 : 0);
+    const auto count = static_cast<std::size_t>(std::find(schemes.begin(), schemes.end(), "auto") - schemes.begin());
     for (std::size_t i = 0; i < count; ++i) {
         if (i > 0) out += i + 1 == count ? " and " : ", ";
         out += schemes[i];

@@ -181,6 +181,7 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"ids", run.ids},
                                   {"prompt_ids", report.prompt},
                                   {"finish_reason", name_of(run.finish)},
+                                  {"stop_ids", report.stop_ids},
                                   {"seed", report.seed},
                                   {"scheme", report.scheme.scheme},
                                   {"guarantee", run.guarantee},

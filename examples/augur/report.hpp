@@ -16,7 +16,8 @@ namespace augur::program {
 /// Everything there is to say about one call of `augur generate`.
 struct generation_report {
     std::vector<token> prompt;
-    scheme_options scheme;  ///< resolved
+    std::vector<token> stop_ids{};  ///< tokens that end the text
+    scheme_options scheme;          ///< resolved
     std::string requested_scheme;
     std::uint64_t seed = 0;
     double load_seconds = 0;

@@ -215,7 +215,7 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
     result.text = s.stops.text().text();
     result.finish = s.finished;
-    result.detail = s.stops.text().matched();
+    result.detail = s.stops.matched();
     result.counts = s.counts;
     std::ostringstream policy;
     policy << s.policy;

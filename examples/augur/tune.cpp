@@ -350,7 +350,7 @@ class tuner {
         decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
         options.on_token = [](const auto&) { return !interruption::pressed(); };
         options.stop.max_tokens = chosen_.max_tokens;
-        options.stop.stop_tokens = end_tokens_of(*words_, target_);
+        options.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
         return options;
     }
 

@@ -149,8 +149,37 @@ BOOST_AUTO_TEST_CASE(stop_tokens_outside_the_vocabulary_are_refused) {
                           says("stop token 1 is 26, but the vocabulary has 26 tokens"));
     BOOST_CHECK_EXCEPTION(stop_watcher({.stop_tokens = {-1}}, 26, 10), augur::error,
                           says("stop token 0 is -1, but the vocabulary has 26 tokens"));
+    BOOST_CHECK_EXCEPTION(stop_watcher({.stop_marks = {{26, "<|end|>"}}}, 26, 10), augur::error,
+                          says("the stop string '<|end|>' is token 26, but the vocabulary has 26 tokens"));
     stop_watcher least({.stop_tokens = {0, 25}}, 26, 10);
     BOOST_TEST(name_of(least.admit(25, 1, 5)) == "stop_token");
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_ends_the_text_as_its_name_would) {
+    std::vector<token> asked;
+    const auto text_of = [&](token t) {
+        asked.push_back(t);
+        return t == 20 ? std::string() : letter(t);
+    };
+    const stop_conditions conditions{.max_tokens = 3,
+                                     .stop_tokens = {21},
+                                     .stop_strings = {"bc"},
+                                     .text_of = text_of,
+                                     .stop_marks = {{20, "<|end|>"}, {21, "<|both|>"}}};
+    stop_watcher marked(conditions, 26, 100);
+    BOOST_TEST(name_of(marked.admit(1, 1, 5)) == "running");
+    BOOST_TEST(marked.released() == "");                           // "b" may become a stop string
+    BOOST_TEST(name_of(marked.admit(20, 3, 7)) == "stop_string");  // before max_tokens
+    BOOST_TEST(marked.matched() == "<|end|>");
+    BOOST_TEST(marked.released() == "b");
+    BOOST_TEST((asked == std::vector<token>{1}));
+    stop_watcher spelled(conditions, 26, 100);
+    BOOST_TEST(name_of(spelled.admit(1, 1, 5)) == "running");
+    BOOST_TEST(name_of(spelled.admit(2, 2, 6)) == "stop_string");
+    BOOST_TEST(spelled.matched() == "bc");
+    stop_watcher both(conditions, 26, 100);
+    BOOST_TEST(name_of(both.admit(21, 1, 5)) == "stop_token");
+    BOOST_TEST(both.matched() == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/io/tokenizer.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
@@ -132,16 +133,61 @@ BOOST_AUTO_TEST_CASE(counts_and_ids_that_disagree_are_refused) {
     auto scores = sentencepiece();
     scores.set("tokenizer.ggml.scores", std::vector<float>{0}).set("tokenizer.ggml.bos_token_id", std::uint32_t{1});
     BOOST_CHECK_EXCEPTION(read(scores), augur::error, says({"5 tokens", "1 scores"}));
-    auto bos = byte_level();
-    bos.set("tokenizer.ggml.merges", strings{}).set("tokenizer.ggml.bos_token_id", std::uint32_t{4});
-    BOOST_CHECK_EXCEPTION(read(bos), augur::error, says({"bos_token_id", "4", "vocabulary of 4"}));
     auto merges = byte_level();
-    merges.set("tokenizer.ggml.merges", strings{"a b", "b a"});
+    merges.set("tokenizer.ggml.merges", strings{"a b", "ba"});
     BOOST_CHECK_EXCEPTION(read(merges), augur::error, says({"merge 1", "'ba'"}));
     gguf_writer twice;
     twice.set("tokenizer.ggml.model", std::string("gpt2")).set("tokenizer.ggml.tokens", strings{"a", "a"});
     twice.set("tokenizer.ggml.merges", strings{});
     BOOST_CHECK_EXCEPTION(read(twice), augur::error, says({"tokens 0 and 1", "'a'"}));
+}
+
+BOOST_AUTO_TEST_CASE(ids_outside_the_vocabulary_that_nothing_needs_are_notes) {
+    auto file = byte_level();
+    file.set("tokenizer.ggml.merges", strings{}).set("tokenizer.ggml.bos_token_id", std::uint32_t{4});
+    file.set("tokenizer.ggml.eos_token_id", std::uint32_t{0xFFFFFFFF});
+    file.set("tokenizer.ggml.eot_token_id", std::int32_t{-1}).set("tokenizer.ggml.eom_token_id", std::uint32_t{3});
+    file.set("tokenizer.ggml.unknown_token_id", std::uint32_t{0xFFFFFFFF});
+    const auto words = read(file);
+    for (const token none : {words.bos, words.eos, words.eot, words.unknown}) BOOST_TEST(none == no_token);
+    BOOST_TEST((words.ends == std::vector<token>{3}));
+    BOOST_TEST((
+        words.notes ==
+        strings{"tokenizer.ggml.bos_token_id is 4, outside the vocabulary of 4: there is no such token",
+                "tokenizer.ggml.eos_token_id is 4294967295, outside the vocabulary of 4: there is no such token",
+                "tokenizer.ggml.eot_token_id is -1, outside the vocabulary of 4: there is no such token",
+                "tokenizer.ggml.unknown_token_id is 4294967295, outside the vocabulary of 4: there is no such token"}));
+    auto with_bos = file, with_eos = file;
+    with_bos.set("tokenizer.ggml.add_bos_token", true);
+    BOOST_CHECK_EXCEPTION(read(with_bos), augur::error, says({"bos_token_id is 4", "vocabulary of 4", "needs it"}));
+    with_eos.set("tokenizer.ggml.add_eos_token", true);
+    BOOST_CHECK_EXCEPTION(read(with_eos), augur::error, says({"eos_token_id is 4294967295", "eos behind texts"}));
+    file.set("tokenizer.ggml.eos_token_id", std::string("</s>"));
+    BOOST_CHECK_THROW(read(file), augur::error);
+}
+
+/// As llama.cpp does; Hugging Face's tokenizers do not load such a list.
+BOOST_AUTO_TEST_CASE(merges_of_texts_that_are_no_tokens) {
+    gguf_writer file;
+    file.set("tokenizer.ggml.model", std::string("gpt2"));
+    file.set("tokenizer.ggml.tokens", strings{"a", "b", "c", "d", "bc", "abc", "dd"});
+    file.set("tokenizer.ggml.merges", strings{"zq qz", "a b", "b c", "ab c", "d d", "dd d"});
+    const auto words = read(file);
+    BOOST_TEST(words.merges.size() == 6u);
+    BOOST_TEST(words.passing == 5u);  // zq, qz, zqqz, ab, ddd
+    BOOST_TEST_REQUIRE(words.notes.size() == 1u);
+    BOOST_TEST(words.notes[0] ==
+               "merge 0 of 'zq' and 'qz' is of texts that are no tokens (5 such texts in all merges): "
+               "what they make is left as single bytes");
+    const tokenizer tokens(words);
+    BOOST_TEST((tokens.encode("abc") == std::vector<token>{5}));             // over ab, which is no token
+    BOOST_TEST((tokens.encode("abdbc") == std::vector<token>{0, 1, 3, 4}));  // ab comes first, and is left as bytes
+    BOOST_TEST((tokens.encode("ddd") == std::vector<token>{3, 3, 3}));
+    BOOST_TEST((tokens.encode("dd") == std::vector<token>{6}));
+    BOOST_TEST(tokens.vocabulary_size() == 7u);
+    auto pieces = augur::io::vocabulary(words);
+    pieces.kind = tokenizer_kind::sentencepiece_bpe;
+    BOOST_CHECK_EXCEPTION(check(pieces), augur::error, says({"5 texts that are no tokens"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

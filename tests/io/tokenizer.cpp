@@ -231,6 +231,20 @@ BOOST_AUTO_TEST_CASE(end_tokens_are_found_by_name_and_by_role) {
     BOOST_TEST(!tokens.is_end(268));
 }
 
+BOOST_AUTO_TEST_CASE(in_the_format_of_gpt_oss_end_parts_messages) {
+    auto words = byte_level_words();
+    const token end = augur::testing::add_token(words, "<|end|>", token_kind::control);
+    const token back = augur::testing::add_token(words, "<|return|>", token_kind::control);
+    BOOST_TEST(tokenizer(words).is_end(end));
+    const token call = augur::testing::add_token(words, "<|call|>", token_kind::control);
+    BOOST_TEST(!tokenizer(words).is_end(end));
+    BOOST_TEST(tokenizer(words).is_end(back));
+    BOOST_TEST(tokenizer(words).is_end(call));
+    words.ends = {end, 5000};  // the files' own word goes before the name's
+    BOOST_TEST(tokenizer(words).is_end(end));
+    BOOST_TEST(tokenizer(words).is_end(5000));
+}
+
 BOOST_AUTO_TEST_CASE(flawed_vocabularies_are_refused) {
     auto words = byte_level_words();
     words.bos = 5000;

@@ -353,6 +353,14 @@ BOOST_AUTO_TEST_CASE(folders) {
     augur::testing::write_file(folder / "tokenizer_config.json", "{\"a\": ");
     BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error, says({"tokenizer_config.json", "parse"}));
     augur::testing::write_file(folder / "tokenizer_config.json", "{}");
+    augur::testing::write_file(folder / "config.json", R"({"eos_token_id": -1})");
+    augur::testing::write_file(folder / "generation_config.json", R"({"eos_token_id": [5, 1000]})");
+    const auto stopped = read_tokenizer_folder(folder.path());
+    BOOST_TEST((stopped.ends == std::vector<token>{5, 1000}));  // a model may have more rows than there are texts
+    BOOST_TEST_REQUIRE(stopped.notes.size() == 1u);
+    const tokenizer ending(stopped);
+    BOOST_TEST((std::vector<token>(ending.end_tokens().begin(), ending.end_tokens().end()) ==
+                std::vector<token>{5, 262, 264, 1000}));
     augur::testing::write_file(folder / "tokenizer.json", "{}");
     BOOST_CHECK_EXCEPTION(read_tokenizer_folder(folder.path()), augur::error,
                           says({"the tokenizer in " + folder.path().string() + ": model.type"}));
@@ -360,7 +368,8 @@ BOOST_AUTO_TEST_CASE(folders) {
 
 BOOST_AUTO_TEST_CASE(nothing_else_than_bounded_regular_files_is_read) {
     const auto root = document_of(augur::testing::byte_level_words()).dump();
-    for (const std::string name : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}) {
+    for (const std::string name :
+         {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "config.json", "generation_config.json"}) {
         const augur::testing::temporary_directory folder;
         augur::testing::write_file(folder / "tokenizer.json", root);
         std::filesystem::remove(folder / name);

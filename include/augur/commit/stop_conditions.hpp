@@ -49,25 +49,38 @@ constexpr std::string_view name_of(finish_reason why) {
 
 namespace commit {
 
+/// A token that writes no text and ends it all the same, as a stop string does: a control token by its name.
+struct stop_mark {
+    token id;
+    std::string name;  ///< the stop string that it stands for
+};
+
 struct stop_conditions {
     std::size_t max_tokens = 128;
     std::vector<token> stop_tokens{};         ///< of the vocabulary
     std::vector<std::string> stop_strings{};  ///< need text_of
-    /// Bytes of a token; asked once for every committed token but a stop token, in order. Must not throw. Without it
-    /// there are tokens only: no stop strings, no text.
+    /// Bytes of a token; asked once for every committed token but a stop token or mark, in order. Must not throw.
+    /// Without it there are tokens only: no stop strings, no text.
     std::function<std::string(token)> text_of{};
+    /// For stop strings that name a token of which text_of gives nothing (io::stop_marks_of finds them).
+    std::vector<stop_mark> stop_marks{};
 };
 
 /// Watches the committed tokens of one decoding.
 class stop_watcher {
  public:
-    /// Refuses stop tokens that no model of this vocabulary could give, and stop strings without text.
+    /// Refuses stop tokens and marks that no model of this vocabulary could give, and stop strings without text.
     stop_watcher(stop_conditions conditions, std::size_t vocabulary_size, std::size_t context_length)
         : conditions_(std::move(conditions)), context_length_(context_length), text_(conditions_.stop_strings) {
         for (std::size_t i = 0; i < conditions_.stop_tokens.size(); ++i) {
             const token stop = conditions_.stop_tokens[i];
             if (stop >= 0 && static_cast<std::size_t>(stop) < vocabulary_size) continue;
             detail::fail("stop token ", i, " is ", stop, ", but the vocabulary has ", vocabulary_size, " tokens");
+        }
+        for (const stop_mark& mark : conditions_.stop_marks) {
+            if (mark.id >= 0 && static_cast<std::size_t>(mark.id) < vocabulary_size) continue;
+            detail::fail("the stop string '", mark.name, "' is token ", mark.id, ", but the vocabulary has ",
+                         vocabulary_size, " tokens");
         }
         if (!conditions_.stop_strings.empty() && !conditions_.text_of) {
             detail::fail("there are ", conditions_.stop_strings.size(),
@@ -80,6 +93,11 @@ class stop_watcher {
         const finish_reason why = reason(t, generated, length);
         if (why != finish_reason::running) text_.finish();
         return why;
+    }
+
+    /// The stop string that ended the text, be it text or a mark; or nothing.
+    std::string_view matched() const {
+        return mark_ ? std::string_view(conditions_.stop_marks[*mark_].name) : text_.matched();
     }
 
     /// Text that became final since it was asked for last.
@@ -100,14 +118,25 @@ class stop_watcher {
     finish_reason reason(token t, std::size_t generated, std::size_t length) {
         const auto& stops = conditions_.stop_tokens;
         if (std::find(stops.begin(), stops.end(), t) != stops.end()) return finish_reason::stop_token;
+        mark_ = find_mark(t);
+        if (mark_) return finish_reason::stop_string;
         if (conditions_.text_of && text_.push(conditions_.text_of(t))) return finish_reason::stop_string;
         if (generated >= conditions_.max_tokens) return finish_reason::max_tokens;
         if (length >= context_length_) return finish_reason::context;
         return finish_reason::running;
     }
 
+    std::optional<std::size_t> find_mark(token t) const {
+        const auto& marks = conditions_.stop_marks;
+        const auto found =
+            std::find_if(marks.begin(), marks.end(), [t](const stop_mark& each) { return each.id == t; });
+        if (found == marks.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - marks.begin());
+    }
+
     stop_conditions conditions_;
     std::size_t context_length_;
+    std::optional<std::size_t> mark_;  ///< index of the one that ended the text
     text_stream text_;
 };
 

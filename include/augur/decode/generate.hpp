@@ -73,7 +73,7 @@ void finish(auto& made, auto& text) {
     made.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
     if (text.stops.has_text()) made.written = text.stops.text().text();
     made.finish = text.finished;
-    if (made.finish == finish_reason::stop_string) made.detail = text.stops.text().matched();
+    if (made.finish == finish_reason::stop_string) made.detail = text.stops.matched();
     made.counts = std::move(text.counts);
 }
 

@@ -3,6 +3,7 @@
 
 #include <augur/io/regex.hpp>
 #include <augur/io/split_rules.hpp>
+#include <augur/io/unicode_classes.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -40,7 +41,8 @@ inline std::string expand_whitespace(std::string_view pattern) {
 
 }  // namespace detail
 
-/// Cuts text by one of the known rules. Immutable: threads may share it. Cost: linear in the text.
+/// Cuts text by one of the known rules. What is a letter or a number is said by unicode_classes.hpp, not by PCRE2, which
+/// sees stand-ins of the text's characters. Immutable: threads may share it. Cost: linear in the text.
 class pre_tokenizer {
  public:
     explicit pre_tokenizer(const split_rules& rules) {
@@ -51,13 +53,16 @@ class pre_tokenizer {
 
     /// The words, in order; put together they are the text, which must be UTF-8. The views point into it.
     std::vector<std::string_view> split(std::string_view text) const {
+        const std::string stand_ins = with_stand_ins(text);
+        const std::string_view seen = stand_ins.empty() ? text : stand_ins;
         std::vector<std::string_view> words;
-        if (!text.empty()) words.push_back(text);
+        if (!text.empty()) words.push_back(seen);
         for (const auto& pattern : patterns_) {
             std::vector<std::string_view> finer;
             for (const auto word : words) cut(pattern, word, finer);
             words = std::move(finer);
         }
+        for (auto& word : words) word = text.substr(static_cast<std::size_t>(word.data() - seen.data()), word.size());
         return words;
     }
 

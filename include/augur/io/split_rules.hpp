@@ -12,7 +12,8 @@ namespace augur::io {
 
 /// One way to cut a text into words. Each pattern in turn cuts every piece left by the one before: matches, and what
 /// lies between them, are pieces of their own. Patterns are written as in tokenizer.json; empty ones are not there.
-/// `\s` means Unicode's White_Space, `\p{..}` Unicode's general categories.
+/// `\s` means Unicode's White_Space; of classes there are `\p{L}`, `\p{N}` and `\p{M}` (unicode_classes.hpp), and of
+/// characters ASCII.
 struct split_rules {
     std::array<std::string_view, 5> names;  ///< `tokenizer.ggml.pre` in GGUF files, the first is ours; empty: none
     std::array<std::string_view, 2> patterns;
@@ -23,9 +24,13 @@ struct split_rules {
 inline constexpr std::string_view gpt2_pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-inline constexpr std::array<split_rules, 4> known_split_rules = {{
+/// `Digits` of tokenizer.json: numbers of a later Unicode version than the patterns', by their stand-in.
+inline constexpr std::string_view digits_pattern = R"([\p{N}\x{1D101}])";
+
+inline constexpr std::array<split_rules, 5> known_split_rules = {{
     {{"gpt-2", "default", "phi-2"}, {gpt2_pattern}, false, false},
-    {{"smollm", "starcoder", "refact", "command-r"}, {R"(\p{N})", gpt2_pattern}, false, false},
+    {{"smollm", "starcoder", "refact", "command-r"}, {digits_pattern, gpt2_pattern}, false, false},
+    {{"split-digits"}, {R"(\p{N})", gpt2_pattern}, false, false},  // ours: a tokenizer.json that spells the step out
     {{"llama-bpe", "llama3", "llama-v3"},
      {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
      true,

@@ -34,10 +34,12 @@ struct decode_options {
 
 namespace detail {
 
-/// Tokens by these names end a turn wherever they are special tokens.
-inline constexpr std::array<std::string_view, 11> end_token_names = {
-    "</s>",          "<|im_end|>",         "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>",
-    "<end_of_turn>", "<end_of_utterance>", "<eos>",      "<EOT>"};
+/// Tokens by these names end a turn wherever they are special tokens. Llama.cpp takes them, too; what it takes beyond
+/// them (tokens for infilling) ends no text by itself.
+inline constexpr std::array<std::string_view, 17> end_token_names = {
+    "</s>",  "<|im_end|>", "<|eot_id|>", "<|eom_id|>",    "<|end|>", "<|endoftext|>", "<|end_of_text|>",
+    "<EOT>", "_<EOT>",     "[EOT]",      "<end_of_turn>", "<turn|>", "<|return|>",    "<end_of_utterance>",
+    "<eos>", "[EOS]",      "<|call|>"};
 
 }  // namespace detail
 
@@ -111,6 +113,13 @@ class tokenizer {
         return repair_utf8(decode_bytes(ids, options));
     }
 
+    /// Calls on_token(id) for each special token that is written in the text, in order.
+    template <class OnToken>
+    void for_each_special(std::string_view text, OnToken&& on_token) const {
+        special_.split(
+            text, true, [](std::string_view) {}, on_token);
+    }
+
     std::size_t vocabulary_size() const { return words_.texts.size(); }
 
     /// Whether the token is a control or unknown token: not part of any text.
@@ -131,8 +140,8 @@ class tokenizer {
         return words_.prefix == space_prefix::always && (is_control(id) || is_user_defined(id));
     }
 
-    /// The tokens after which a model has nothing more to say: eos, eot, and control tokens known to end turns, in
-    /// ascending order.
+    /// The tokens after which a model has nothing more to say: eos, eot, the vocabulary's further `ends` (which may lie
+    /// behind its texts), and control tokens known to end turns, in ascending order.
     std::span<const token> end_tokens() const { return end_tokens_; }
     bool is_end(token id) const { return std::binary_search(end_tokens_.begin(), end_tokens_.end(), id); }
 
@@ -148,16 +157,25 @@ class tokenizer {
         return sentencepiece_bpe(words);
     }
 
-    static bool names_end(std::string_view text) {
+    /// Whether special tokens of this text end turns. In the format of gpt-oss <|end|> parts messages of one turn.
+    static bool names_end(std::string_view text, bool is_harmony) {
         const auto& names = detail::end_token_names;
-        return std::find(names.begin(), names.end(), text) != names.end();
+        return std::find(names.begin(), names.end(), text) != names.end() && !(is_harmony && text == "<|end|>");
+    }
+
+    static bool is_harmony(const vocabulary& words) {
+        const auto has = [&](std::string_view text) {
+            return std::find(words.texts.begin(), words.texts.end(), text) != words.texts.end();
+        };
+        return has("<|return|>") && has("<|call|>");
     }
 
     /// Some files list <|im_end|> and its like as user-defined; they are control tokens all the same.
     static vocabulary prepare(vocabulary words) {
         check(words);
+        const bool harmony = is_harmony(words);
         for (std::size_t i = 0; i < words.texts.size(); ++i) {
-            if (words.kinds[i] == token_kind::user_defined && names_end(words.texts[i])) {
+            if (words.kinds[i] == token_kind::user_defined && names_end(words.texts[i], harmony)) {
                 words.kinds[i] = token_kind::control;
             }
         }
@@ -165,12 +183,15 @@ class tokenizer {
     }
 
     static std::vector<token> find_end_tokens(const vocabulary& words) {
-        std::vector<token> found;
+        std::vector<token> found = words.ends;
+        const bool harmony = is_harmony(words);
         for (std::size_t i = 0; i < words.texts.size(); ++i) {
             const auto id = static_cast<token>(i);
-            const bool named = words.kinds[i] == token_kind::control && names_end(words.texts[i]);
+            const bool named = words.kinds[i] == token_kind::control && names_end(words.texts[i], harmony);
             if (named || id == words.eos || id == words.eot) found.push_back(id);
         }
+        std::sort(found.begin(), found.end());
+        found.erase(std::unique(found.begin(), found.end()), found.end());
         return found;
     }
 

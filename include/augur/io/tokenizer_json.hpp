@@ -8,6 +8,7 @@
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
 #include <augur/io/sentencepiece_bpe.hpp>
+#include <augur/io/stop_ids.hpp>
 #include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer_steps.hpp>
 #include <augur/io/vocabulary.hpp>
@@ -22,6 +23,7 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace augur::io {
@@ -271,16 +273,19 @@ inline void read_template_files(const std::filesystem::path& folder, vocabulary&
 }  // namespace detail
 
 /// The same from a folder: tokenizer.json, and tokenizer_config.json, chat_template.jinja, chat_template.json and
-/// additional_chat_templates/tool_use.jinja where they exist. Errors name the file. Files above 64 MiB, and templates
-/// above 1 MiB, are not read.
+/// additional_chat_templates/tool_use.jinja where they exist; with the stop ids of generation_config.json and config.json
+/// (stop_ids.hpp). Errors name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
     std::error_code unknown;  // then it cannot be opened either
     const auto root = read_json(folder / "tokenizer.json", detail::tokenizer_limits);
     const auto config = std::filesystem::exists(config_path, unknown) ? read_json(config_path, detail::tokenizer_limits)
                                                                       : nlohmann::json::object();
+    auto stops = read_stop_ids(folder, detail::tokenizer_limits);
     try {
         auto words = read_tokenizer_json(root, config);
+        words.ends = std::move(stops.ids);
+        words.notes = std::move(stops.notes);
         detail::read_template_files(folder, words);
         return words;
     } catch (const error& caught) {

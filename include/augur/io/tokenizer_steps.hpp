@@ -43,7 +43,7 @@ inline std::string pattern_of(const json_reader<>& step) {
     if (type == "ByteLevel" && !step.value_or<bool>("add_prefix_space", true)) {
         return step.value_or<bool>("use_regex", true) ? std::string(gpt2_pattern) : "";
     }
-    if (type == "Digits" && step.value_or<bool>("individual_digits", false)) return R"(\p{N})";
+    if (type == "Digits" && step.value_or<bool>("individual_digits", false)) return std::string(digits_pattern);
     const auto pattern = step.object("pattern");
     if (type == "Split" && pattern && text_of(step, "behavior") == "Isolated" &&
         !step.value_or<bool>("invert", false)) {

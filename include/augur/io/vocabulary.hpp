@@ -1,6 +1,7 @@
 #pragma once
 // What a tokenizer needs to know about its tokens, and the checks that make it safe to use.
 
+#include <array>
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
@@ -60,10 +61,13 @@ struct vocabulary {
     std::vector<token_kind> kinds;        ///< one for each text
     std::vector<float> scores;            ///< sentencepiece: one for each text, or none when merges rule
     std::vector<merge_rule> merges;       ///< best first
+    std::size_t passing = 0;              ///< byte level only: ids behind the texts, of what merges make on the way
+                                          ///< to a token, or in vain: texts that are no tokens, left as single bytes
     std::vector<token> found_last;        ///< special tokens that are looked for in what all others leave of a text
     token bos = no_token;
     token eos = no_token;
     token eot = no_token;
+    std::vector<token> ends;  ///< further tokens that end a text; a model's rows may have more ids than there are texts
     token unknown = no_token;
     bool add_bos = false;
     bool add_eos = false;
@@ -71,6 +75,7 @@ struct vocabulary {
     bool prefix_joins = false;                  ///< text that begins with a space or U+2581 gets none (Metaspace)
     std::string chat_template;                  ///< Jinja; empty when there is none
     std::string tool_template;                  ///< the one for conversations with tools, where there are two
+    std::vector<std::string> notes;             ///< what a reader met in a file and could do without, a line each
 };
 
 /// Hashes strings and views alike, so that lookups by view make no copies.
@@ -124,8 +129,11 @@ inline void check_token(const vocabulary& words, std::string_view role, token id
 inline void check_counts(const vocabulary& words) {
     const auto count = words.texts.size();
     if (count == 0) augur::detail::fail("the vocabulary has no tokens");
-    if (count > static_cast<std::size_t>(std::numeric_limits<token>::max())) {
-        augur::detail::fail("the vocabulary has ", count, " tokens, more than ", std::numeric_limits<token>::max());
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<token>::max());
+    if (count > most) augur::detail::fail("the vocabulary has ", count, " tokens, more than ", most);
+    if (words.passing > most - count) {
+        augur::detail::fail("the vocabulary has ", count, " tokens and ", words.passing, " texts on the way to them, ",
+                            "more than ", most);
     }
     if (words.kinds.size() != count) {
         augur::detail::fail("the vocabulary has ", count, " tokens but ", words.kinds.size(), " token types");
@@ -151,11 +159,18 @@ inline void check_entries(const vocabulary& words) {
     for (std::size_t i = 0; i < words.merges.size(); ++i) {
         const auto& merge = words.merges[i];
         for (const token part : {merge.left, merge.right, merge.result}) {
-            if (part < 0 || static_cast<std::size_t>(part) >= words.texts.size()) {
+            if (part < 0 || static_cast<std::size_t>(part) >= words.texts.size() + words.passing) {
                 augur::detail::fail("merge ", i, " names token ", part, ", outside the vocabulary of ",
                                     words.texts.size());
             }
         }
+    }
+    if (words.passing != 0 && words.kind != tokenizer_kind::byte_level_bpe) {
+        augur::detail::fail("merges make ", words.passing, " texts that are no tokens, which only byte-level ",
+                            "vocabularies may");
+    }
+    for (const token id : words.ends) {
+        if (id < 0) augur::detail::fail("the token ", id, " ends a text; ids are 0 or more");
     }
     for (const token id : words.found_last) {
         if (id < 0 || static_cast<std::size_t>(id) >= words.texts.size()) {
@@ -195,13 +210,19 @@ inline merge_rule make_merge(const text_index& index, std::size_t position, std:
     return {require(left), require(right), require(std::string(left).append(right))};
 }
 
-/// The same for the spelling "left right" in one string.
-inline merge_rule make_merge(const text_index& index, std::size_t position, std::string_view both) {
+/// The two texts of a merge that is spelled "left right" in one string; `position` is named in the error for another.
+inline std::array<std::string_view, 2> parts_of_merge(std::size_t position, std::string_view both) {
     const auto space = both.find(' ', 1);
     if (space == std::string_view::npos) {
         augur::detail::fail("merge ", position, " is ", quote(both), ", not two tokens with a space between");
     }
-    return make_merge(index, position, both.substr(0, space), both.substr(space + 1));
+    return {both.substr(0, space), both.substr(space + 1)};
+}
+
+/// The same merge for that spelling.
+inline merge_rule make_merge(const text_index& index, std::size_t position, std::string_view both) {
+    const auto [left, right] = parts_of_merge(position, both);
+    return make_merge(index, position, left, right);
 }
 
 }  // namespace augur::io
