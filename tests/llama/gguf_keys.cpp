@@ -89,9 +89,8 @@ BOOST_AUTO_TEST_CASE(a_loaded_file_is_asked) {
 }
 
 BOOST_AUTO_TEST_CASE(a_size_may_be_given_for_each_layer_if_it_is_the_same) {
-    const std::pair<std::string, std::int32_t> sizes[] = {{"llama.attention.head_count", 8},
-                                                          {"llama.attention.head_count_kv", 2},
-                                                          {"llama.feed_forward_length", 96}};
+    const std::pair<std::string, std::int32_t> sizes[] = {
+        {"llama.attention.head_count", 8}, {"llama.attention.head_count_kv", 2}, {"llama.feed_forward_length", 96}};
     const auto tokens = some_tokens(5, 77);
     const auto expected = logits_in_steps(small_llama().load(), tokens, 5);
     for (const auto& [key, size] : sizes) {
