@@ -102,7 +102,11 @@ llama::host_model load_draft(const std::string& path, const llama::host_model& t
     if (wanted && !member.empty()) {
         detail::fail("--draft-shape ", wanted->text(), " for ", path, ", a ", member, ", which has its target's shape");
     }
-    if (member.empty()) return llama::host_model::load(path, llama::with_pool_of(target, std::move(options)));
+    if (member.empty()) {
+        auto loaded = llama::host_model::load(path, llama::with_pool_of(target, std::move(options)));
+        tell_notes(path, loaded.configuration());
+        return loaded;
+    }
     if (member == "exit") return llama::load_exit(path, target, 0, options);
     if (member == "qualifier") return llama::load_qualifier(path, target, options);
     return llama::load_draft(path, target, how.for_members());
@@ -115,10 +119,9 @@ draft::ngram_table load_ngrams(const std::string& path, const llama::host_model&
 }
 
 /// Any Llama may draft that has the target's tokens. Throws, naming the first that differs, where it has others; models
-/// of another size are the scheme's to refuse.
+/// of another size that say nothing of their tokens are the scheme's to refuse.
 void check_tokens(const llama::host_model& loaded, const std::string& path, const llama::host_model& target,
                   const std::string& target_path) {
-    if (loaded.vocabulary_size() != target.vocabulary_size()) return;
     if (loaded.vocabulary_fingerprint() != target.vocabulary_fingerprint()) io::check_same_tokens(path, target_path);
 }
 
@@ -224,11 +227,11 @@ smaller_model load_smaller(const std::string& flag, const std::string& named, co
         }
     }
     smaller_model loaded{path, load_draft(path, target, {options, llama::weight_format::keep}, std::nullopt)};
+    check_tokens(loaded.model, path, target, target_path);
     if (loaded.model.vocabulary_size() != target.vocabulary_size()) {
         detail::fail(flag, " ", path, " has ", loaded.model.vocabulary_size(), " tokens, but the model has ",
                      target.vocabulary_size());
     }
-    check_tokens(loaded.model, path, target, target_path);
     return loaded;
 }
 

@@ -143,7 +143,13 @@ std::vector<llama::shape> draft_shapes_of(const model_options& options) {
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {
-    return llama::host_model::load(path, load_options_of(options));
+    llama::host_model loaded = llama::host_model::load(path, load_options_of(options));
+    tell_notes(path, loaded.configuration());
+    return loaded;
+}
+
+void tell_notes(const std::string& path, const llama::config& of) {
+    for (const std::string& each : of.notes) tell("note", path, ": ", each);
 }
 
 std::optional<io::tokenizer> load_tokenizer(const std::string& path) {

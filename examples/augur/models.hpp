@@ -26,6 +26,9 @@ llama::load_options load_options_of(const model_options& options);
 
 llama::host_model load_model(const std::string& path, const model_options& options);
 
+/// Says what was taken otherwise than the file says it.
+void tell_notes(const std::string& path, const llama::config& of);
+
 /// The model's tokenizer, or nothing if the file holds none.
 std::optional<io::tokenizer> load_tokenizer(const std::string& path);
 

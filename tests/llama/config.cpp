@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(linear_scaling_is_known_in_all_its_spellings) {
     for (const char* key : {present, former}) BOOST_TEST(factors("none", {{key, 4.0f}}).empty());
     BOOST_TEST(factors(nullptr, {}).empty());
     BOOST_CHECK_EXCEPTION(factors(nullptr, {{former, -4.0f}}), error, says({"rotary factor is -4"}));
-    BOOST_CHECK_EXCEPTION(factors("linear", {}), error, says({present}));
+    BOOST_TEST(factors("linear", {}).empty());  // as llama.cpp takes it, with a note
 }
 
 BOOST_AUTO_TEST_CASE(each_rotary_pair_has_a_factor_or_none_has) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {
         file = small_llama();
         const std::string bias = "blk.1." + part + ".bias";
         file.shapes[bias] = {file.shapes.at("blk.1." + part + ".weight")[0]};
-        BOOST_CHECK_EXCEPTION(file.load(), error, says({bias, "biases are not supported"}));
+        BOOST_CHECK_EXCEPTION(file.load(), error, says({"1 tensor is not understood", bias}));
     }
     file = small_llama();
     file.shapes["output_norm.weight"] = {63};
@@ -157,8 +157,6 @@ BOOST_AUTO_TEST_CASE(tensors_are_checked_by_name) {
     file.given["rope_freqs.weight"] = {1, 2, 3};
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"rope_freqs.weight", "3", "4"}));
     file = small_llama();
-    file.shapes["something.else"] = {5};
-    BOOST_TEST(file.load().vocabulary_size() == 77u);
     file.tokens.assign(78, "t");
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"78", "77"}));
 }

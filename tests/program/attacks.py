@@ -412,6 +412,80 @@ def models(folder):
     yield Attempt(("logits", "--model", path, "--json", "--prompt-ids", "1"), code=None)
 
 
+SPLIT_KEYS = ("split.no", "split.count", "split.tensors.count")
+
+
+def write_parts(folder, *, numbers=(0, 1, 2), counts=(3, 3, 3), sums=None, extra=()):
+    """A model in three parts; what they say of themselves may be untrue."""
+    pairs = tiny_model.architecture(1, 32, 256) + tiny_model.tokenizer(None)
+    tensors = list(tiny_model.model_tensors(1, 1, 32, tiny_model.VOCABULARY).items())
+    for part in range(3):
+        said = (numbers[part], counts[part], (sums or (len(tensors),) * 3)[part])
+        own = [tiny_model.pair(key, tiny_model.U32, value) for key, value in zip(SPLIT_KEYS, said) if value is not None]
+        held = dict(tensors[part::3] + [each for place, each in extra if place == part])
+        tiny_model.save(folder / f"m-{part + 1:05}-of-00003.gguf", (pairs if part == 0 else []) + own, held)
+    return folder / "m-00001-of-00003.gguf"
+
+
+@attack
+def split_models(folder):
+    first = write_parts(folder)
+    for part in (1, 2, 3):
+        yield generate(model=folder / f"m-{part:05}-of-00003.gguf", code=0)
+    huge = 4_294_967_295
+    spare = ("spare", ([2], [1.0, 2.0]))
+    for untrue in (
+        *({"numbers": numbers} for numbers in ((0, 0, 2), (0, 2, 1), (0, 1, huge), (3, 1, 2), (huge, 1, 2), (None, 1, 2), (0, None, 2))),
+        *({"counts": counts} for counts in ((3, 3, 4), (3, 2, 3), (2, 3, 3), (65535, 3, 3), (huge, 3, 3), (3, None, 3), (3, 1, 3))),
+        *({"sums": sums} for sums in ((10, 10, 10), (12, 12, 12), (11, 11, huge), (huge,) * 3, (0, 0, 0), (None, 11, 11))),
+        {"extra": [(1, spare)], "sums": (12, 12, 12)},
+        {"extra": [(1, ("token_embd.weight", spare[1]))], "sums": (12, 12, 12)},
+    ):
+        write_parts(folder, **untrue)
+        yield generate(model=first)
+    write_parts(folder)
+    last = folder / "m-00003-of-00003.gguf"
+    sound = last.read_bytes()
+    for content in (b"", b"GGUF", sound[:40], sound[:-1], WHOLE, first.read_bytes()):
+        last.write_bytes(content)
+        yield generate(model=first, says=(last.name,))
+    last.unlink()
+    yield generate(model=first, says=("part 3 of the 3", last.name))
+    for _ in odd_files(last):
+        yield generate(model=first, says=(last.name,))
+    os.symlink(first, last)
+    yield generate(model=first, says=("split.no",))
+    last.unlink()
+    last.write_bytes(sound)
+    first.rename(folder / "whole.gguf")
+    yield generate(model=folder / "whole.gguf", says=("part 1 of the 3",))
+    yield generate(model=last, says=("part 1 of the 3",))
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "4d" * 32 + "\nsize 538090408\n"
+
+
+@attack
+def pointers_of_git_lfs(folder):
+    path = folder / "model.gguf"
+    path.write_text(POINTER)
+    says = ("Git LFS pointer", "538090408", "git lfs pull")
+    yield generate(model=path, says=says)
+    yield generate("--draft", path, "--scheme", "sd", says=says)
+    for kind in ("eagle", "hydra"):
+        yield generate("--heads", path, "--scheme", kind, says=says)
+    yield generate("--prompt-file", path, says=says)
+    yield generate("--draft", DRAFT, "--scheme", "sd", "--calibration", path, says=says)
+    for name in ("config.json", "model.safetensors"):
+        model = folder / name.partition(".")[0]
+        tiny_model.write_folder(model)
+        (model / name).write_text(POINTER)
+        yield generate("--prompt-ids", "1", model=model, says=says)
+    for text in (POINTER[:60], POINTER.replace("538090408", "x"), POINTER.replace("538090408", "9" * 40), POINTER + ESCAPE, POINTER + "x" * 2000):
+        path.write_text(text)
+        yield generate(model=path)
+
+
 @attack
 def members_that_are_named(folder):
     path = folder / "member.gguf"

@@ -74,8 +74,8 @@ class Logits(ProgramTest):
         padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
         words = [each for each in self.object("logits", "--model", pieces, "--prompt-ids", "5,6")["top"] if each["id"] >= 259]
         self.assertEqual([f" {each['id'] - 259}" for each in words], [each["text"] for each in words])
-        lacking = [each for each in self.object("logits", "--model", padded, "--prompt-ids", "5,6")["top"] if each["id"] >= tiny_model.VOCABULARY]
-        self.assertEqual({""}, {each["text"] for each in lacking})
+        of_padded = self.object("logits", "--model", padded, "--prompt-ids", "5,6", noting="the last 524 of 786 rows")["top"]
+        self.assertTrue(all(each["id"] < tiny_model.VOCABULARY for each in of_padded))
         self.assertTrue(words)
 
     def test_needs_somewhere_to_write(self):

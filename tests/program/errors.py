@@ -204,7 +204,7 @@ class Generate(ProgramTest):
         for scheme in ("sd", "eaad", "eaad_as_published", "hysteresis"):
             self.refused([f"'{scheme}'", "--draft"], "--scheme", scheme)
             self.refused([f"'{scheme}'", "2"], "--scheme", scheme, "--draft", DRAFT, "--draft", TARGET)
-        other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300)
+        other = tiny_model.write(FOLDER / "other.gguf", vocabulary=300, words=False)
         self.refused(["300", "262"], "--draft", other)
         self.refused("absent.gguf", "--draft", FOLDER / "absent.gguf")
 
@@ -236,7 +236,7 @@ class Generate(ProgramTest):
         self.refused(["nan"], *psd, "--thresholds", "nan,0.5")
         self.refused(["--lengths", "1"], *psd, "--lengths", "3")
         self.refused(["--lengths", "0"], *psd, "--lengths", "3,0")
-        other = tiny_model.write(FOLDER / "wide_qualifier.gguf", vocabulary=300)
+        other = tiny_model.write(FOLDER / "wide_qualifier.gguf", vocabulary=300, words=False)
         self.refused(["262", "300"], *psd, "--draft", other)
 
     def test_hybrid(self):

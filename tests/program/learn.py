@@ -526,7 +526,7 @@ class Learn(ProgramTest):
         replay = FOLDER / "of_this.replay"
         self.lines("--replay", replay)
         before = replay.read_bytes()
-        wider = tiny_model.write(FOLDER / "wider.gguf", seed=1, layers=2, vocabulary=300)
+        wider = tiny_model.write(FOLDER / "wider.gguf", seed=1, layers=2, words=tiny_model.sentencepiece(41), vocabulary=300)
         other = tiny_model.write(FOLDER / "other_replay.gguf", seed=7, layers=2)
         of = lambda model: ("learn", "--model", model, "--prompts", prompts(), *QUICK, "--replay", replay)
         self.refuses(["a vocabulary of 262", "here it is 300"], *of(wider))

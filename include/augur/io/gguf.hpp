@@ -1,7 +1,8 @@
 #pragma once
-// GGUF model files, versions 2 and 3, read in place. See docs/io/gguf.md.
+// GGUF model files, versions 2 and 3, read in place, whole or split. See docs/io/gguf.md.
 
 #include <augur/io/gguf_metadata.hpp>
+#include <augur/io/gguf_split.hpp>
 #include <augur/io/gguf_tensors.hpp>
 #include <augur/io/mapped_file.hpp>
 #include <augur/io/tensor_table.hpp>
@@ -49,10 +50,19 @@ class gguf_view {
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
     const std::filesystem::path& path() const { return tensors_.path(); }
 
- protected:
+ private:
+    friend class gguf_file;
+
+    gguf_view() = default;
     gguf_view(mapped_file& file, std::filesystem::path origin) : gguf_view(file.bytes(), &file, std::move(origin)) {}
 
- private:
+    /// The metadata of the first and the tensors of all, in their order. Errors: a tensor that is in two of them.
+    gguf_view(std::vector<gguf_view> parts, std::filesystem::path origin) : metadata_(std::move(parts[0].metadata_)) {
+        std::vector<tensor_view> all;
+        for (const gguf_view& part : parts) all.insert(all.end(), part.tensors().begin(), part.tensors().end());
+        tensors_ = {std::move(all), std::move(origin)};
+    }
+
     gguf_view(std::span<const std::byte> file, mapped_file* mapping, std::filesystem::path origin) {
         const auto name = origin.string();
         byte_reader in = mapping ? byte_reader(*mapping, name) : byte_reader(file, name);
@@ -106,21 +116,39 @@ class gguf_view {
     tensor_table tensors_;
 };
 
-namespace detail {
-
-/// Made before the view of it.
-struct mapping_owner {
-    explicit mapping_owner(const std::filesystem::path& path) : mapping(std::make_unique<mapped_file>(path)) {}
-    std::unique_ptr<mapped_file> mapping;
-};
-
-}  // namespace detail
-
 /// A GGUF file and its mapping: movable, everything it hands out is valid while it lives. Metadata are read when it is
-/// opened; see mapped_file for what becomes of tensors when somebody shortens the file.
-class gguf_file : private detail::mapping_owner, public gguf_view {
+/// opened; see mapped_file for what becomes of tensors when somebody shortens the file. Of a split model, any part
+/// names all of them, which are read as one file: see docs/io/gguf.md for how they are found and what is refused.
+class gguf_file : public gguf_view {
  public:
-    explicit gguf_file(const std::filesystem::path& path) : mapping_owner(path), gguf_view(*mapping, path) {}
+    explicit gguf_file(const std::filesystem::path& path) : gguf_view() {
+        gguf_view opened = open(path);
+        const auto split = gguf_split::find(opened);
+        static_cast<gguf_view&>(*this) = split ? whole(path, *split) : std::move(opened);
+    }
+    gguf_file(gguf_file&&) noexcept = default;
+    gguf_file& operator=(gguf_file&&) noexcept = default;
+
+ private:
+    gguf_view open(const std::filesystem::path& path) {
+        mappings_.push_back(std::make_unique<mapped_file>(path));
+        return gguf_view(*mappings_.back(), path);
+    }
+
+    gguf_view whole(const std::filesystem::path& path, const gguf_split& split) {
+        mappings_.clear();
+        const gguf_part_names names(path, split);
+        for (std::uint64_t part = 0; part < split.count; ++part) names.check_is_there(part);
+        std::vector<gguf_view> parts;
+        for (std::uint64_t part = 0; part < split.count; ++part) {
+            parts.push_back(open(names.path_of(part)));
+            check_gguf_part(parts.back(), parts.front(), part, split);
+        }
+        check_gguf_tensor_count(parts, split);
+        return gguf_view(std::move(parts), path);
+    }
+
+    std::vector<std::unique_ptr<mapped_file>> mappings_;
 };
 
 }  // namespace augur::io

@@ -4,6 +4,7 @@
 #include <augur/draft/ngram_table.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/quote.hpp>
+#include <augur/io/taken_tensors.hpp>
 #include <augur/io/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <bit>
@@ -47,6 +48,9 @@ inline draft::ngram_table read_ngrams(const gguf_view& file, std::size_t vocabul
     const auto slots = file.get<std::uint64_t>("augur.ngram.slots");
     auto check = detail::read_slots(file, "augur.ngram.check", slots);
     auto next = detail::read_slots(file, "augur.ngram.next", slots);
+    taken_tensors taken;
+    for (const char* name : {"augur.ngram.check", "augur.ngram.next"}) taken.take(name);
+    taken.check_none_left(file);
     try {
         return {orders, std::move(check), std::move(next)};
     } catch (const error& refused) {

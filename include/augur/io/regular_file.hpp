@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <augur/io/lfs_pointer.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>
 #include <cstddef>
@@ -17,7 +18,8 @@
 namespace augur::io {
 
 /// A regular file, open for reading. Neither a pipe nor a device is waited for or read. Errors: the path and the
-/// system's reason, or what it is instead of a regular file.
+/// system's reason, or what it is instead of a regular file; a Git LFS pointer, which stands for a file that was not
+/// fetched, so that none is taken for what it points at.
 class regular_file {
  public:
     explicit regular_file(const std::filesystem::path& path)
@@ -74,6 +76,16 @@ class regular_file {
         if (S_ISDIR(status.st_mode)) augur::detail::fail(path_.string(), " is a directory, not a file");
         if (!S_ISREG(status.st_mode)) augur::detail::fail(path_.string(), " is not a regular file");
         size_ = static_cast<std::uint64_t>(status.st_size);
+        if (size_ <= longest_lfs_pointer) refuse_pointer();
+    }
+
+    void refuse_pointer() const {
+        std::string text(static_cast<std::size_t>(size_), '\0');
+        text.resize(read_some(0, std::as_writable_bytes(std::span(text))));
+        if (const auto object = find_lfs_pointer(text)) {
+            augur::detail::fail(path_.string(), " is a Git LFS pointer to an object of ", object->size,
+                                " bytes, not the file itself: fetch that with `git lfs pull`");
+        }
     }
 
     std::filesystem::path path_;

@@ -56,6 +56,7 @@ class draft_heads {
             heads.push_back(std::move(head));
         }
         if (heads.empty()) augur::detail::fail(path.string(), ": there is no tensor augur.head.0.weight");
+        file.tensors().check_all_read();
         return draft_heads(std::move(heads), target, file.head_tokens(), file.target_head(options.weights), options);
     }
 

@@ -41,6 +41,7 @@ class eagle_model {
         };
         w.fusion.embedding_norm = norm("augur.fusion.embedding_norm.weight");
         w.fusion.hidden_norm = norm("augur.fusion.hidden_norm.weight");
+        file.tensors().check_all_read();
         return eagle_model(c, std::move(w), with_pool_of(target, options));
     }
 

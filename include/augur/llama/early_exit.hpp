@@ -45,6 +45,16 @@ inline std::size_t exit_depth(const member_file& file, const host_model& target,
                         " layers; there are those after ", valid);
 }
 
+/// Throws where the member holds tensors of other kinds than of its exits.
+inline void check_all_read(const member_file& file, const host_model& target) {
+    for (const std::size_t depth : exit_depths(file, target)) {
+        for (const char* of : {".norm.weight", ".up.weight", ".down.weight", ".scale"}) {
+            file.tensors().pass_over("augur.exit." + std::to_string(depth) + of);
+        }
+    }
+    file.tensors().check_all_read();
+}
+
 /// The target's head behind an exit: scale * (x + up down x) stands for x, the normalised state. One matrix does both.
 inline backend::host::packed_matrix exit_matrix(const member_file& file, const host_model& target, std::size_t depth,
                                                 weight_format format) {
@@ -84,6 +94,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     w.embedding_is_lent = w.layers_are_lent = true;
     w.final_norm = reader.vector("augur.exit." + std::to_string(depth) + ".norm.weight", c.width);
     w.head = exit_matrix(file, target, depth, options.weights);
+    check_all_read(file, target);
     w.head_tokens = file.head_tokens();
     return host_model(std::move(c), std::move(w), with_pool_of(target, options), io::fingerprint(file.metadata()));
 }

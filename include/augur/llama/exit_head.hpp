@@ -42,8 +42,9 @@ class exit_head {
         layer = exit_depth(file, target, layer == 0 ? nearest(exit_depths(file, target), target) : layer);
         const weight_reader reader(file.tensors(), target.configuration(), gguf_names(), options.weights);
         auto norm = reader.vector("augur.exit." + std::to_string(layer) + ".norm.weight", target.hidden_size());
-        return exit_head(layer, std::move(norm), exit_matrix(file, target, layer, options.weights), file.head_tokens(),
-                         target, options);
+        auto output = exit_matrix(file, target, layer, options.weights);
+        check_all_read(file, target);
+        return exit_head(layer, std::move(norm), std::move(output), file.head_tokens(), target, options);
     }
 
     /// The target's own norm and output, which must outlive it, after `layer` layers: default_split if 0.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "augur/io/dequantize.hpp"
 #include "augur/io/fingerprint.hpp"
@@ -11,7 +12,9 @@
 #include "augur/io/quote.hpp"
 #include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/gguf_keys.hpp"
 #include "augur/llama/shape.hpp"
+#include "augur/llama/token_rows.hpp"
 
 namespace augur::llama {
 
@@ -26,7 +29,9 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
     const char* const former = "llama.rope.scale_linear";
     const char* const key = file.contains(former) && !file.contains(present) ? former : present;
     const bool is_implied = !file.contains("llama.rope.scaling.type") && file.contains(key);
-    if (type == "linear" || is_implied) {
+    if (type == "linear" && !file.contains(key)) {
+        c.notes.push_back("llama.rope.scaling.type is linear without a factor, which is taken as 1");
+    } else if (type == "linear" || is_implied) {
         const auto factor = file.get<double>(key);
         c.rotary_factors.assign(c.rotary_size / 2, static_cast<float>(factor));
     } else if (type != "none") {
@@ -43,6 +48,26 @@ inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const
         for (std::size_t i = 0; linear && i < values.size(); ++i) values[i] *= c.rotary_factors[i];
         c.rotary_factors = std::move(values);
     }
+}
+
+/// What the tokens say: their fingerprint, how many there are, and so which rows belong to none. Where they are there,
+/// a `llama.vocab_size` that differs from the rows is stale.
+inline void read_gguf_vocabulary(config& c, const io::gguf_view& file, const std::string& origin) {
+    const auto declared = file.get_or<std::uint64_t>("llama.vocab_size", c.vocabulary);
+    const bool has_tokens = file.contains("tokenizer.ggml.tokens");
+    if (declared != c.vocabulary && !has_tokens) {
+        fail(origin, ": llama.vocab_size is ", declared, ", but token_embd.weight has ", c.vocabulary, " rows");
+    }
+    if (!has_tokens) return;
+    const auto tokens = file.array<std::string>("tokenizer.ggml.tokens").size();
+    if (tokens > c.vocabulary) {
+        fail(origin, ": the tokenizer has ", tokens, " tokens, but token_embd.weight only ", c.vocabulary, " rows");
+    }
+    if (declared != c.vocabulary && declared != tokens) {
+        c.notes.push_back(message("llama.vocab_size is ", declared, ", and is passed over: there are ", tokens,
+                                  " tokens and ", c.vocabulary, " rows"));
+    }
+    read_tokens(c, io::token_texts(file));
 }
 
 }  // namespace detail
@@ -62,9 +87,15 @@ inline std::string original_fingerprint(const io::gguf_view& file) {
                                                : io::fingerprint(file);
 }
 
+/// Those that read_config reads.
+inline std::vector<std::string> tensors_of_config(const io::gguf_view&) {
+    return {"rope_freqs.weight"};
+}
+
 /// Reads and validates. A file without an embedding has the vocabulary of whoever lends it one. Throws augur::error,
-/// with the file's name and the values, where the architecture is not `llama`, a key is missing or of the wrong type,
-/// numbers contradict each other, or the tokenizer has more tokens than the embedding has rows.
+/// with the file's name and the values, where the architecture is not `llama`, a key is missing, of the wrong type or
+/// not understood (gguf_keys.hpp), numbers contradict each other, or the tokenizer has more tokens than the embedding
+/// has rows. Of rows behind the last token's only the number is kept: no token is theirs (padded_vocabulary).
 inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary = 0) {
     const std::string origin = file.path().string();
     const auto architecture = file.get<std::string>("general.architecture");
@@ -77,12 +108,15 @@ inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary
     if (const auto experts = size_or("llama.expert_count", 0); experts != 0) {
         detail::fail(origin, ": a mixture of ", experts, " experts is not supported");
     }
+    detail::check_is_model(file);
     config c;
     c.layers = size("llama.block_count");
     c.width = size("llama.embedding_length");
-    c.heads = size("llama.attention.head_count");
-    c.key_value_heads = size_or("llama.attention.head_count_kv", c.heads);
-    c.feed_forward = size("llama.feed_forward_length");
+    c.heads = detail::layered_size(file, "llama.attention.head_count", c);
+    c.key_value_heads = file.contains("llama.attention.head_count_kv")
+                            ? detail::layered_size(file, "llama.attention.head_count_kv", c)
+                            : c.heads;
+    c.feed_forward = detail::layered_size(file, "llama.feed_forward_length", c);
     c.context = size("llama.context_length");
     const bool is_lent = lent_vocabulary != 0 && file.find("token_embd.weight") == nullptr;
     c.vocabulary = is_lent ? lent_vocabulary : static_cast<std::size_t>(file.tensor("token_embd.weight").rows());
@@ -100,17 +134,8 @@ inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary
     validate(c, origin);
     detail::read_gguf_rotary_scaling(c, file, origin);
     validate(c, origin);
-    if (const auto declared = size_or("llama.vocab_size", c.vocabulary); declared != c.vocabulary) {
-        detail::fail(origin, ": llama.vocab_size is ", declared, ", but token_embd.weight has ", c.vocabulary, " rows");
-    }
-    if (file.contains("tokenizer.ggml.tokens")) {
-        const auto tokens = file.array<std::string>("tokenizer.ggml.tokens").size();
-        if (tokens > c.vocabulary) {
-            detail::fail(origin, ": the tokenizer has ", tokens, " tokens, but token_embd.weight only ", c.vocabulary,
-                         " rows");
-        }
-        c.vocabulary_fingerprint = io::vocabulary_fingerprint(io::token_texts(file));
-    }
+    detail::check_gguf_keys(file, c);
+    detail::read_gguf_vocabulary(c, file, origin);
     return c;
 }
 

@@ -200,13 +200,26 @@ class host_model {
             c = wider->wide();
         }
         const auto layers = chosen_layers(options.layers, c.layers, origin);
-        c.layers = layers.size();
+        const std::size_t file_layers = std::exchange(c.layers, layers.size());
         validate(c, origin);
         check_cache_format(options.cache, c.head_size, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         const widened_file tensors(file, wider ? &*wider : nullptr, names, options.weights);
-        weights w = weight_reader(tensors, c, std::move(names), options.weights).read(layers, head_tokens);
+        weights w = weight_reader(tensors, c, names, options.weights).read(layers, head_tokens);
+        check_all_read(tensors, names, layers, file_layers);
         return host_model(std::move(c), std::move(w), options, original_fingerprint(file), before);
+    }
+
+    /// But for layers that were not chosen.
+    template <class Tensors>
+    static void check_all_read(const Tensors& tensors, const tensor_names& names,
+                               const std::vector<std::size_t>& layers, std::size_t file_layers) {
+        for (std::size_t index = 0; index < file_layers; ++index) {
+            if (std::find(layers.begin(), layers.end(), index) != layers.end()) continue;
+            for (const std::string& name : names.of_layer(index)) tensors.pass_over(name);
+        }
+        for (const std::string& name : tensors_of_config(tensors.original())) tensors.pass_over(name);
+        tensors.check_all_read();
     }
 
     /// `fused`: hidden states for the inputs, one per token, in a model that fuses them.

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/json_reader.hpp"
@@ -13,7 +15,9 @@
 #include "augur/io/safetensors.hpp"
 #include "augur/io/token_texts.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/hugging_face_keys.hpp"
 #include "augur/llama/shape.hpp"
+#include "augur/llama/token_rows.hpp"
 
 namespace augur::llama {
 
@@ -27,6 +31,9 @@ inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling
     const auto* factor = scaling.find("factor");
     if (factor && !scaling.find("rope_type") && !scaling.find("type")) {
         fail(scaling.origin(), ": a factor of ", io::shown(*factor), " has no rope_type beside it");
+    }
+    if (const auto turned = scaling.value_or<double>("partial_rotary_factor", 1.0); turned != 1) {
+        fail(scaling.origin(), ": partial_rotary_factor is ", turned, ", which is not supported, only 1");
     }
     const auto type = scaling.value_or<std::string>("rope_type", scaling.value_or<std::string>("type", "default"));
     if (type == "linear") {
@@ -58,12 +65,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     if (const auto type = in.value_or<std::string>("model_type", ""); type != "llama") {
         detail::fail(origin, ": the model type is ", io::quote(type), ", not 'llama'");
     }
-    if (in.value_or<bool>("attention_bias", false) || in.value_or<bool>("mlp_bias", false)) {
-        detail::fail(origin, ": attention_bias and mlp_bias are not supported");
-    }
-    if (const auto activation = in.value_or<std::string>("hidden_act", "silu"); activation != "silu") {
-        detail::fail(origin, ": hidden_act is ", io::quote(activation), ", not 'silu'");
-    }
+    detail::check_not_quantized(in);
     config c;
     c.layers = in.required<std::size_t>("num_hidden_layers");
     c.width = in.required<std::size_t>("hidden_size");
@@ -89,6 +91,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     validate(c, origin);
     if (scaling) detail::read_json_rotary_scaling(c, *scaling);
     validate(c, origin);
+    detail::check_json_keys(in, c);
     return c;
 }
 
@@ -100,11 +103,32 @@ inline std::string original_fingerprint(const io::safetensors_folder& file) {
     return io::fingerprint(file);
 }
 
+inline std::vector<std::string> tensors_of_config(const io::safetensors_folder&) {
+    return {};
+}
+
+namespace detail {
+
+/// Tokens that were added after the model was made have rows, and a `vocab_size` that was not told of them is stale.
+inline void take_stored_rows(config& c, const io::safetensors_folder& file, std::span<const io::token_text> tokens) {
+    const io::tensor_view* const embedding = file.find("model.embed_tokens.weight");
+    if (embedding == nullptr || tokens.empty() || tokens.back().id < c.vocabulary) return;
+    const auto rows = static_cast<std::size_t>(embedding->rows());
+    if (rows <= tokens.back().id) return;
+    c.notes.push_back(message("vocab_size is ", c.vocabulary, ", and is passed over: there are ", tokens.back().id + 1,
+                              " tokens and ", rows, " rows"));
+    c.vocabulary = rows;
+}
+
+}  // namespace detail
+
 /// Of a folder, or of a single file that has config.json beside it.
 inline config read_config(const io::safetensors_folder& file) {
     const auto& json = file.config();
     config c = read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
-    c.vocabulary_fingerprint = io::vocabulary_fingerprint(io::token_texts(file));
+    const auto tokens = io::token_texts(file);
+    detail::take_stored_rows(c, file, tokens);
+    detail::read_tokens(c, tokens);
     return c;
 }
 

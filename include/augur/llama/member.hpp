@@ -80,6 +80,7 @@ class member_file {
     /// Of the layers in the file.
     config configuration() const {
         config c = wider_ ? wider_->wide() : original_configuration();
+        cut_as_target(c);
         const auto same = [&](const char* what, std::size_t own, std::size_t others) {
             if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
         };
@@ -101,13 +102,14 @@ class member_file {
         out.head_tokens = head_tokens_;
         const bool own_embedding = file_.find(names.embedding) != nullptr;
         out.embedding_is_lent = !own_embedding;
-        out.embedding = own_embedding ? reader.shared_matrix(names.embedding, c.vocabulary, c.width)
-                                      : target_.parameters().embedding;
+        out.embedding = own_embedding ? reader.shared_token_rows(names.embedding) : target_.parameters().embedding;
         if (file_.find(names.head)) {
-            out.head = reader.matrix(names.head, head_tokens_.empty() ? c.vocabulary : head_tokens_.size(), c.width);
+            out.head = head_tokens_.empty() ? reader.token_rows(names.head)
+                                            : reader.matrix(names.head, head_tokens_.size(), c.width);
         } else if (!head_tokens_.empty() || own_embedding || target_.parameters().head.rows() != 0) {
             out.head = target_head(format);
         }
+        for (const std::string& name : tensors_of_config(file_)) tensors().pass_over(name);
         return out;
     }
 
@@ -137,6 +139,13 @@ class member_file {
 
  private:
     std::string origin() const { return file_.path().string(); }
+
+    /// A member that brings rows for all that its target's file had rows for has them for no more tokens.
+    void cut_as_target(config& c) const {
+        const config& of = target_.configuration();
+        c.padded_vocabulary = of.padded_vocabulary;
+        if (c.vocabulary == of.stored_rows()) c.vocabulary = of.vocabulary;
+    }
 
     bool holds_q8_0() const {
         return std::any_of(file_.tensors().begin(), file_.tensors().end(),
@@ -183,7 +192,9 @@ inline host_model load_draft(const std::filesystem::path& path, const host_model
                              const load_options& options = {}) {
     const member_file file(path, "draft", target, options.weights);
     check_cache_format(options.cache, file.configuration().head_size, path.string());
-    return host_model(file.configuration(), file.read(options.weights), with_pool_of(target, options),
+    weights w = file.read(options.weights);
+    file.tensors().check_all_read();
+    return host_model(file.configuration(), std::move(w), with_pool_of(target, options),
                       io::fingerprint(file.metadata()));
 }
 

@@ -12,6 +12,7 @@
 #include "augur/io/safetensors.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/weights.hpp"
+#include "augur/llama/widened_file.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
@@ -71,8 +72,8 @@ inline std::filesystem::path published_heads_file(const std::filesystem::path& p
 namespace detail {
 
 /// The blocks `name.0`, `name.1`, ... of a head, the first of so many inputs.
-inline std::vector<head_block> published_blocks(const io::safetensors_folder& file, const auto& reader,
-                                                const std::string& name, std::size_t width, std::size_t inputs) {
+inline std::vector<head_block> published_blocks(const auto& file, const auto& reader, const std::string& name,
+                                                std::size_t width, std::size_t inputs) {
     std::vector<head_block> blocks;
     for (std::string block = name + ".0"; file.find(block + ".linear.weight");
          block = name + "." + std::to_string(blocks.size())) {
@@ -102,20 +103,22 @@ inline std::vector<head_weights> read_published_heads(const io::safetensors_fold
         augur::detail::fail(file.path().string(), ": these are published heads of ", io::quote(found), ", but ",
                             io::quote(kind), " was wanted");
     }
-    const weight_reader reader(file, c, hugging_face_names(), format);
+    const widened_file tensors(file, nullptr, hugging_face_names(), format);
+    const weight_reader reader(tensors, c, hugging_face_names(), format);
     const bool sees_tokens = file.find("hydra_mlp.0.0.res_connection.weight") != nullptr;
     const std::string prefix = kind == "hydra" ? "hydra_mlp." : file.find("0.0.linear.weight") ? "" : "medusa_head.";
     std::vector<head_weights> heads;
     while (file.find(prefix + std::to_string(heads.size()) + ".0.linear.weight")) {
         const std::string number = std::to_string(heads.size()), name = prefix + number;
         const std::size_t inputs = sees_tokens ? heads.size() + 2 : 1;
-        head_weights head{detail::published_blocks(file, reader, name, c.width, inputs * c.width)};
+        head_weights head{detail::published_blocks(tensors, reader, name, c.width, inputs * c.width)};
         const std::string output =
             kind == "hydra" ? "hydra_lm_head." + number : name + "." + std::to_string(head.blocks.size());
-        head.output = reader.matrix(output + ".weight", c.vocabulary, c.width);
-        if (file.find(output + ".bias")) head.output_bias = reader.vector(output + ".bias", c.vocabulary);
+        head.output = reader.token_rows(output + ".weight");
+        if (file.find(output + ".bias")) head.output_bias = reader.token_vector(output + ".bias");
         heads.push_back(std::move(head));
     }
+    tensors.check_all_read();
     return heads;
 }
 

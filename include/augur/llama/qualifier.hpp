@@ -73,6 +73,7 @@ inline host_model load_qualifier(const std::filesystem::path& path, const host_m
             qualified_layer(file.tensors(), reader, *lent.layers[kept[i]], i, options.weights)));
     }
     w.final_norm = reader.vector(gguf_names().final_norm, c.width);
+    file.tensors().check_all_read();
     w.head = file.target_head();
     w.head_tokens = file.head_tokens();
     c.layers = kept.size();

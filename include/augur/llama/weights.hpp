@@ -1,10 +1,12 @@
 #pragma once
 // A Llama's weights, checked against its configuration and packed for the host kernels.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "augur/io/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/memory.hpp"
+#include "augur/llama/tensor_names.hpp"
 #include "augur/llama/weight_format.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -85,40 +88,10 @@ struct weights {
     }
 };
 
-/// What a file calls its tensors, and how it orders the rows of queries and keys.
-struct tensor_names {
-    std::string embedding, head, final_norm, layer_prefix, attention_norm, feed_forward_norm;
-    std::string query, key, value, attention_output, gate, up, down;
-    bool halves;  ///< rotary pairs are (i, i + half a head) rather than (2i, 2i + 1)
-
-    /// Of a layer.
-    std::array<std::string, 7> matrices() const { return {query, key, value, attention_output, gate, up, down}; }
-};
-
-inline tensor_names gguf_names() {
-    return {"token_embd.weight",  "output.weight",
-            "output_norm.weight", "blk.",
-            "attn_norm.weight",   "ffn_norm.weight",
-            "attn_q.weight",      "attn_k.weight",
-            "attn_v.weight",      "attn_output.weight",
-            "ffn_gate.weight",    "ffn_up.weight",
-            "ffn_down.weight",    false};
-}
-
-inline tensor_names hugging_face_names() {
-    return {"model.embed_tokens.weight", "lm_head.weight",
-            "model.norm.weight",         "model.layers.",
-            "input_layernorm.weight",    "post_attention_layernorm.weight",
-            "self_attn.q_proj.weight",   "self_attn.k_proj.weight",
-            "self_attn.v_proj.weight",   "self_attn.o_proj.weight",
-            "mlp.gate_proj.weight",      "mlp.up_proj.weight",
-            "mlp.down_proj.weight",      true};
-}
-
 /// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the
 /// tensor, where one is missing or its shape is not what the configuration says, and before anything is read where the
-/// weights are more than there is memory for; other tensors are ignored, biases refused. Nothing refers to the file
-/// afterwards.
+/// weights are more than there is memory for. Tensors that it does not read are the caller's to refuse
+/// (widened_file::check_all_read). Nothing refers to the file afterwards.
 template <class File>
 class weight_reader {
  public:
@@ -129,16 +102,35 @@ class weight_reader {
     weights read(const std::vector<std::size_t>& layers, const std::vector<token>& head_tokens) const {
         const bool has_head = !config_.tied_head || !head_tokens.empty();
         const std::string& head = config_.tied_head ? names_.embedding : names_.head;
-        check_weights(origin(), bytes_of_layers(layers) + bytes_of(names_.embedding) +
-                                    (has_head ? bytes_of(head, head_tokens.size()) : 0));
-        auto embedding = shared_matrix(names_.embedding, config_.vocabulary, config_.width);  // what sizes are told by
+        check_weights(origin(), bytes_of_layers(layers) + bytes_of(names_.embedding, config_.vocabulary) +
+                                    (has_head ? bytes_of(head, head_rows(head_tokens)) : 0));
+        auto embedding = shared_token_rows(names_.embedding);  // what sizes are told by
         weights out = read_layers(layers);
         out.embedding = std::move(embedding);
-        if (has_head) {
-            out.head = matrix(head, config_.vocabulary, config_.width, {head_tokens.begin(), head_tokens.end()});
-        }
+        if (has_head) out.head = token_rows(head, head_tokens);
         out.head_tokens = head_tokens;
+        if (config_.tied_head && file_.find(names_.head)) check_same(names_.embedding, names_.head);
         return out;
+    }
+
+    /// Of an embedding or a head the rows of these tokens (none: of all), without those that pad it.
+    backend::host::packed_matrix token_rows(const std::string& name, const std::vector<token>& tokens = {}) const {
+        std::vector<std::size_t> rows(tokens.begin(), tokens.end());
+        const std::size_t stored = stored_rows(name);
+        if (rows.empty() && stored != config_.vocabulary) {
+            rows.resize(config_.vocabulary);
+            std::iota(rows.begin(), rows.end(), std::size_t{0});
+        }
+        return matrix(name, stored, config_.width, rows);
+    }
+    std::shared_ptr<const backend::host::packed_matrix> shared_token_rows(const std::string& name) const {
+        return std::make_shared<const backend::host::packed_matrix>(token_rows(name));
+    }
+    /// A number for each token.
+    std::vector<float> token_vector(const std::string& name) const {
+        auto all = vector(name, stored_rows(name));
+        all.resize(config_.vocabulary);
+        return all;
     }
 
     /// These layers and the norm after them, without embedding and head.
@@ -191,18 +183,49 @@ class weight_reader {
         return out;
     }
 
-    std::shared_ptr<const backend::host::packed_matrix> shared_matrix(const std::string& name, std::size_t rows,
-                                                                      std::size_t columns) const {
-        return std::make_shared<const backend::host::packed_matrix>(matrix(name, rows, columns));
+ private:
+    /// What the configuration says of a tensor that has a row for each token, and perhaps some more; heads that were
+    /// made for a padded model may have as many rows as there are tokens.
+    std::size_t stored_rows(const std::string& name) const {
+        const bool is_cut = file_.find(name) != nullptr && extent(name).shape.front() == config_.vocabulary;
+        return is_cut ? config_.vocabulary : config_.stored_rows();
+    }
+    std::size_t head_rows(const std::vector<token>& head_tokens) const {
+        return head_tokens.empty() ? config_.vocabulary : head_tokens.size();
     }
 
- private:
+    /// Throws unless a tensor that the configuration says is tied to another holds the same numbers: engines differ in
+    /// which of them they take.
+    void check_same(const std::string& name, const std::string& other) const {
+        const io::tensor_view& one = original().tensor(name);
+        const io::tensor_view& two = original().tensor(other);
+        bool is_same = one.type == two.type && one.shape == two.shape;
+        io::tensor_rows ours(one), theirs(two);
+        for (std::uint64_t row = 0; is_same && row < one.rows(); ++row) {
+            const auto a = ours.row(row), b = theirs.row(row);
+            is_same = std::equal(a.begin(), a.end(), b.begin(), b.end());
+        }
+        if constexpr (requires { file_.pass_over(other); }) file_.pass_over(other);
+        if (is_same) return;
+        augur::detail::fail(origin(), ": tie_word_embeddings is true, but the tensor ", other, " is not ", name,
+                            "; whether the head is tied is not sure");
+    }
+
     /// Type and shape of a tensor, which a widened_file does not make for this.
     decltype(auto) extent(const std::string& name) const {
         if constexpr (requires { file_.extent(name); }) {
             return file_.extent(name);
         } else {
             return file_.tensor(name);
+        }
+    }
+
+    /// Whose tensors lie in a file, and stay while others are asked for.
+    const auto& original() const {
+        if constexpr (requires { file_.original(); }) {
+            return file_.original();
+        } else {
+            return file_;
         }
     }
 
@@ -231,10 +254,6 @@ class weight_reader {
         const auto named = [&](const std::string& name) { return name_in(index, name); };
         const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
-        for (const auto& name : names_.matrices()) {
-            const std::string bias = named(name.substr(0, name.rfind('.'))) + ".bias";
-            if (file_.find(bias)) augur::detail::fail(origin(), ": the tensor ", bias, ": biases are not supported");
-        }
         layer_weights out;
         out.attention_norm = vector(named(names_.attention_norm), width);
         out.feed_forward_norm = vector(named(names_.feed_forward_norm), width);

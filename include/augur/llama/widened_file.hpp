@@ -15,6 +15,7 @@
 
 #include "augur/io/dequantize.hpp"
 #include "augur/io/quantize.hpp"
+#include "augur/io/taken_tensors.hpp"
 #include "augur/io/tensor.hpp"
 #include "augur/io/tensor_rows.hpp"
 #include "augur/llama/weights.hpp"
@@ -119,7 +120,8 @@ class row_widener {
 
 /// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for,
 /// in the type that `format` gives the original's, and valid until the next. Without a widening all tensors are the
-/// original's. The original must outlive it. Cost: O(numbers of the wide tensor), and their memory.
+/// original's. It notes which of the original's were read, to refuse a file of which some were not. The original must
+/// outlive it. Cost: O(numbers of the wide tensor), and their memory.
 template <class File>
 class widened_file {
  public:
@@ -149,15 +151,22 @@ class widened_file {
     }
 
     const io::tensor_view& tensor(std::string_view name) const {
-        if (by_ == nullptr) return original_.tensor(name);
-        const std::string source = template_of(name);
+        const std::string source = by_ == nullptr ? std::string(name) : template_of(name);
         const io::tensor_view& narrow = original_.tensor(source);
+        taken_.take(source);
+        if (by_ == nullptr) return narrow;
         const tensor_role role = role_of(name, names_);
         if (is_fixed(role)) return narrow;
         make(narrow, role, extent(name), source != name);
         made_.name = name;
         return made_;
     }
+
+    /// Notes a tensor that is not read, as it is of a part that nobody wants or was read elsewhere.
+    void pass_over(std::string_view name) const { taken_.take(name); }
+
+    /// Errors: tensors of the original that were neither read nor passed over (io::taken_tensors).
+    void check_all_read() const { taken_.check_none_left(original_); }
 
  private:
     static bool is_fixed(const tensor_role& role) { return role.rows == axis::fixed && role.columns == axis::fixed; }
@@ -241,6 +250,7 @@ class widened_file {
     const widening* by_;
     tensor_names names_;
     weight_format format_;
+    mutable io::taken_tensors taken_;
     mutable io::tensor_view made_;
     mutable std::vector<std::byte> bytes_;
 };

@@ -2,7 +2,6 @@
 // A widened Llama as a GGUF file. See docs/llama/widened.md.
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,13 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "augur/io/fingerprint.hpp"
 #include "augur/io/gguf.hpp"
 #include "augur/io/gguf_output.hpp"
+#include "augur/io/taken_tensors.hpp"
 #include "augur/io/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
@@ -83,7 +82,8 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
     file.metadata().each([&](std::string_view key, const io::gguf_value& value) {
         const bool is_size = std::any_of(std::begin(sizes), std::end(sizes), [&](auto& s) { return s.first == key; });
         const bool is_other = std::find(std::begin(others), std::end(others), key) != std::end(others);
-        if (!is_size && !is_other && !key.starts_with("llama.rope.scaling.")) out.add(key, value);
+        const bool is_of_parts = key.starts_with("split.");
+        if (!is_size && !is_other && !is_of_parts && !key.starts_with("llama.rope.scaling.")) out.add(key, value);
     });
     for (const auto& [key, size] : sizes) out.add(key, static_cast<std::uint32_t>(size));
     out.add(epsilon, c.norm_epsilon);
@@ -97,13 +97,16 @@ inline void add_widened_keys(io::gguf_output& out, const io::gguf_view& file, co
     out.add("augur.widened.from", numbers);
 }
 
-/// Whether a tensor belongs to a layer of this number or a larger one: a file may hold layers that its model lacks.
-inline bool is_of_layer_from(std::string_view name, std::string_view prefix, std::size_t layer) {
-    if (!name.starts_with(prefix)) return false;
-    name.remove_prefix(prefix.size());
-    std::size_t number = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-    return problem == std::errc::result_out_of_range || (problem == std::errc() && number >= layer);
+/// Throws where the file holds tensors that host_model::load would refuse.
+inline void check_all_known(const io::gguf_view& file, const config& of) {
+    const tensor_names names = gguf_names();
+    io::taken_tensors known;
+    for (const std::string& name : {names.embedding, names.head, names.final_norm}) known.take(name);
+    for (const std::string& name : tensors_of_config(file)) known.take(name);
+    for (std::size_t layer = 0; layer < of.layers; ++layer) {
+        for (const std::string& name : names.of_layer(layer)) known.take(name);
+    }
+    known.check_none_left(file);
 }
 
 /// The names of the model's tensors, and those of added layers.
@@ -111,7 +114,6 @@ inline std::vector<std::string> widened_names(const io::gguf_view& file, const w
     std::vector<std::string> out;
     const std::string prefix = gguf_names().layer_prefix, first = prefix + "0.";
     for (const auto& tensor : file.tensors()) {
-        if (is_of_layer_from(tensor.name, prefix, by.narrow().layers)) continue;
         if (tensor.name != "rope_freqs.weight") out.push_back(tensor.name);
     }
     for (std::size_t layer = by.narrow().layers; layer < by.wide().layers; ++layer) {
@@ -150,6 +152,7 @@ inline std::vector<named_extent> widened_tensors(const io::gguf_view& file, cons
 inline void write_widened(const io::gguf_view& file, const shape& to, weight_format format, const byte_sink& sink) {
     check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);
+    detail::check_all_known(file, by.narrow());
     const widened_file<io::gguf_view> made(file, &by, gguf_names(), format);
     const auto tensors = detail::widened_tensors(file, by, made, format);
     io::gguf_output out;

@@ -1,9 +1,15 @@
 #include "augur/backend/host/thread_pool.hpp"
 
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <csignal>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -125,6 +131,77 @@ BOOST_AUTO_TEST_CASE(one_to_sixty_four_threads) {
             return caught.what() == "threads must be 1 to 64, not " + std::to_string(threads);
         });
     }
+}
+
+/// Of what `child` says in a process of its own; nothing if it did not end within half a minute.
+std::optional<int> in_child(int (*child)(thread_pool&), thread_pool& pool) {
+    const pid_t id = ::fork();
+    if (id == 0) ::_exit(child(pool));
+    for (int waited = 0; waited < 3000; ++waited) {
+        int status = 0;
+        if (::waitpid(id, &status, WNOHANG) == id) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(id, SIGKILL);
+    ::waitpid(id, nullptr, 0);
+    return std::nullopt;
+}
+
+/// 10 if all is well.
+int run_loops(thread_pool& pool) {
+    const std::lock_guard lock(pool);
+    std::atomic<int> ran{0};
+    for (int loop = 0; loop < 10; ++loop) pool.for_each(100, [&](std::size_t, std::size_t) { ++ran; });
+    return pool.size() == 3 ? ran / 100 : -1;
+}
+
+int end_of_life(thread_pool& pool) {
+    pool.~thread_pool();
+    thread_pool fresh(3);  // with helpers of its own
+    return run_loops(fresh);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_of_a_process_whose_pool_is_busy_runs_loops_alone) {
+    thread_pool pool(3);
+    std::atomic<bool> is_over{false};
+    std::thread busy([&] {
+        while (!is_over) {
+            const std::lock_guard lock(pool);
+            for (int loop = 0; loop < 20; ++loop) pool.for_each(30, [](std::size_t, std::size_t) {});
+        }
+    });
+    for (int fork = 0; fork < 20; ++fork) {
+        BOOST_TEST_REQUIRE(in_child(run_loops, pool).value_or(-2) == 10);
+    }
+#if !defined(__SANITIZE_THREAD__)  // which lets a child start no threads
+    BOOST_TEST(in_child(end_of_life, pool).value_or(-2) == 10);
+#endif
+    is_over = true;
+    busy.join();
+    BOOST_TEST(run_loops(pool) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(who_forks_may_hold_a_pool) {
+    thread_pool one(3), other(3);
+    {
+        const std::lock_guard lock(one), again(one);
+        BOOST_TEST(in_child(run_loops, one).value_or(-2) == 10);
+        BOOST_TEST(in_child(run_loops, other).value_or(-2) == 10);
+        BOOST_TEST(in_child(
+                       [](thread_pool& pool) {
+                           pool.unlock();
+                           pool.unlock();
+                           std::atomic<int> got{0};
+                           std::thread([&] { got = pool.try_lock() ? 10 : 0; }).join();
+                           return got.load();
+                       },
+                       one)
+                       .value_or(-2) == 10);
+    }
+    std::atomic<int> got{0};
+    std::thread taker([&] { got = run_loops(one); });  // it was given back in the parent
+    taker.join();
+    BOOST_TEST(got == 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

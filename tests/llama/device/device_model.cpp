@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_tree_that_was_written_over_is_not_kept) {
 
 BOOST_AUTO_TEST_CASE(a_copy_knows_its_tokens_as_the_original_does) {
     augur::testing::small_llama file;
-    file.tokens = {"a", "b"};
+    for (int id = 0; id < 77; ++id) file.tokens.push_back("t" + std::to_string(id));
     const auto host = file.load();
     BOOST_TEST_REQUIRE(!host.vocabulary_fingerprint().empty());
     const emulated_model<bfloat16> model({}, host);

@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "augur/backend/host/fork_lock.hpp"
 #include "augur/types/error.hpp"
 
 #if defined(__x86_64__)
@@ -34,6 +35,8 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
 /// other without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
 /// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
 /// loop's body. A thread may lock it again between two loops, so that whoever it calls there may run loops of his own.
+/// A child of fork() has no helpers: loops run on the calling thread there, with the same results. fork() waits for who
+/// holds the pool (fork_lock); a loop's body must not fork.
 class thread_pool {
  public:
     static constexpr std::size_t most_threads = 64, most_chunks = 32768;
@@ -66,7 +69,7 @@ class thread_pool {
     /// The body must not throw. One loop at a time; chunks <= most_chunks.
     template <class Body>
     void for_each(std::size_t chunks, const Body& body) {
-        if (count_ == 1 || chunks <= 1) {
+        if (count_ == 1 || chunks <= 1 || turn_.was_forked()) {
             for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
             return;
         }
@@ -149,6 +152,10 @@ class thread_pool {
         }
     }
     void stop() {
+        if (turn_.was_forked()) {  // threads that are not there cannot be joined
+            for (auto& helper : helpers_) ::new (&helper) std::thread;
+            return;
+        }
         stopping_.store(true, std::memory_order_release);
         publish(nullptr, nullptr, 0);
         for (auto& helper : helpers_) helper.join();
@@ -158,7 +165,7 @@ class thread_pool {
     int spins_ = 2000;
     std::vector<orders> orders_;
     std::atomic<bool> stopping_{false};
-    std::recursive_mutex turn_;
+    fork_lock turn_;
     std::vector<std::thread> helpers_;
     alignas(64) std::atomic<std::uint32_t> done_{0};
     std::uint32_t chunks_ = 0;

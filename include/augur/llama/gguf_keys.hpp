@@ -1,0 +1,154 @@
+#pragma once
+// Which keys a Llama's GGUF file may have under `llama.`: those that are read, and those that change no number.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "augur/io/gguf.hpp"
+#include "augur/io/quote.hpp"
+#include "augur/llama/config.hpp"
+#include "augur/types/error.hpp"
+
+namespace augur::llama {
+
+namespace detail {
+
+using augur::detail::fail;
+using augur::detail::message;
+
+/// By read_config (gguf_config.hpp).
+inline constexpr std::string_view gguf_keys_read[] = {
+    "block_count",
+    "embedding_length",
+    "feed_forward_length",
+    "context_length",
+    "vocab_size",
+    "expert_count",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.value_length",
+    "attention.layer_norm_rms_epsilon",
+    "rope.dimension_count",
+    "rope.freq_base",
+    "rope.scaling.type",
+    "rope.scaling.factor",
+    "rope.scale_linear",
+};
+
+/// Of how the file was made, of another norm than a Llama's, of scalings and poolings that it does not have.
+inline constexpr std::string_view gguf_keys_idle[] = {
+    "tensor_data_layout",     "pooling_type", "attention.layer_norm_epsilon", "rope.scaling.original_context_length",
+    "rope.scaling.finetuned",
+};
+
+/// Numbers that change nothing where they have one of two values.
+struct neutral_number {
+    std::string_view key;
+    double one, other;
+};
+inline constexpr neutral_number gguf_neutral_numbers[] = {
+    {"logit_scale", 0, 1},
+    {"residual_scale", 0, 1},
+    {"embedding_scale", 0, 1},
+    {"rope.scaling.attn_factor", 0, 1},
+    {"attn_logit_softcapping", 0, 0},
+    {"final_logit_softcapping", 0, 0},
+    {"attention.max_alibi_bias", 0, 0},
+    {"attention.clamp_kqv", 0, 0},
+    {"rescale_every_n_layers", 0, 0},
+    {"leading_dense_block_count", 0, 0},
+    {"nextn_predict_layers", 0, 0},
+};
+
+/// Switches, with what they are in a Llama.
+struct neutral_switch {
+    std::string_view key;
+    bool neutral;
+};
+inline constexpr neutral_switch gguf_neutral_switches[] = {
+    {"attention.causal", true},
+    {"use_parallel_residual", false},
+    {"swin_norm", false},
+};
+
+/// Throws unless the key, which begins with `llama.`, is known and changes nothing that is computed otherwise.
+inline void check_gguf_key(const io::gguf_view& file, std::string_view key, const config& c) {
+    const std::string_view name = key.substr(std::string_view("llama.").size());
+    const auto refuse = [&](const auto&... what) {
+        fail(file.path().string(), ": the metadata key ", io::quote(key), what...);
+    };
+    const auto is_in = [&](const auto& list) {
+        return std::find(std::begin(list), std::end(list), name) != std::end(list);
+    };
+    if (is_in(gguf_keys_read) || is_in(gguf_keys_idle)) return;
+    if (name.starts_with("expert_")) return;  // there are none: read_config
+    for (const auto& [known, one, other] : gguf_neutral_numbers) {
+        if (name != known) continue;
+        const auto found = file.get<double>(key);
+        if (found != one && found != other) refuse(" is ", found, ", which is not supported, only ", other);
+        return;
+    }
+    for (const auto& [known, neutral] : gguf_neutral_switches) {
+        if (name != known) continue;
+        if (file.get<bool>(key) != neutral) refuse(" is ", neutral ? "false" : "true", ", which is not supported");
+        return;
+    }
+    if (name == "attention.sliding_window") {
+        const auto window = file.get<std::uint64_t>(key);
+        if (window != 0 && window < c.context) {
+            refuse(" is ", window, ", within the context of ", c.context, "; sliding windows are not supported");
+        }
+        return;
+    }
+    if (name == "attention.scale") {
+        const double usual = 1 / std::sqrt(static_cast<double>(c.head_size)), found = file.get<double>(key);
+        if (found != 0 && std::abs(found - usual) > 1e-6 * usual) {
+            refuse(" is ", found, ", but only ", usual, ", of the head size ", c.head_size, ", is supported");
+        }
+        return;
+    }
+    refuse(" is not understood, and may change what the model computes");
+}
+
+/// The same of all of them. A file that is no model (an adapter, a projector) is refused by what it says it is.
+inline void check_gguf_keys(const io::gguf_view& file, const config& c) {
+    file.metadata().each([&](std::string_view key, const io::gguf_value&) {
+        if (key.starts_with("llama.")) check_gguf_key(file, key, c);
+    });
+}
+
+/// Errors: `general.type` is another than a model's.
+inline void check_is_model(const io::gguf_view& file) {
+    const auto type = file.get_or<std::string>("general.type", "model");
+    if (type == "model") return;
+    fail(file.path().string(), ": general.type is ", io::quote(type), ", so this is no model that runs alone",
+         type == "adapter" ? " but a change to one; merge it into its model" : "");
+}
+
+/// A size, or one for each layer, which must be the same for all.
+inline std::size_t layered_size(const io::gguf_view& file, std::string_view key, config& c) {
+    const io::gguf_value* const value = file.metadata().find(key);
+    if (value == nullptr || !value->is_array) return static_cast<std::size_t>(file.get<std::uint64_t>(key));
+    const auto all = file.array<std::uint64_t>(key);
+    const std::string origin = file.path().string();
+    if (all.empty() || all.size() != c.layers) {
+        fail(origin, ": ", key, " holds ", all.size(), " numbers for ", c.layers, " layers");
+    }
+    const auto other = std::find_if(all.begin(), all.end(), [&](std::uint64_t each) { return each != all.front(); });
+    if (other != all.end()) {
+        fail(origin, ": ", key, " is ", all.front(), " in layer 0 and ", *other, " in layer ", other - all.begin(),
+             "; layers of different sizes are not supported");
+    }
+    c.notes.push_back(message(key, " is an array of ", all.size(), " equal numbers, and is taken as ", all.front()));
+    return static_cast<std::size_t>(all.front());
+}
+
+}  // namespace detail
+
+}  // namespace augur::llama
