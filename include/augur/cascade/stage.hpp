@@ -150,8 +150,11 @@ class stage {
 
     /// Refuses a drafter of another vocabulary.
     stage(Inner inner, Source&& source, Policy policy, Criterion criterion)
+        : stage(std::move(inner), detail::value_or_reference<Source>(std::forward<Source>(source)), std::move(policy),
+                std::move(criterion)) {}
+    stage(Inner inner, detail::value_or_reference<Source> held, Policy policy, Criterion criterion)
         : inner_(std::move(inner)),
-          model_(std::forward<Source>(source)),
+          model_(std::move(held)),
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("the models of a cascade", "one", inner_, "the next", model());
@@ -203,7 +206,9 @@ class stage {
     }
 
     void on_commit(state_type& state, const prefix& committed) const {
-        state.settled = state.now;
+        state.settled.counts = state.now.counts;
+        state.settled.seen = state.now.seen;
+        state.settled.policy = state.now.policy;
         state.cache.rewind(committed.tokens());
         inner_.on_commit(state.inner, committed);
     }
@@ -240,6 +245,7 @@ class stage {
         const double verifying = watch.lap() + within.verifying_seconds();
         const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
         more = !decided.invalid_row();
+        state.settled.counts.reserve(state.block.size());  // that on_commit need not
         state.now.counts.add(state.block.size(), decided.accepted);
         const no_states states;
         const time_spent seconds{.draft = drafting, .verify = verifying, .accept = watch.lap()};

@@ -45,51 +45,63 @@ inline std::string describe_fault(logit_row row, std::size_t position, std::stri
                                   row.size(), " logits is left after the transforms");
 }
 
-/// What watchers see of the target's states, if anybody `looks`.
-template <bool Looks, class Session>
-auto states_of(const Session& s) {
-    if constexpr (Looks && HiddenStateModel<typename Session::target_type>) {
-        return s.target.states(s.committed.size() - 1);
-    } else {
-        return no_states{};
+/// Tells a drafter what it threw at, or had no memory for, when it was told before.
+template <class Scheme, class Session>
+void settle_debts(const Scheme& scheme, Session& s) {
+    using commit::owed_to_drafter;
+    if (s.owed == owed_to_drafter::abandon) draft::abandon(scheme.drafter(), s.drafter_state);
+    if (s.owed == owed_to_drafter::commit) {
+        if constexpr (ReadsStates<typename Scheme::drafter_type>) {
+            show_states(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
+        } else {
+            scheme.drafter().on_commit(s.drafter_state, s.committed);
+        }
     }
+    s.owed = owed_to_drafter::nothing;
 }
 
 }  // namespace detail
 
-/// What follows a verdict on `rows`, the target's: one more than drafted tokens.
+/// What follows a verdict on `rows`, the target's: one more than drafted tokens. Nothing is committed where the first
+/// part throws; nothing is left out where the second does, and the first exception is heard at its end.
 template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
                  const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
     using policy_type = typename Scheme::policy_type;
+    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
     auto& record = s.last;
     const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
-    commit::patient_sink sink(chosen.on_token);
-    record.committed = commit::apply(scheme, s, record.proposed, decided, sink, std::move(record.committed));
     const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
-    record.log_probabilities.clear();
-    for (std::size_t i = 0; chosen.log_probabilities && i < record.committed.size(); ++i) {
-        record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], record.committed[i].id));
+    auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
+    auto states = commit::states_of < looks || ReadsStates < typename Scheme::drafter_type >> (s, block.size());
+    for (std::size_t i = 0; chosen.log_probabilities && i < block.size(); ++i) {
+        record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], block[i].id));
     }
     const std::size_t last_row = row_after(decided.accepted);
-    if (s.finished == finish_reason::invalid_logits)
-        s.fault = detail::describe_fault(rows[last_row], s.committed.size());
-    s.seen = observation{.round = decided_on.round + 1,
-                         .prefix_length = s.committed.size(),
-                         .last_drafted = decided.drafted,
-                         .last_accepted = decided.accepted};
-    policy::see_target<policy_type>(s.seen, rows, last_row);
-    draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
+    std::string fault;
+    if (decided.invalid_row()) fault = detail::describe_fault(rows[last_row], before + decided.accepted);
+    observation next{.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
+    policy::see_target<policy_type>(next, rows, last_row);
+
+    commit::first_thrown thrown;
+    commit::settle(scheme, s, record.proposed, decided, block, states, chosen.on_token, thrown);
+    record.committed = std::move(block);
+    while (record.log_probabilities.size() > record.committed.size()) record.log_probabilities.pop_back();
+    if (s.finished == finish_reason::invalid_logits) s.fault = std::move(fault);
+    next.prefix_length = s.committed.size();
+    s.seen = next;
+    thrown.attempt([&] {
+        draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
+    });
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
-    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
-    const auto states = detail::states_of<looks>(s);
     const round_view view{s.committed, before,           record.proposed, rows,          states,
                           decided,     record.committed, decided_on,      record.seconds};
-    policy::show(s.policy, view);
-    (watchers.watch(view), ...);
-    sink.rethrow(s.finished);
+    thrown.attempt([&] { policy::show(s.policy, view); });
+    (thrown.attempt([&] { watchers.watch(view); }), ...);
+    commit::rewind_target(s, thrown);
+    thrown.rethrow();
 }
 
 /// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
@@ -99,6 +111,9 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
+    s.last.committed.clear();
+    s.last.log_probabilities.clear();
+    detail::settle_debts(scheme, s);
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
     }
@@ -169,7 +184,7 @@ class open_round {
  public:
     /// Begins, up to the first work. Refuses a session that is not running.
     open_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers)
-        : undo_{&scheme, &s, s.seen, s.committed.size()}, run_(run_round(scheme, check(s), chosen, watchers...)) {
+        : undo_{&scheme, &s, s.seen, s.counts.rounds()}, run_(run_round(scheme, check(s), chosen, watchers...)) {
         undo_.needed = run_.wanted() != nullptr;
     }
 
@@ -199,18 +214,25 @@ class open_round {
         return s;
     }
 
-    /// Goes after the coroutine, which takes its speculative tokens back.
+    /// Goes after the coroutine, which takes its speculative tokens back. A round that is counted took place.
     struct on_end {
         const Scheme* scheme;
         session<Scheme, C>* s;
         observation seen;
-        std::size_t length;
+        std::size_t rounds;
         bool needed = true;
 
         ~on_end() {
-            if (!needed || s->committed.size() != length) return;
-            draft::abandon(scheme->drafter(), s->drafter_state);
+            using commit::owed_to_drafter;
+            if (!needed || s->counts.rounds() != rounds) return;
             s->seen = seen;
+            if (s->owed != owed_to_drafter::nothing) return;  // it has not been asked to propose
+            s->owed = owed_to_drafter::abandon;
+            try {
+                draft::abandon(scheme->drafter(), s->drafter_state);
+                s->owed = owed_to_drafter::nothing;
+            } catch (...) {  // it is told again, before it proposes
+            }
         }
     };
 
@@ -219,10 +241,10 @@ class open_round {
 };
 
 /// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the
-/// target's row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can
-/// be repeated. What on_token or a watcher throws passes through when the round is complete, and the text can go on;
-/// of the round's tokens those were committed that were shown. Watchers are shown what the round did. Returns the
-/// same, which is the session's until its next step. Allocates nothing once storage has grown to what a round needs,
+/// target's row cannot be drawn from. What is thrown passes through, and the text can go on with the next step: what
+/// models, text_of and memory throw before the first token is committed undoes the round, which the step repeats; what
+/// on_token, the drafter, the policy, a watcher or a rewind throw after that is heard when the round is complete
+/// (docs/decode/faults.md). Watchers are shown what the round did. Returns the same, which is the session's until its next step. Allocates nothing once storage has grown to what a round needs,
 /// beside text that is asked for. Cost: the policy's and drafter's, one forward pass of the target over the drafted
 /// tokens and one more, the criterion's. Where the target has a device verifier for the criterion, rows stay where they
 /// were made, unless they are asked for.
