@@ -111,8 +111,6 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
-    s.last.committed.clear();
-    s.last.log_probabilities.clear();
     detail::settle_debts(scheme, s);
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
@@ -184,7 +182,7 @@ class open_round {
  public:
     /// Begins, up to the first work. Refuses a session that is not running.
     open_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers)
-        : undo_{&scheme, &s, s.seen, s.counts.rounds()}, run_(run_round(scheme, check(s), chosen, watchers...)) {
+        : undo_{&scheme, &s, s.seen, s.counts.rounds()}, run_(run_round(scheme, begun(s), chosen, watchers...)) {
         undo_.needed = run_.wanted() != nullptr;
     }
 
@@ -207,10 +205,12 @@ class open_round {
     }
 
  private:
-    static session<Scheme, C>& check(session<Scheme, C>& s) {
+    static session<Scheme, C>& begun(session<Scheme, C>& s) {
         if (s.finished != finish_reason::running) {
             augur::detail::fail("a round was begun in a session that has ended: ", name_of(s.finished));
         }
+        s.last.committed.clear();  // so far; where the round does not take place, nothing was
+        s.last.log_probabilities.clear();
         return s;
     }
 
