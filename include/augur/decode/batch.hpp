@@ -52,13 +52,16 @@ class batch {
         if (!in_turn_) sweep();
         return true;
     }
+    bool contains(const session_type& s) const {
+        return std::any_of(members_.begin(), members_.end(), [&](const auto& each) { return each->s == &s; });
+    }
     std::size_t size() const {
         return static_cast<std::size_t>(
             std::count_if(members_.begin(), members_.end(), [](const auto& each) { return each->s != nullptr; }));
     }
 
-    /// Called after every round, with its session, whose `last` says what it did. It may add sessions and remove them,
-    /// that one included.
+    /// Called after every round that took place, whatever was thrown in it, with its session, whose `last` says what it
+    /// did. It may add sessions and remove them, that one included.
     void on_round(std::function<void(const session_type&)> told) {
         told_ = std::make_shared<const std::function<void(const session_type&)>>(std::move(told));
     }
@@ -73,17 +76,21 @@ class batch {
         const std::size_t taking_part = members_.size();
         wanted_.reserve(taking_part);
         for_each(taking_part, [&](member& each) {
-            if (!each.round && each.s->finished == finish_reason::running)
-                each.round.emplace(*scheme_, *each.s, chosen_);
+            if (each.round || each.s->finished != finish_reason::running) return;
+            each.rounds = each.s->counts.rounds();
+            each.round.emplace(*scheme_, *each.s, chosen_);
         });
         run_models(taking_part);
         for_each(taking_part, [&](member& each) {
             if (!each.round) return;
-            if (!each.round->done()) each.round->resume();
-            if (!each.round->done()) return;
+            const bool sound = first_thrown_.attempt([&] {
+                if (!each.round->done()) each.round->resume();
+            });
+            if (sound && !each.round->done()) return;
             each.round.reset();
             at_work_ = nullptr;
-            tell(each);
+            if (each.s->counts.rounds() != each.rounds) tell(each);
+            if (!sound) leave(each);
         });
         bool running = false;
         for (const auto& each : members_) {
@@ -99,6 +106,7 @@ class batch {
 
         session_type* s;  ///< null once it has left
         std::optional<open_round<Scheme, C>> round{};
+        std::size_t rounds = 0;  ///< when it began
     };
 
     /// Within it nobody is erased.

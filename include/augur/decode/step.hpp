@@ -74,9 +74,10 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     const std::size_t before = s.committed.size();
     const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
     auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
+    auto log_probabilities = std::move(record.log_probabilities);
     auto states = commit::states_of < looks || ReadsStates < typename Scheme::drafter_type >> (s, block.size());
     for (std::size_t i = 0; chosen.log_probabilities && i < block.size(); ++i) {
-        record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], block[i].id));
+        log_probabilities.push_back(measure::log_probability(rows[row_after(i)], block[i].id));
     }
     const std::size_t last_row = row_after(decided.accepted);
     std::string fault;
@@ -86,8 +87,9 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
 
     commit::first_thrown thrown;
     commit::settle(scheme, s, record.proposed, decided, block, states, chosen.on_token, thrown);
+    while (log_probabilities.size() > block.size()) log_probabilities.pop_back();
     record.committed = std::move(block);
-    while (record.log_probabilities.size() > record.committed.size()) record.log_probabilities.pop_back();
+    record.log_probabilities = std::move(log_probabilities);
     if (s.finished == finish_reason::invalid_logits) s.fault = std::move(fault);
     next.prefix_length = s.committed.size();
     s.seen = next;

@@ -138,12 +138,14 @@ void draft_for_writer(Session& s, std::size_t length) {
 
 /// What the writer will write from its rows, for as long as it was foreseen and it remains the writer.
 struct switching_plan {
-    std::size_t tokens = 0;  ///< before stop conditions cut them
+    std::vector<commit::committed_token> block;
+    std::vector<double> log_probabilities;
+    std::size_t tokens = 0;  ///< of the block, before stop conditions cut it
     std::size_t writer = 0;  ///< after them
     std::string fault{};     ///< where the row after them cannot be drawn from
 };
 
-/// The part of a round that can fail: it changes nothing that is seen. Leaves the block in `last`.
+/// The part of a round that can fail: it changes nothing that is seen.
 template <class Session>
 switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
     auto& record = s.last;
@@ -151,7 +153,9 @@ switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
     record.decided = verdict{.drafted = drafted.size()};
     s.next_policy = s.policy;
     s.entropies_bits.clear();
-    switching_plan made{.writer = s.writer};
+    switching_plan made{.block = std::move(record.committed),
+                        .log_probabilities = std::move(record.log_probabilities),
+                        .writer = s.writer};
     speculative_suffix ahead(s.committed);
     for (bool foreseen = true; foreseen && made.writer == s.writer; ++made.tokens) {
         const std::size_t i = made.tokens;
@@ -167,9 +171,9 @@ switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
         } else {
             record.decided.next = drawn;
         }
-        record.committed.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
+        made.block.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
         ahead.push(drawn);
-        if (chosen.log_probabilities) record.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
+        if (chosen.log_probabilities) made.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
         s.entropies_bits.push_back(measure::entropy_bits(rows[i]));
         made.writer = s.next_policy.next_model(s.writer, s.entropies_bits.back());
     }
@@ -183,9 +187,11 @@ void write(Session& s, switching_plan& planned, const step_options& chosen, comm
     auto& record = s.last;
     const std::size_t writer = s.writer;
     commit::patient_sink sink(chosen.on_token, thrown);
-    const std::size_t kept = commit::admit_all(s, record.committed, sink);
-    while (record.committed.size() > kept) record.committed.pop_back();
-    while (record.log_probabilities.size() > kept) record.log_probabilities.pop_back();
+    const std::size_t kept = commit::admit_all(s, planned.block, sink);
+    while (planned.block.size() > kept) planned.block.pop_back();
+    while (planned.log_probabilities.size() > kept) planned.log_probabilities.pop_back();
+    record.committed = std::move(planned.block);
+    record.log_probabilities = std::move(planned.log_probabilities);
     if (kept == planned.tokens) {
         std::swap(s.policy, s.next_policy);
         s.writer = planned.writer;
@@ -246,7 +252,7 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
         const std::size_t before = s.committed.size();
         const observation none{.round = s.counts.rounds(), .prefix_length = before};
         detail::switching_plan planned = detail::plan(s, rows, chosen);
-        commit::make_room(s, record.committed, [] {});
+        commit::make_room(s, planned.block, [] {});
         counted.keep();
         detail::write(s, planned, chosen, thrown);
         record.seconds.accept = watch.lap();

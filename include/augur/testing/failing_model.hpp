@@ -41,16 +41,23 @@ struct sequences<M, true> : calls<M> {
     void truncate(auto& sequence, std::size_t length) const {
         this->by_.call("truncate", [&] { this->sound().truncate(sequence, length); });
     }
-    auto extend(auto& sequence, std::span<const token> tokens) const
-        requires requires(const M& m) { m.extend(sequence, tokens); } {
+    auto extend(auto& sequence, std::span<const token> tokens) const requires requires(const M& m) {
+        m.extend(sequence, tokens);
+    }
+    {
         return this->by_.call("extend", [&] { return this->sound().extend(sequence, tokens); });
     }
-    auto extend(auto& sequence, std::span<const token> tokens, std::size_t last) const
-        requires requires(const M& m) { m.extend(sequence, tokens, last); } {
+    auto extend(auto& sequence, std::span<const token> tokens, std::size_t last) const requires requires(const M& m) {
+        m.extend(sequence, tokens, last);
+    }
+    {
         return this->by_.call("extend", [&] { return this->sound().extend(sequence, tokens, last); });
     }
-    auto extend(auto& sequence, std::span<const token> tokens, std::span<const float> states, std::size_t last) const
-        requires requires(const M& m) { m.extend(sequence, tokens, states, last); } {
+    auto extend(auto& sequence, std::span<const token> tokens, std::span<const float> states,
+                std::size_t last) const requires requires(const M& m) {
+        m.extend(sequence, tokens, states, last);
+    }
+    {
         return this->by_.call("extend", [&] { return this->sound().extend(sequence, tokens, states, last); });
     }
 };
@@ -144,12 +151,17 @@ template <class M>
 struct rows_of_heads<M, true> : with_trees<M> {
     using with_trees<M>::with_trees;
 
-    auto row(auto& workspace, std::span<const float> state, std::span<const token> tokens, std::size_t head) const
-        requires requires(const M& m) { m.row(workspace, state, tokens, head); } {
+    auto row(auto& workspace, std::span<const float> state, std::span<const token> tokens,
+             std::size_t head) const requires requires(const M& m) {
+        m.row(workspace, state, tokens, head);
+    }
+    {
         return this->by_.call("row", [&] { return this->sound().row(workspace, state, tokens, head); });
     }
-    void row(std::span<const float> hidden, std::span<float> out) const
-        requires requires(const M& m) { m.row(hidden, out); } {
+    void row(std::span<const float> hidden, std::span<float> out) const requires requires(const M& m) {
+        m.row(hidden, out);
+    }
+    {
         this->by_.call("row", [&] { this->sound().row(hidden, out); });
     }
 };
@@ -157,7 +169,8 @@ template <class M>
 concept is_head = requires(const M& m, typename M::workspace_type& workspace, std::span<const float> state,
                            std::span<const token> tokens, std::size_t head) {
     m.row(workspace, state, tokens, head);
-} || requires(const M& m, std::span<const float> hidden, std::span<float> out) {
+}
+|| requires(const M& m, std::span<const float> hidden, std::span<float> out) {
     m.row(hidden, out);
 };
 
