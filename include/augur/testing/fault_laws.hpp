@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "augur/testing/fault_runs.hpp"
@@ -41,7 +42,7 @@ void check_all(fault_report& into, const std::string& law, std::size_t places, c
                const Trial& trial, const Judged& judged, const auto& disturbance_at) {
     into.checked.push_back(law);
     const std::size_t stride = stride_of(places, chosen.most_places);
-    std::string found = places == 0 ? "there is no such place" : "";
+    std::string found = places == 0 || chosen.bursts.empty() ? "nothing was made to throw" : "";
     for (const std::size_t burst : chosen.bursts) {
         for (std::size_t i = 0; i < places && found.empty(); i += stride) {
             const disturbance by = disturbance_at(i, burst);
@@ -107,21 +108,22 @@ void check_each(fault_report& into, const std::string& where, const fault_option
 /// and a watcher. Whoever decodes calls step again. Tokens, text, what on_token and watchers were shown, finish, log
 /// probabilities, counts, what the policy has learned and caches are compared with those of an undisturbed run; once by
 /// steps, and once by rounds that are opened, given up and opened again. Where a sink throws blocks are cut: then the
-/// text is compared, if the scheme promises one, and the rest for itself.
+/// text is compared, if the scheme promises one, and the rest for itself. `step(scheme, session, step_options, watcher)`
+/// may be one of your own in place of decode::step.
 /// Cost: a decoding for each place and burst, twice; keep max_tokens small.
-template <class Scheme>
+template <class Scheme, class Step = library_step>
 fault_report fault_laws(const Scheme& scheme, std::span<const token> prompt, const faults& by,
-                        const fault_options& chosen = {}) {
+                        const fault_options& chosen = {}, const Step& step = {}) {
     fault_report made;
     made.suite = "fault_laws";
-    const fault_runs<Scheme> runs(scheme, prompt, by, chosen);
+    const fault_runs<Scheme, Step> runs(scheme, prompt, by, chosen, step);
     const auto unequal = [](const fault_trial& expected, const fault_trial& got, agreement how) {
         return got.trouble.empty() ? difference(expected.outcome, got.outcome, how) : got.trouble;
     };
     constexpr bool same_text = promises_text<guarantee_of<Scheme>> || is_switching<Scheme>;
     fault_parts::check_each(
         made, "", chosen, same_text, [&](const disturbance& d) { return runs.run(d); }, unequal);
-    if constexpr (!is_switching<Scheme>) {
+    if constexpr (!is_switching<Scheme> && std::is_same_v<Step, library_step>) {
         fault_parts::check_each(
             made, ", in rounds that were given up before", chosen, same_text,
             [&](const disturbance& d) { return runs.run(d, true); }, unequal);

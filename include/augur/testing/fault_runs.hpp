@@ -89,14 +89,22 @@ class fault_listener {
     bool is_strict_;
 };
 
-/// Decodes a prompt again and again.
-template <class Scheme>
+/// A step as the library makes it.
+struct library_step {
+    void operator()(const auto& scheme, auto& s, const decode::step_options& chosen, auto& watcher) const {
+        decode::step(scheme, s, chosen, watcher);
+    }
+};
+
+/// Decodes a prompt again and again, by `Step`.
+template <class Scheme, class Step = library_step>
 class fault_runs {
  public:
     using session_type = decode::session<Scheme, random::philox_chooser>;
 
-    fault_runs(const Scheme& scheme, std::span<const token> prompt, const faults& by, const fault_options& chosen)
-        : scheme_(scheme), prompt_(prompt), faults_(by), options_(chosen) {
+    fault_runs(const Scheme& scheme, std::span<const token> prompt, const faults& by, const fault_options& chosen,
+               Step step = {})
+        : scheme_(scheme), prompt_(prompt), faults_(by), options_(chosen), step_(std::move(step)) {
         if (!options_.chosen.stop.text_of) options_.chosen.stop.text_of = fault_text_of;
     }
 
@@ -174,7 +182,7 @@ class fault_runs {
                 static_cast<void>(faults_.take_first());
             }
         }
-        decode::step(scheme_, s, each, seen);
+        step_(scheme_, s, each, seen);
     }
 
     static void record(fault_outcome& made, const session_type& s) {
@@ -186,6 +194,7 @@ class fault_runs {
     std::span<const token> prompt_;
     faults faults_;
     fault_options options_;
+    Step step_;
 };
 
 }  // namespace augur::testing
