@@ -40,13 +40,13 @@ struct own_step {
         commit::admit_all(s, block, sink);
         record.committed.swap(block);
         record.log_probabilities.push_back(log_probability);
-        if (what == flaw::counts_last) testing::fault_places.call("late", [] {});
-        s.counts.stages.back().add(0, 0);
-        ++s.seen.round;
         const no_states states;
         const round_view view{s.committed,    before,           record.proposed, rows,          states,
                               record.decided, record.committed, s.seen,          record.seconds};
         thrown.attempt([&] { watcher.watch(view); });
+        if (what == flaw::counts_last) testing::fault_places.call("late", [] {});
+        s.counts.stages.back().add(0, 0);
+        ++s.seen.round;
         thrown.rethrow();
     }
 };

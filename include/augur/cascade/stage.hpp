@@ -192,6 +192,7 @@ class stage {
     static constexpr std::size_t stages = draft::stages_in<Inner> + 1;
     void report(const state_type& state, std::span<stage_statistics> counts) const {
         draft::report(inner_, state.inner, counts.first(stages - 1));
+        counts.back().reserve(state.now.counts.positions.size());  // for the report after the commit
         counts.back() = state.settled.counts;
     }
 

@@ -72,6 +72,10 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     auto& record = s.last;
     const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
+    const auto report = [&] {
+        draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
+    };
+    report();  // nothing new, but that it has the memory when there is
     const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
     auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
     auto log_probabilities = std::move(record.log_probabilities);
@@ -93,9 +97,7 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     if (s.finished == finish_reason::invalid_logits) s.fault = std::move(fault);
     next.prefix_length = s.committed.size();
     s.seen = next;
-    thrown.attempt([&] {
-        draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
-    });
+    thrown.attempt(report);
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
     const round_view view{s.committed, before,           record.proposed, rows,          states,
