@@ -84,6 +84,7 @@ struct session {
           target(scheme.target()),
           drafter_state(scheme.drafter().make_state()),
           policy(scheme.policy()),
+          next_policy(scheme.policy()),
           transform(std::move(sampling), scheme.target().vocabulary_size()),
           stops(std::move(conditions), scheme.target().vocabulary_size(), scheme.target().context_length()),
           chooser(std::move(with)) {
@@ -105,6 +106,7 @@ struct session {
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
     policy_type policy;
+    policy_type next_policy;  ///< storage: with what a round teaches, until it is committed
     transform::pipeline transform;
     commit::stop_watcher stops;
     C chooser;

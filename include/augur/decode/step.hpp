@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,49 +61,87 @@ void settle_debts(const Scheme& scheme, Session& s) {
     s.owed = owed_to_drafter::nothing;
 }
 
+/// Counts of the stages inside the drafter.
+template <class Scheme, class Session>
+void report_stages(const Scheme& scheme, Session& s) {
+    draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
+}
+
 }  // namespace detail
 
+/// A round that is about to be committed: what of it could fail has been done.
+template <class States>
+struct ready_round {
+    std::vector<commit::committed_token> block;
+    std::vector<double> log_probabilities;
+    States states;
+    std::string fault{};  ///< of the row behind the block
+    observation next{};   ///< what the policy is shown in the next round
+    std::size_t whole = block.size();
+};
+
+/// The part of what follows a verdict on `rows` that can fail: where it throws the session is as before.
+template <bool Looks, class Scheme, Chooser C, class Rows>
+auto prepare_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen,
+                  const observation& decided_on, const Rows& rows) {
+    using policy_type = typename Scheme::policy_type;
+    constexpr bool looks = Looks || ReadsStates<typename Scheme::drafter_type>;
+    auto& record = s.last;
+    const verdict& decided = record.decided;
+    const std::size_t before = s.committed.size();
+    const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
+    detail::report_stages(scheme, s);  // nothing new, but that it has the memory when there is
+    auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
+    auto states = commit::states_of<looks>(s, block.size());
+    ready_round<decltype(states)> ready{std::move(block), std::move(record.log_probabilities), std::move(states)};
+    for (std::size_t i = 0; chosen.log_probabilities && i < ready.whole; ++i) {
+        ready.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], ready.block[i].id));
+    }
+    const std::size_t last_row = row_after(decided.accepted);
+    if (decided.invalid_row()) ready.fault = detail::describe_fault(rows[last_row], before + decided.accepted);
+    ready.next = {.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
+    policy::see_target<policy_type>(ready.next, rows, last_row);
+    const round_view view{s.committed, before,      record.proposed, rows,          ready.states,
+                          decided,     ready.block, decided_on,      record.seconds};
+    if constexpr (policy::may_throw_learning<policy_type, decltype(view)>) {
+        speculative_suffix ahead(s.committed);
+        for (const commit::committed_token& t : ready.block) ahead.push(t.id);
+        s.next_policy = s.policy;
+        policy::show(s.next_policy, view);
+    }
+    return ready;
+}
+
 /// What follows a verdict on `rows`, the target's: one more than drafted tokens. Nothing is committed where the first
-/// part throws; nothing is left out where the second does, and the first exception is heard at its end.
+/// part throws; then all takes place, whatever is thrown, and the first exception is heard at the end.
 template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
                  const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
     using policy_type = typename Scheme::policy_type;
     constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
     auto& record = s.last;
-    const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
-    const auto report = [&] {
-        draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
-    };
-    report();  // nothing new, but that it has the memory when there is
-    const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
-    auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
-    auto log_probabilities = std::move(record.log_probabilities);
-    auto states = commit::states_of < looks || ReadsStates < typename Scheme::drafter_type >> (s, block.size());
-    for (std::size_t i = 0; chosen.log_probabilities && i < block.size(); ++i) {
-        log_probabilities.push_back(measure::log_probability(rows[row_after(i)], block[i].id));
-    }
-    const std::size_t last_row = row_after(decided.accepted);
-    std::string fault;
-    if (decided.invalid_row()) fault = detail::describe_fault(rows[last_row], before + decided.accepted);
-    observation next{.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
-    policy::see_target<policy_type>(next, rows, last_row);
+    auto ready = prepare_step<looks>(scheme, s, chosen, decided_on, rows);
 
     commit::first_thrown thrown;
-    commit::settle(scheme, s, record.proposed, decided, block, states, chosen.on_token, thrown);
-    while (log_probabilities.size() > block.size()) log_probabilities.pop_back();
-    record.committed = std::move(block);
-    record.log_probabilities = std::move(log_probabilities);
-    if (s.finished == finish_reason::invalid_logits) s.fault = std::move(fault);
-    next.prefix_length = s.committed.size();
-    s.seen = next;
-    thrown.attempt(report);
+    commit::settle(scheme, s, record.proposed, record.decided, ready.block, ready.states, chosen.on_token, thrown);
+    const std::size_t kept = ready.block.size();
+    while (ready.log_probabilities.size() > kept) ready.log_probabilities.pop_back();
+    record.committed = std::move(ready.block);
+    record.log_probabilities = std::move(ready.log_probabilities);
+    if (s.finished == finish_reason::invalid_logits) s.fault = std::move(ready.fault);
+    s.seen = ready.next;
+    s.seen.prefix_length = s.committed.size();
+    thrown.attempt([&] { detail::report_stages(scheme, s); });
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
-    const round_view view{s.committed, before,           record.proposed, rows,          states,
-                          decided,     record.committed, decided_on,      record.seconds};
-    thrown.attempt([&] { policy::show(s.policy, view); });
+    const round_view view{s.committed,    before,           record.proposed, rows,          ready.states,
+                          record.decided, record.committed, decided_on,      record.seconds};
+    if (policy::may_throw_learning<policy_type, decltype(view)> && kept == ready.whole) {
+        std::swap(s.policy, s.next_policy);  // which has learned of this very block
+    } else {
+        thrown.attempt([&] { policy::show(s.policy, view); });
+    }
     (thrown.attempt([&] { watchers.watch(view); }), ...);
     commit::rewind_target(s, thrown);
     thrown.rethrow();

@@ -178,6 +178,19 @@ void show(P& to, const View& view) {
     }
 }
 
+/// Whether it learns from rounds, in a way that may throw. One whose learn or watch is noexcept is told once a round is
+/// committed; of another the copy that is told before is kept, so that it learns with the round or not at all.
+template <SpeculationPolicy P, class View>
+inline constexpr bool may_throw_learning = [] {
+    if constexpr (Watches<P, View>) {
+        return !noexcept(std::declval<P&>().watch(std::declval<const View&>()));
+    } else if constexpr (LearnsFromOutcomes<P>) {
+        return !noexcept(std::declval<P&>().learn(std::declval<const outcome&>()));
+    } else {
+        return false;
+    }
+}();
+
 /// The entropy of a row as the policy measures it.
 template <SpeculationPolicy P>
 double entropy_nats(logit_row row) {
