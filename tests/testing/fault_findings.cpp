@@ -3,7 +3,8 @@
 #include <augur/commit/apply.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <boost/test/unit_test.hpp>
-#include <stdexcept>
+#include <memory>
+#include <ostream>
 #include <string>
 
 #include "testing/fault_schemes.hpp"
@@ -109,22 +110,34 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_run_twice) {
     BOOST_TEST(says(r, after + ", in a batch", "the tokens are"), r);
 }
 
-/// Learns twice what it was told when memory failed, or a place of its own threw.
-struct forgetful {
-    std::size_t rounds = 0;
+/// Learns a half, and may throw then. With `Shared` its copies learn together, which no copy can take back.
+template <bool Shared>
+struct half_learner {
+    std::shared_ptr<std::size_t> shared = std::make_shared<std::size_t>(0);
+    std::size_t own = 0;
 
-    std::size_t length(const observation&) const { return 1 + rounds % 2; }
+    std::size_t rounds() const { return Shared ? *shared : own; }
+    std::size_t length(const observation&) const { return 1 + rounds() % 2; }
     void learn(const outcome&) {
-        ++rounds;
-        testing::fault_places.call("learn", [&] { ++rounds; });
+        ++(Shared ? *shared : own);
+        testing::fault_places.call("learn", [&] { ++(Shared ? *shared : own); });
+        ++(Shared ? *shared : own);
     }
+    friend std::ostream& operator<<(std::ostream& out, const half_learner& p) { return out << p.own; }
 };
 
-BOOST_AUTO_TEST_CASE(a_policy_that_has_learned_a_half) {
+template <bool Shared>
+testing::fault_report found_in_learning() {
     const auto target = testing::failing_chains(1);
-    const auto scheme = speculate(draft::prompt_lookup(1, 3), target, forgetful{}, accept::coupled{});
-    const auto r = testing::fault_laws(scheme, testing::fault_prompt, testing::fault_places, fault_choice(1));
-    BOOST_TEST(r.breaks(before), r);
+    const auto scheme = speculate(draft::prompt_lookup(1, 3), target, half_learner<Shared>{}, accept::coupled{});
+    return testing::fault_laws(scheme, testing::fault_prompt, testing::fault_places, fault_choice(1));
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_that_throws_learns_with_the_round_or_not_at_all) {
+    const auto r = found_in_learning<false>();
+    BOOST_TEST(r.kept(), r);
+    const auto shared = found_in_learning<true>();
+    BOOST_TEST(!shared.kept(), shared);
 }
 
 BOOST_AUTO_TEST_CASE(a_scheme_without_places_is_no_proof) {
