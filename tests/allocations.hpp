@@ -1,6 +1,7 @@
 #pragma once
-// Counts what a program allocates with operator new, and lets it fail (failing_allocations.hpp). To be included by one file of a test program: it replaces the
-// operators. They stay functions of their own, as g++ takes a free() inlined into a delete for a mistake.
+// Counts what a program allocates with operator new, and lets it fail (failing_allocations.hpp). To be included by one
+// file of a test program: it replaces the operators. They stay functions of their own, as g++ takes a free() inlined
+// into a delete for a mistake.
 
 #include <atomic>
 #include <cstddef>

@@ -119,8 +119,8 @@ void make_room(Session& s, std::vector<committed_token>& block, const Then& then
 
 /// The part of a commit that can fail. The target keeps the path of a tree and is rewound to the tokens of the block,
 /// memory is taken, and the text is asked for: what the model, text_of or memory throws passes through, the session is
-/// as before (caches aside, which know what they hold), and the round can be repeated. Returns the block, in the storage
-/// of `last`.
+/// as before (caches aside, which know what they hold), and the round can be repeated. Returns the block, in the
+/// storage of `last`.
 template <class Scheme, class Session>
 std::vector<committed_token> prepare(const Scheme&, Session& s, const ChainProposal auto& proposed,
                                      const verdict& decided, std::vector<committed_token> last = {}) {

@@ -287,10 +287,10 @@ class open_round {
 /// target's row cannot be drawn from. What is thrown passes through, and the text can go on with the next step: what
 /// models, text_of and memory throw before the first token is committed undoes the round, which the step repeats; what
 /// on_token, the drafter, the policy, a watcher or a rewind throw after that is heard when the round is complete
-/// (docs/decode/faults.md). Watchers are shown what the round did. Returns the same, which is the session's until its next step. Allocates nothing once storage has grown to what a round needs,
-/// beside text that is asked for. Cost: the policy's and drafter's, one forward pass of the target over the drafted
-/// tokens and one more, the criterion's. Where the target has a device verifier for the criterion, rows stay where they
-/// were made, unless they are asked for.
+/// (docs/decode/faults.md). Watchers are shown what the round did. Returns the same, which is the session's until its
+/// next step. Allocates nothing once storage has grown to what a round needs, beside text that is asked for. Cost: the
+/// policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's. Where
+/// the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
 template <class Scheme, Chooser C, class... Watchers>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}, Watchers&&... watchers) {
     open_round<Scheme, C, std::remove_reference_t<Watchers>...>(scheme, s, chosen, watchers...).finish();

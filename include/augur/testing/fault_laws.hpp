@@ -108,9 +108,9 @@ void check_each(fault_report& into, const std::string& where, const fault_option
 /// and a watcher. Whoever decodes calls step again. Tokens, text, what on_token and watchers were shown, finish, log
 /// probabilities, counts, what the policy has learned and caches are compared with those of an undisturbed run; once by
 /// steps, and once by rounds that are opened, given up and opened again. Where a sink throws blocks are cut: then the
-/// text is compared, if the scheme promises one, and the rest for itself. `step(scheme, session, step_options, watcher)`
-/// may be one of your own in place of decode::step.
-/// Cost: a decoding for each place and burst, twice; keep max_tokens small.
+/// text is compared, if the scheme promises one, and the rest for itself. `step(scheme, session, step_options,
+/// watcher)` may be one of your own in place of decode::step. Cost: a decoding for each place and burst, twice; keep
+/// max_tokens small.
 template <class Scheme, class Step = library_step>
 fault_report fault_laws(const Scheme& scheme, std::span<const token> prompt, const faults& by,
                         const fault_options& chosen = {}, const Step& step = {}) {
