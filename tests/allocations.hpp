@@ -1,10 +1,12 @@
 #pragma once
-// Counts what a program allocates with operator new. To be included by one file of a test program: it replaces the
-// operators. They stay functions of their own, as g++ takes a free() inlined into a delete for a mistake.
+// Counts what a program allocates with operator new, and lets it fail (failing_allocations.hpp). To be included by one
+// file of a test program: it replaces the operators. They stay functions of their own, as g++ takes a free() inlined
+// into a delete for a mistake.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <failing_allocations.hpp>
 #include <new>
 
 namespace allocations {
@@ -12,6 +14,7 @@ inline std::atomic<std::size_t> made = 0;
 
 inline void* counted_or_null(std::size_t size, std::size_t alignment) noexcept {
     ++made;
+    if (fails()) return nullptr;
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
     return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }

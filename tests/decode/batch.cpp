@@ -12,8 +12,12 @@
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(decode_batch)
@@ -243,6 +247,139 @@ BOOST_AUTO_TEST_CASE(texts_together_have_no_stream) {
     BOOST_CHECK_EXCEPTION(decode::generate_together(plain(target), two, chosen), error, [](const error& e) {
         return std::string(e.what()).starts_with("generate_together: 2 texts, but one on_token");
     });
+}
+
+/// Texts of a scheme that joins and leaves in the middle of a turn.
+struct visitors {
+    using scheme_type =
+        decltype(speculate(std::declval<const counted_batches&>(), std::declval<const counted_batches&>(),
+                           policy::fixed_length{3}, accept::coupled{}));
+    using session_type = decode::session<scheme_type>;
+
+    counted_batches target{testing::hashed_model(40, 1)}, small{testing::hashed_model(40, 2)};
+    scheme_type scheme =
+        speculate(std::as_const(small), std::as_const(target), policy::fixed_length{3}, accept::coupled{});
+
+    std::unique_ptr<session_type> begin(std::uint64_t seed) const {
+        const std::vector<token> prompt{1, 2, 3};
+        return std::make_unique<session_type>(scheme, prompt, transform::settings{},
+                                              commit::stop_conditions{.max_tokens = 20}, random::philox_chooser(seed));
+    }
+    std::vector<token> alone(std::uint64_t seed) const {
+        auto s = begin(seed);
+        while (s->finished == finish_reason::running) decode::step(scheme, *s);
+        return {s->committed.generated().begin(), s->committed.generated().end()};
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(sessions_join_and_leave_in_on_round, visitors) {
+    std::vector<std::unique_ptr<session_type>> living;
+    std::vector<std::vector<token>> texts(12);
+    std::map<const session_type*, std::uint64_t> seeds;
+    decode::batch<scheme_type> batch(scheme);
+    std::uint64_t next = 0;
+    const auto join = [&] {
+        if (next == texts.size()) return;
+        living.push_back(begin(next));
+        seeds[living.back().get()] = next++;
+        batch.add(*living.back());
+    };
+    batch.on_round([&](const session_type& s) {
+        if (s.finished == finish_reason::running) return;
+        const auto generated = s.committed.generated();
+        texts[seeds.at(&s)].assign(generated.begin(), generated.end());
+        BOOST_TEST(batch.remove(s));
+        std::erase_if(living, [&](const auto& each) { return each.get() == &s; });
+        join();
+        if (living.size() < 4) join();
+    });
+    for (std::size_t i = 0; i < 3; ++i) join();
+    for (std::size_t turns = 0; batch.advance() && turns < 1000; ++turns) BOOST_TEST(batch.size() == living.size());
+    BOOST_TEST(batch.size() == 0u);
+    for (std::uint64_t seed = 0; seed < texts.size(); ++seed) {
+        BOOST_TEST(texts[seed] == alone(seed), boost::test_tools::per_element());
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(one_session_may_send_the_others_away, visitors) {
+    auto first = begin(1), second = begin(2), third = begin(3);
+    decode::batch<scheme_type> batch(scheme);
+    for (const auto& each : {std::ref(first), std::ref(second), std::ref(third)}) batch.add(*each.get());
+    batch.on_round([&](const session_type& s) {
+        if (&s != second.get()) return;
+        batch.on_round({});  // the function that runs stays until it has returned
+        BOOST_TEST(batch.remove(*first));
+        BOOST_TEST(batch.remove(*third));  // its round has not been resumed yet
+        first.reset();
+        third.reset();
+    });
+    while (batch.advance()) {
+    }
+    BOOST_TEST(batch.size() == 1u);
+    BOOST_TEST(
+        std::vector<token>(second->committed.generated().begin(), second->committed.generated().end()) == alone(2),
+        boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_removes_a_session_in_its_own_round, visitors) {
+    auto first = begin(1), second = begin(2);
+    decode::batch<scheme_type>* in = nullptr;
+    std::string heard;
+    const auto says = [&](const auto& act) {
+        try {
+            act();
+        } catch (const error& e) {
+            heard = e.what();
+        }
+    };
+    decode::step_options chosen;
+    bool removes = true;
+    chosen.on_token = [&](const commit::committed_token&) {
+        if (!std::exchange(removes, false)) return true;
+        says([&] { in->advance(); });
+        BOOST_TEST(heard == "a turn of a batch of 2 was begun inside another one");
+        says([&] { in->remove(*first); });
+        BOOST_TEST(heard ==
+                   "a session cannot be removed from a batch of 2 inside its own round: remove it in on_round, or "
+                   "between two turns");
+        return true;
+    };
+    decode::batch<scheme_type> batch(scheme, chosen);
+    in = &batch;
+    batch.add(*first);
+    batch.add(*second);
+    while (batch.advance()) {
+    }
+    BOOST_TEST(!heard.empty());
+    BOOST_TEST(first->committed.generated().size() == 20u);
+    BOOST_TEST(batch.remove(*first));
+}
+
+/// Throws in joint runs, when all sequences have grown.
+class grows_and_throws : public testing::pass_mock<pass_features::batches> {
+ public:
+    using testing::pass_mock<pass_features::batches>::pass_mock;
+
+    auto run(std::span<const pass<sequence_type>> asked) const {
+        const auto rows = pass_mock::run(asked);
+        if (asked.size() > 1 && ++joint % 2 == 0) throw error("grown");
+        return rows;
+    }
+    void truncate(sequence_type& s, std::size_t length) const {
+        ++truncations;
+        pass_mock::truncate(s, length);
+    }
+
+    mutable std::size_t joint = 0, truncations = 0;
+};
+
+BOOST_AUTO_TEST_CASE(a_joint_run_that_throws_after_it_grew_is_taken_back) {
+    const grows_and_throws target(testing::hashed_model(40, 1)), small(testing::hashed_model(40, 2));
+    decode::options chosen{.seed = 3};
+    chosen.stop.max_tokens = 25;
+    check_together(speculate(small, target, policy::fixed_length{3}, accept::coupled{}), chosen);
+    BOOST_TEST(target.joint > 10u);
+    BOOST_TEST(target.truncations > 10u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <new>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/train/exit_head.hpp"
@@ -180,6 +184,38 @@ BOOST_AUTO_TEST_CASE(a_batch_that_does_not_fit_is_refused) {
     BOOST_CHECK_THROW(learns.update(few, 0), error);
     BOOST_CHECK_THROW(learns.update({}, 0), error);
     BOOST_CHECK_THROW(learns.restore(vector<double>::Zero(1), {}, {}, 0, 0), error);
+}
+
+/// Throws when it is given numbers, once.
+struct breakable : head {
+    explicit breakable(head of) : head(std::move(of)) {}
+    void assign(const vector<double>& values) {
+        if (breaks && std::exchange(*breaks, false)) throw std::bad_alloc();
+        head::assign(values);
+    }
+    void swap(breakable& other) { head::swap(other); }
+
+    std::shared_ptr<bool> breaks = std::make_shared<bool>(false);
+};
+
+BOOST_AUTO_TEST_CASE(an_update_that_throws_changes_nothing) {
+    breakable own(new_head());
+    learner<breakable> learns(own, {}, {}), undisturbed(breakable(new_head()), {}, {});
+    for (std::size_t i = 0; i < 3; ++i) {
+        const vector<double> before = learns.head().values(), moments = learns.optimizer().first();
+        *own.breaks = true;
+        BOOST_CHECK_THROW(learns.update(some_batch(), 0), std::bad_alloc);
+        BOOST_TEST(learns.head().values() == before);
+        BOOST_TEST(learns.optimizer().first() == moments);
+        BOOST_TEST(learns.updates() == i);
+        BOOST_TEST(learns.last().updates == i);
+        std::optional<breakable> copy;
+        BOOST_TEST(learns.update(some_batch(), 0, &copy));
+        undisturbed.update(some_batch(), 0);
+        BOOST_TEST(learns.head().values() == undisturbed.head().values());
+        BOOST_TEST(copy->values() == undisturbed.head().values());
+        BOOST_TEST(learns.last().updates == learns.updates());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

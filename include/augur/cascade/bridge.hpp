@@ -88,16 +88,21 @@ struct voice {
     /// Whether its context has no room for another token.
     bool full() const { return own.size() >= who->model().context_length(); }
 
-    /// Adds a token that it wrote, and the token's bytes to the text; it must have heard all of that.
+    /// Adds a token that it wrote, and the token's bytes to the text; it must have heard all of that. If memory fails,
+    /// nothing has changed.
     std::string write(token t, std::string& text) {
+        std::string bytes = who->ends(t) ? std::string() : who->codec().bytes_of(t);
+        if (const std::size_t size = text.size() + bytes.size(); size > text.capacity()) {
+            text.reserve(std::max(size, 2 * text.capacity()));
+        }
         own.push(t);
-        const std::string bytes = who->ends(t) ? std::string() : who->codec().bytes_of(t);
         text += bytes;
         heard = text.size();
         return bytes;
     }
 
-    /// Adds what it has not heard of the text, in its own tokens; those that it has stay, and so does its cache.
+    /// Adds what it has not heard of the text, in its own tokens; those that it has stay, and so does its cache. If
+    /// memory fails, nothing has changed.
     /// Cost: the codec's, linear in the new text beside; the model reads when it is asked for its next row.
     handover take_over(std::string_view text) {
         const std::string_view unheard = text.substr(heard);
@@ -109,6 +114,7 @@ struct voice {
         }
         if (back != unheard) return handover::lost;
         if (own.size() + added.size() >= who->model().context_length()) return handover::full;
+        { const speculative_suffix room(own, added); }  // takes the memory
         for (token t : added) own.push(t);
         heard = text.size();
         return handover::taken;

@@ -47,7 +47,8 @@ auto drafter_for(Named&& named) {
 }  // namespace detail
 
 /// One stage: `DrafterType` proposes, `Target` (by value, or `M&` by reference) verifies. Immutable; sessions hold all
-/// state.
+/// state. A model that it keeps does not move when it does: while sessions live it may be moved or copied, as long as
+/// what it was moved to lives.
 template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
 class speculator {
  public:
@@ -108,8 +109,8 @@ class speculator {
                                                                                   criterion_);
     }
     auto as_stage() && {
-        return cascade::stage<DrafterType, detail::taken_t<Target>, Policy, Criterion>(
-            std::move(drafter_), std::move(target_).take(), std::move(policy_), std::move(criterion_));
+        return cascade::stage<DrafterType, Target, Policy, Criterion>(std::move(drafter_), std::move(target_),
+                                                                      std::move(policy_), std::move(criterion_));
     }
 
  private:

@@ -150,8 +150,11 @@ class stage {
 
     /// Refuses a drafter of another vocabulary.
     stage(Inner inner, Source&& source, Policy policy, Criterion criterion)
+        : stage(std::move(inner), detail::value_or_reference<Source>(std::forward<Source>(source)), std::move(policy),
+                std::move(criterion)) {}
+    stage(Inner inner, detail::value_or_reference<Source> held, Policy policy, Criterion criterion)
         : inner_(std::move(inner)),
-          model_(std::forward<Source>(source)),
+          model_(std::move(held)),
           policy_(std::move(policy)),
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("the models of a cascade", "one", inner_, "the next", model());
@@ -189,6 +192,7 @@ class stage {
     static constexpr std::size_t stages = draft::stages_in<Inner> + 1;
     void report(const state_type& state, std::span<stage_statistics> counts) const {
         draft::report(inner_, state.inner, counts.first(stages - 1));
+        counts.back().reserve(state.now.counts.positions.size());  // for the report after the commit
         counts.back() = state.settled.counts;
     }
 
@@ -203,7 +207,9 @@ class stage {
     }
 
     void on_commit(state_type& state, const prefix& committed) const {
-        state.settled = state.now;
+        state.settled.counts = state.now.counts;
+        state.settled.seen = state.now.seen;
+        state.settled.policy = state.now.policy;
         state.cache.rewind(committed.tokens());
         inner_.on_commit(state.inner, committed);
     }
@@ -240,6 +246,7 @@ class stage {
         const double verifying = watch.lap() + within.verifying_seconds();
         const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
         more = !decided.invalid_row();
+        state.settled.counts.reserve(state.block.size());  // that on_commit need not
         state.now.counts.add(state.block.size(), decided.accepted);
         const no_states states;
         const time_spent seconds{.draft = drafting, .verify = verifying, .accept = watch.lap()};

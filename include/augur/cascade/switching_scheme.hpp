@@ -41,9 +41,9 @@ struct switching_options {
 
 /// One model writes each token from its own row, through the transform and with the position's noise; a policy looks at
 /// the entropy of the row, in bits and before any transform, and says who writes the next. Immutable; sessions hold all
-/// state. A model whose turn comes reads what it missed in the pass that makes its first row. With `draft_length` the
-/// model before it drafts meanwhile; then the text is the same, for a drafted token is accepted only where the writer
-/// would have written it and still been the writer.
+/// state, and refer to the models, which do not move when this does. A model whose turn comes reads what it missed in
+/// the pass that makes its first row. With `draft_length` the model before it drafts meanwhile; then the text is the
+/// same, for a drafted token is accepted only where the writer would have written it and still been the writer.
 /// Effect on the distribution: each token is the writing model's; next to the last model's text nothing is promised.
 /// Cost: one pass of the writing model per token, or per round of drafts; O(vocabulary) for the entropy.
 /// Source: Simonds 2025, "Entropy Adaptive Decoding", algorithm 1.

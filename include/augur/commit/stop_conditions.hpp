@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "augur/commit/text_stream.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/round_view.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur {
@@ -59,8 +61,9 @@ struct stop_conditions {
     std::size_t max_tokens = 128;
     std::vector<token> stop_tokens{};         ///< of the vocabulary
     std::vector<std::string> stop_strings{};  ///< need text_of
-    /// Bytes of a token; asked once for every committed token but a stop token or mark, in order. Must not throw.
-    /// Without it there are tokens only: no stop strings, no text.
+    /// Bytes of a token, whichever tokens are around it. Asked for the tokens of a block before they are committed, in
+    /// order, up to one that its id ends; those that are then not committed are asked for again when they come. What it
+    /// throws passes through, and nothing is committed. Without it there are tokens only: no stop strings, no text.
     std::function<std::string(token)> text_of{};
     /// For stop strings that name a token of which text_of gives nothing (io::stop_marks_of finds them).
     std::vector<stop_mark> stop_marks{};
@@ -86,6 +89,25 @@ class stop_watcher {
             detail::fail("there are ", conditions_.stop_strings.size(),
                          " stop strings, but no text_of to find them with");
         }
+    }
+
+    /// How many of the tokens of a block may be committed, for all that their ids and the limits say; `generated` and
+    /// `length` are those before it. Asks for their text, and takes the memory that their admission needs: of these
+    /// tokens, in order, nothing fails there. What is thrown changes nothing.
+    std::size_t foresee(std::span<committed_token> block, std::size_t generated, std::size_t length) {
+        pieces_.clear();
+        next_piece_ = 0;
+        std::size_t bytes = 0;
+        std::size_t most = 0;
+        bool ends = false;
+        while (most < block.size() && !ends) {
+            const token t = block[most++].id;
+            const bool stops = is_stop(t) || find_mark(t);
+            if (has_text() && !stops) bytes += pieces_.emplace_back(conditions_.text_of(t)).size();
+            ends = stops || generated + most >= conditions_.max_tokens || length + most >= context_length_;
+        }
+        if (has_text()) take_memory(block.first(most), bytes);
+        return most;
     }
 
     /// Takes note of one more token; `generated` and `length` count it already.
@@ -116,11 +138,10 @@ class stop_watcher {
 
  private:
     finish_reason reason(token t, std::size_t generated, std::size_t length) {
-        const auto& stops = conditions_.stop_tokens;
-        if (std::find(stops.begin(), stops.end(), t) != stops.end()) return finish_reason::stop_token;
+        if (is_stop(t)) return finish_reason::stop_token;
         mark_ = find_mark(t);
         if (mark_) return finish_reason::stop_string;
-        if (conditions_.text_of && text_.push(conditions_.text_of(t))) return finish_reason::stop_string;
+        if (has_text() && push_text(t)) return finish_reason::stop_string;
         if (generated >= conditions_.max_tokens) return finish_reason::max_tokens;
         if (length >= context_length_) return finish_reason::context;
         return finish_reason::running;
@@ -133,11 +154,38 @@ class stop_watcher {
         if (found == marks.end()) return std::nullopt;
         return static_cast<std::size_t>(found - marks.begin());
     }
+    bool is_stop(token t) const {
+        const auto& stops = conditions_.stop_tokens;
+        return std::find(stops.begin(), stops.end(), t) != stops.end();
+    }
+
+    bool push_text(token t) {
+        if (next_piece_ < pieces_.size()) return text_.push(pieces_[next_piece_++]);
+        return text_.push(conditions_.text_of(t));
+    }
+
+    /// For `bytes` of text, and in each token for what may become final with it.
+    void take_memory(std::span<committed_token> block, std::size_t bytes) {
+        text_.reserve(bytes);
+        std::size_t most = text_.unreleased();
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            if (i < pieces_.size()) most += most_decoded(pieces_[i]);
+            block[i].text.reserve(most);
+        }
+    }
+    /// Bytes that are no UTF-8 become longer.
+    static std::size_t most_decoded(std::string_view bytes) {
+        const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+        if (std::all_of(bytes.begin(), bytes.end(), is_ascii)) return bytes.size();
+        return bytes.size() * augur::detail::replacement_character.size();
+    }
 
     stop_conditions conditions_;
     std::size_t context_length_;
     std::optional<std::size_t> mark_;  ///< index of the one that ended the text
     text_stream text_;
+    std::vector<std::string> pieces_{};  // the text of foreseen tokens, stop tokens and marks aside
+    std::size_t next_piece_ = 0;         // of those that have not been admitted
 };
 
 }  // namespace commit

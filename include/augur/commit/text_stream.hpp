@@ -67,9 +67,8 @@ class text_stream {
     /// nothing more may be pushed. Of several the one that was complete first counts, as if bytes had come one by one;
     /// of those that end together, the longest. If memory fails, nothing has changed.
     bool push(std::string_view bytes) {
-        const std::size_t most = text_.size() + (pending_.size() + bytes.size()) * detail::replacement_character.size();
-        if (most > text_.capacity()) text_.reserve(std::max(most, 2 * text_.capacity()));
-        pending_ += bytes;  // the last that can fail
+        reserve(bytes.size());  // the last that can fail
+        pending_ += bytes;
         const std::size_t before = text_.size();
         drain(false);
         return find_stop(before);
@@ -83,6 +82,18 @@ class text_stream {
 
     /// The text so far. What stood behind a stop string, and the string itself, are not in it.
     const std::string& text() const { return text_; }
+
+    /// Memory for so many bytes: pushing up to them, and finish(), allocate nothing. If memory fails, nothing has
+    /// changed.
+    void reserve(std::size_t bytes) {
+        const std::size_t most = text_.size() + (pending_.size() + bytes) * detail::replacement_character.size();
+        if (most > text_.capacity()) text_.reserve(std::max(most, 2 * text_.capacity()));
+        pending_.reserve(pending_.size() + bytes);
+    }
+    /// The most bytes that release() could give if nothing more were pushed but finish() called.
+    std::size_t unreleased() const {
+        return text_.size() - released_ + pending_.size() * detail::replacement_character.size();
+    }
 
     /// Text that was not released before and cannot be taken back any more; a view, until the next push or finish.
     std::string_view release() noexcept {

@@ -1,8 +1,8 @@
 #pragma once
 // Several texts at once, with what their models are asked for computed together.
 
+#include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,8 +15,9 @@
 
 namespace augur::decode {
 
-/// Rounds of sessions of one scheme, side by side. Sessions join and leave between turns; each is what it would be
-/// alone, whoever its batch mates are, where its models promise bitwise rows. Scheme, options and sessions must outlive
+/// Rounds of sessions of one scheme, side by side. Each is what it would be alone, whoever its batch mates are, where
+/// its models promise bitwise rows. Sessions join and leave between turns, and in on_round: one that joins there takes
+/// part from the next turn on, and one that leaves may be destroyed at once. Scheme, options and sessions must outlive
 /// it, or be removed. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one
 /// after the other.
 template <class Scheme, Chooser C = random::philox_chooser>
@@ -31,46 +32,71 @@ class batch {
     /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no
     /// part.
     void add(session_type& s) {
-        for (const auto& each : members_) {
-            if (each->s != &s) continue;
+        if (find(s) != nullptr) {
             augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
         }
         members_.push_back(std::make_unique<member>(&s));
     }
     /// Its open round does not take place; the session is as after its last one. False if it is not in the batch.
+    /// Refused where its round is at work: in on_token, where `false` ends its text, in its watchers and policy, and in
+    /// its model's run.
     bool remove(const session_type& s) {
-        return std::erase_if(members_, [&](const auto& each) { return each->s == &s; }) > 0;
+        member* const found = find(s);
+        if (found == nullptr) return false;
+        if (models_run_ || found == at_work_) {
+            augur::detail::fail("a session cannot be removed from a batch of ", size(), " inside ",
+                                models_run_ ? "a run of its models" : "its own round",
+                                ": remove it in on_round, or between two turns");
+        }
+        leave(*found);
+        if (!in_turn_) sweep();
+        return true;
     }
-    std::size_t size() const { return members_.size(); }
+    bool contains(const session_type& s) const {
+        return std::any_of(members_.begin(), members_.end(), [&](const auto& each) { return each->s == &s; });
+    }
+    std::size_t size() const {
+        return static_cast<std::size_t>(
+            std::count_if(members_.begin(), members_.end(), [](const auto& each) { return each->s != nullptr; }));
+    }
 
-    /// Called after every round, with its session, whose `last` says what it did.
-    void on_round(std::function<void(const session_type&)> told) { told_ = std::move(told); }
+    /// Called after every round that took place, whatever was thrown in it, with its session, whose `last` says what it
+    /// did. It may add sessions and remove them, that one included.
+    void on_round(std::function<void(const session_type&)> told) {
+        told_ = std::make_shared<const std::function<void(const session_type&)>>(std::move(told));
+    }
 
     /// A turn: begins rounds where none is open, does what all of them wait for, and lets them go on. False when every
     /// session has ended. What is thrown in a session's round is thrown when all others have gone on; that session is
-    /// then not in the batch.
+    /// then not in the batch. Refuses to begin inside another turn.
     bool advance() {
-        first_thrown_ = nullptr;
-        for_each([&](member& each) {
-            if (!each.round && each.s->finished == finish_reason::running)
-                each.round.emplace(*scheme_, *each.s, chosen_);
+        if (in_turn_) augur::detail::fail("a turn of a batch of ", size(), " was begun inside another one");
+        const turn now(*this);
+        first_thrown_ = {};
+        const std::size_t taking_part = members_.size();
+        wanted_.reserve(taking_part);
+        for_each(taking_part, [&](member& each) {
+            if (each.round || each.s->finished != finish_reason::running) return;
+            each.rounds = each.s->counts.rounds();
+            each.round.emplace(*scheme_, *each.s, chosen_);
         });
-        wanted_.clear();
-        for (const auto& each : members_) {
-            if (each->round && !each->round->done()) wanted_.push_back(each->round->wanted());
-        }
-        flow::run_all(wanted_);
-        bool running = false;
-        for_each([&](member& each) {
+        run_models(taking_part);
+        for_each(taking_part, [&](member& each) {
             if (!each.round) return;
-            if (!each.round->done()) each.round->resume();
-            if (each.round->done()) {
-                each.round.reset();
-                if (told_) told_(*each.s);
-            }
+            const bool sound = first_thrown_.attempt([&] {
+                if (!each.round->done()) each.round->resume();
+            });
+            if (sound && !each.round->done()) return;
+            each.round.reset();
+            at_work_ = nullptr;
+            if (each.s->counts.rounds() != each.rounds) tell(each);
+            if (!sound) leave(each);
         });
-        for (const auto& each : members_) running = running || each->s->finished == finish_reason::running;
-        if (first_thrown_) std::rethrow_exception(first_thrown_);
+        bool running = false;
+        for (const auto& each : members_) {
+            running = running || (each->s != nullptr && each->s->finished == finish_reason::running);
+        }
+        first_thrown_.rethrow();
         return running;
     }
 
@@ -78,30 +104,74 @@ class batch {
     struct member {
         explicit member(session_type* of) : s(of) {}
 
-        session_type* s;
+        session_type* s;  ///< null once it has left
         std::optional<open_round<Scheme, C>> round{};
+        std::size_t rounds = 0;  ///< when it began
     };
+
+    /// Within it nobody is erased.
+    struct turn {
+        batch* of;
+        explicit turn(batch& b) : of(&b) { of->in_turn_ = true; }
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+        ~turn() {
+            of->in_turn_ = false;
+            of->sweep();
+        }
+    };
+
+    member* find(const session_type& s) {
+        const auto at = std::find_if(members_.begin(), members_.end(), [&](const auto& each) { return each->s == &s; });
+        return at == members_.end() ? nullptr : at->get();
+    }
+    static void leave(member& gone) {
+        gone.round.reset();
+        gone.s = nullptr;
+    }
+    void sweep() {
+        std::erase_if(members_, [](const auto& each) { return each->s == nullptr; });
+    }
 
     /// Those in which `act` throws leave.
     template <class Act>
-    void for_each(const Act& act) {
-        for (auto each = members_.begin(); each != members_.end();) {
-            try {
-                act(**each);
-                ++each;
-            } catch (...) {
-                if (!first_thrown_) first_thrown_ = std::current_exception();
-                each = members_.erase(each);
-            }
+    void for_each(std::size_t taking_part, const Act& act) {
+        for (std::size_t i = 0; i < taking_part; ++i) {
+            member& each = *members_[i];
+            if (each.s == nullptr) continue;
+            at_work_ = &each;
+            const bool sound = first_thrown_.attempt([&] { act(each); });
+            at_work_ = nullptr;
+            if (!sound) leave(each);
         }
+    }
+
+    void run_models(std::size_t taking_part) noexcept {
+        wanted_.clear();
+        for (std::size_t i = 0; i < taking_part; ++i) {
+            const member& each = *members_[i];
+            if (each.round && !each.round->done()) wanted_.push_back(each.round->wanted());
+        }
+        models_run_ = true;
+        flow::run_all(wanted_);
+        models_run_ = false;
+    }
+
+    /// The function stays until it has returned, if it sets another.
+    void tell(const member& each) {
+        const auto told = told_;
+        if (told && *told) (*told)(*each.s);
     }
 
     const Scheme* scheme_;
     step_options chosen_;
     std::vector<std::unique_ptr<member>> members_;  // a round stays where it is
     std::vector<flow::work*> wanted_;
-    std::function<void(const session_type&)> told_;
-    std::exception_ptr first_thrown_;
+    std::shared_ptr<const std::function<void(const session_type&)>> told_;
+    commit::first_thrown first_thrown_;
+    member* at_work_ = nullptr;  // its round has been resumed
+    bool models_run_ = false;
+    bool in_turn_ = false;
 };
 
 }  // namespace augur::decode

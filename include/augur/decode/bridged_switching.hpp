@@ -48,7 +48,7 @@ class bridged_scheme {
     using guarantee = guarantee::none;
 
     bridged_scheme(std::tuple<Speakers...> speakers, Policy policy)
-        : speakers_(std::move(speakers)), policy_(std::move(policy)) {
+        : speakers_(std::make_shared<const std::tuple<Speakers...>>(std::move(speakers))), policy_(std::move(policy)) {
         if (policy_.models() != sizeof...(Speakers)) {
             augur::detail::fail("bridged_switching: the policy chooses between ", policy_.models(), " models, but ",
                                 sizeof...(Speakers), " are given");
@@ -58,7 +58,7 @@ class bridged_scheme {
                 const void* const seen[] = {std::addressof(each.model())...};
                 augur::detail::check_distinct("bridged_switching", seen);
             },
-            speakers_);
+            *speakers_);
     }
 
     const Policy& policy() const { return policy_; }
@@ -66,13 +66,13 @@ class bridged_scheme {
     /// Throws for a prompt that its model cannot continue, and for settings that do not fit its vocabulary.
     voices_type make_voices(const openings_type& from) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return voices_type(cascade::voice<Speakers>(std::get<I>(speakers_), from[I])...);
+            return voices_type(cascade::voice<Speakers>(std::get<I>(*speakers_), from[I])...);
         }
         (std::index_sequence_for<Speakers...>());
     }
 
  private:
-    std::tuple<Speakers...> speakers_;
+    std::shared_ptr<const std::tuple<Speakers...>> speakers_;  // voices refer to them, wherever the scheme is moved
     Policy policy_;
 };
 
@@ -99,7 +99,7 @@ struct bridge_statistics {
 };
 
 /// One decoding by models that hand each other text. Members are open to inspection between steps; steps alone change
-/// them. The scheme must outlive it.
+/// them. The scheme must outlive it, and may be moved.
 template <class Scheme, Chooser C = random::philox_chooser>
 struct bridged_session {
     using voices_type = typename Scheme::voices_type;
@@ -109,6 +109,7 @@ struct bridged_session {
                     C with)
         : voices(scheme.make_voices(from)),
           policy(scheme.policy()),
+          next_policy(scheme.policy()),
           writer(chosen.first),
           wanted(chosen.first),
           max_tokens(chosen.max_tokens),
@@ -124,7 +125,8 @@ struct bridged_session {
 
     voices_type voices;
     typename Scheme::policy_type policy;
-    std::size_t writer;  ///< whose turn it is
+    typename Scheme::policy_type next_policy;  ///< storage
+    std::size_t writer;                        ///< whose turn it is
     std::size_t wanted;  ///< whose turn the policy wants it to be; another one's where the switch has to wait
     std::size_t max_tokens;
     std::size_t start = 0;  ///< the position of the first token
@@ -134,8 +136,10 @@ struct bridged_session {
     std::vector<bridged_token> written{};
     bridge_statistics counts{};
     finish_reason finished = finish_reason::running;
-    std::string fault{};  ///< for invalid_logits: which value, where
-    distribution row{};   ///< storage
+    std::string fault{};        ///< for invalid_logits: which value, where
+    bool turn_is_open = false;  ///< what follows the last token threw: the next step begins with it
+    bool may_switch = false;    ///< then: the text is not inside a code point
+    distribution row{};         ///< storage
 
     /// use(voice of model i).
     template <class Use>
@@ -149,26 +153,34 @@ struct bridged_session {
 
 namespace bridged {
 
-/// The writer writes a token, with the noise of its place among all that were written, and the policy is told.
+/// The writer writes a token, with the noise of its place among all that were written, and the policy is told. What is
+/// thrown changes nothing.
 template <class Session>
 void write(Session& s, auto& voice) {
-    model_statistics& counted = s.counts.models[s.writer];
+    model_statistics counted = s.counts.models[s.writer];
     const auto rows = detail::rows_of(voice.cache, counted, voice.own, {});
     const std::size_t position = s.start + s.written.size();
     voice.transform.apply(rows[0], voice.own, s.row);
     if (s.row.empty()) {
+        s.fault = detail::describe_fault(rows[0], position, detail::model_name(s.writer, Session::models));
         s.finished = finish_reason::invalid_logits;
-        const std::string model = detail::model_name(s.writer, Session::models);
-        s.fault = detail::describe_fault(rows[0], position, model);
+        s.counts.models[s.writer] = counted;
         return;
     }
     position_draws draws(s.chooser, position, 0);
     const token drawn = accept::coupled{}.draw(s.row, draws);
-    s.written.push_back({s.writer, drawn, voice.write(drawn, s.text)});
+    s.next_policy = s.policy;
+    const std::size_t wanted = s.next_policy.next_model(s.wanted, measure::entropy_bits(rows[0]));
+    const bool ends = voice.who->ends(drawn);
+    if (s.written.size() == s.written.capacity()) s.written.reserve(2 * s.written.size() + 16);
+    std::string bytes = voice.write(drawn, s.text);
+    s.written.push_back({s.writer, drawn, std::move(bytes)});
     ++counted.written;
+    s.counts.models[s.writer] = counted;
     if (s.written.size() >= s.max_tokens) s.finished = finish_reason::max_tokens;
-    if (voice.who->ends(drawn)) s.finished = finish_reason::stop_token;
-    s.wanted = s.policy.next_model(s.wanted, measure::entropy_bits(rows[0]));
+    if (ends) s.finished = finish_reason::stop_token;
+    s.wanted = wanted;
+    std::swap(s.policy, s.next_policy);
 }
 
 /// The model whose turn it shall be reads the text, and the turn is its own; or the wish is dropped.
@@ -186,26 +198,38 @@ void hand_over(Session& s) {
     s.writer = s.wanted;
 }
 
-}  // namespace bridged
-
-/// The writer of a session that is running writes one token, unless its row cannot be drawn from; then the turn may
-/// change. What a model throws passes through: nothing is written then, and the step can be repeated.
-template <class Scheme, Chooser C>
-void step(bridged_session<Scheme, C>& s) {
-    const bool waiting = s.wanted != s.writer;
-    s.with_voice(s.writer, [&](auto& voice) { bridged::write(s, voice); });
-    const bool broken = s.ends.find_broken(s.text);
-    if (s.finished != finish_reason::running) return;
+/// What follows a token: the turn changes, or has to wait. Where it throws it can be repeated.
+template <class Session>
+void end_turn(Session& s) {
     if (s.wanted != s.writer) {
-        if (s.ends.open() && !(waiting && broken)) {
-            ++s.counts.waited;
+        if (s.may_switch) {
+            hand_over(s);
         } else {
-            bridged::hand_over(s);
+            ++s.counts.waited;
         }
     }
     s.with_voice(s.writer, [&](const auto& voice) {
         if (voice.full()) s.finished = finish_reason::context;
     });
+    s.turn_is_open = false;
+}
+
+}  // namespace bridged
+
+/// The writer of a session that is running writes one token, unless its row cannot be drawn from; then the turn may
+/// change. What is thrown passes through, and the step can be repeated: nothing is written then; or the token is, and
+/// the turn, in which the codec threw or memory failed, changes first of all in the next step.
+template <class Scheme, Chooser C>
+void step(bridged_session<Scheme, C>& s) {
+    if (s.turn_is_open) bridged::end_turn(s);
+    if (s.finished != finish_reason::running) return;
+    const bool waiting = s.wanted != s.writer;
+    s.with_voice(s.writer, [&](auto& voice) { bridged::write(s, voice); });
+    const bool broken = s.ends.find_broken(s.text);
+    if (s.finished != finish_reason::running) return;
+    s.turn_is_open = true;
+    s.may_switch = !s.ends.open() || (waiting && broken);
+    bridged::end_turn(s);
 }
 
 /// A finished decoding.

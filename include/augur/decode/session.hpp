@@ -40,6 +40,18 @@ struct round_record {
 /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
 inline constexpr std::size_t most_reserved = 1 << 14;
 
+/// Lets a drafter that reads states see those of all tokens but the last, of which it has been shown so many.
+template <Model Target, ReadsStates D>
+void show_states(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
+                 const prefix& committed, std::size_t& shown) {
+    const auto filled = committed.tokens().first(committed.size() - 1);
+    target.rewind(filled.first(shown));
+    target.fill(filled, [&](const auto& states) {
+        drafter.on_commit(state, committed, states);
+        shown = target.tokens().size();
+    });
+}
+
 /// Brings a target and a drafter to all of the prompt but its last token. `shown`: how many tokens' states a drafter
 /// that reads them has been shown.
 template <Model Target, Drafter D>
@@ -47,11 +59,7 @@ void prefill(model::cached_sequence<Target>& target, const D& drafter, typename 
              const prefix& prompt, std::size_t& shown) {
     const auto filled = prompt.tokens().first(prompt.size() - 1);
     if constexpr (ReadsStates<D>) {
-        target.rewind(filled.first(shown));
-        target.fill(filled, [&](const auto& states) {
-            drafter.on_commit(state, prompt, states);
-            shown = target.tokens().size();
-        });
+        show_states(target, drafter, state, prompt, shown);
     } else if constexpr (FillsTarget<D, Target>) {
         drafter.fill(state, target, filled);
     } else {
@@ -76,6 +84,7 @@ struct session {
           target(scheme.target()),
           drafter_state(scheme.drafter().make_state()),
           policy(scheme.policy()),
+          next_policy(scheme.policy()),
           transform(std::move(sampling), scheme.target().vocabulary_size()),
           stops(std::move(conditions), scheme.target().vocabulary_size(), scheme.target().context_length()),
           chooser(std::move(with)) {
@@ -97,14 +106,16 @@ struct session {
     model::cached_sequence<target_type> target;
     typename drafter_type::state_type drafter_state;
     policy_type policy;
+    policy_type next_policy;  ///< storage: with what a round teaches, until it is committed
     transform::pipeline transform;
     commit::stop_watcher stops;
     C chooser;
     statistics counts;
     finish_reason finished = finish_reason::running;
-    std::string fault;                 ///< for invalid_logits: which value, where
-    observation seen;                  ///< what the policy will be shown at the start of the next round
-    std::size_t shown = 0;             ///< tokens whose states a drafter that reads them has been shown
+    std::string fault;      ///< for invalid_logits: which value, where
+    observation seen;       ///< what the policy will be shown at the start of the next round
+    std::size_t shown = 0;  ///< tokens whose states a drafter that reads them has been shown
+    commit::owed_to_drafter owed = commit::owed_to_drafter::nothing;
     round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
     accept::walk_storage<transform::pipeline, typename Scheme::criterion_type> target_rows;  ///< storage
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,51 +46,105 @@ inline std::string describe_fault(logit_row row, std::size_t position, std::stri
                                   row.size(), " logits is left after the transforms");
 }
 
-/// What watchers see of the target's states, if anybody `looks`.
-template <bool Looks, class Session>
-auto states_of(const Session& s) {
-    if constexpr (Looks && HiddenStateModel<typename Session::target_type>) {
-        return s.target.states(s.committed.size() - 1);
-    } else {
-        return no_states{};
+/// Tells a drafter what it threw at, or had no memory for, when it was told before.
+template <class Scheme, class Session>
+void settle_debts(const Scheme& scheme, Session& s) {
+    using commit::owed_to_drafter;
+    if (s.owed == owed_to_drafter::abandon) draft::abandon(scheme.drafter(), s.drafter_state);
+    if (s.owed == owed_to_drafter::commit) {
+        if constexpr (ReadsStates<typename Scheme::drafter_type>) {
+            show_states(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
+        } else {
+            scheme.drafter().on_commit(s.drafter_state, s.committed);
+        }
     }
+    s.owed = owed_to_drafter::nothing;
+}
+
+/// Counts of the stages inside the drafter.
+template <class Scheme, class Session>
+void report_stages(const Scheme& scheme, Session& s) {
+    draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
 }
 
 }  // namespace detail
 
-/// What follows a verdict on `rows`, the target's: one more than drafted tokens.
+/// A round that is about to be committed: what of it could fail has been done.
+template <class States>
+struct ready_round {
+    std::vector<commit::committed_token> block;
+    std::vector<double> log_probabilities;
+    States states;
+    std::string fault{};  ///< of the row behind the block
+    observation next{};   ///< what the policy is shown in the next round
+    std::size_t whole = block.size();
+};
+
+/// The part of what follows a verdict on `rows` that can fail: where it throws the session is as before.
+template <bool Looks, class Scheme, Chooser C, class Rows>
+auto prepare_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen,
+                  const observation& decided_on, const Rows& rows) {
+    using policy_type = typename Scheme::policy_type;
+    constexpr bool looks = Looks || ReadsStates<typename Scheme::drafter_type>;
+    auto& record = s.last;
+    const verdict& decided = record.decided;
+    const std::size_t before = s.committed.size();
+    const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
+    detail::report_stages(scheme, s);  // nothing new, but that it has the memory when there is
+    auto block = commit::prepare(scheme, s, record.proposed, decided, std::move(record.committed));
+    auto states = commit::states_of<looks>(s, block.size());
+    ready_round<decltype(states)> ready{std::move(block), std::move(record.log_probabilities), std::move(states)};
+    for (std::size_t i = 0; chosen.log_probabilities && i < ready.whole; ++i) {
+        ready.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], ready.block[i].id));
+    }
+    const std::size_t last_row = row_after(decided.accepted);
+    if (decided.invalid_row()) ready.fault = detail::describe_fault(rows[last_row], before + decided.accepted);
+    ready.next = {.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
+    policy::see_target<policy_type>(ready.next, rows, last_row);
+    const round_view view{s.committed, before,      record.proposed, rows,          ready.states,
+                          decided,     ready.block, decided_on,      record.seconds};
+    if constexpr (policy::may_throw_learning<policy_type, decltype(view)>) {
+        speculative_suffix ahead(s.committed);
+        for (const commit::committed_token& t : ready.block) ahead.push(t.id);
+        s.next_policy = s.policy;
+        policy::show(s.next_policy, view);
+    }
+    return ready;
+}
+
+/// What follows a verdict on `rows`, the target's: one more than drafted tokens. Nothing is committed where the first
+/// part throws; then all takes place, whatever is thrown, and the first exception is heard at the end.
 template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
                  const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
     using policy_type = typename Scheme::policy_type;
+    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
     auto& record = s.last;
-    const verdict& decided = record.decided;
     const std::size_t before = s.committed.size();
-    commit::patient_sink sink(chosen.on_token);
-    record.committed = commit::apply(scheme, s, record.proposed, decided, sink, std::move(record.committed));
-    const auto row_after = [&](std::size_t accepted) { return accepted == 0 ? 0 : 1 + decided.node(accepted - 1); };
-    record.log_probabilities.clear();
-    for (std::size_t i = 0; chosen.log_probabilities && i < record.committed.size(); ++i) {
-        record.log_probabilities.push_back(measure::log_probability(rows[row_after(i)], record.committed[i].id));
-    }
-    const std::size_t last_row = row_after(decided.accepted);
-    if (s.finished == finish_reason::invalid_logits)
-        s.fault = detail::describe_fault(rows[last_row], s.committed.size());
-    s.seen = observation{.round = decided_on.round + 1,
-                         .prefix_length = s.committed.size(),
-                         .last_drafted = decided.drafted,
-                         .last_accepted = decided.accepted};
-    policy::see_target<policy_type>(s.seen, rows, last_row);
-    draft::report(scheme.drafter(), s.drafter_state, std::span(s.counts.stages).first(s.counts.stages.size() - 1));
+    auto ready = prepare_step<looks>(scheme, s, chosen, decided_on, rows);
+
+    commit::first_thrown thrown;
+    commit::settle(scheme, s, record.proposed, record.decided, ready.block, ready.states, chosen.on_token, thrown);
+    const std::size_t kept = ready.block.size();
+    while (ready.log_probabilities.size() > kept) ready.log_probabilities.pop_back();
+    record.committed = std::move(ready.block);
+    record.log_probabilities = std::move(ready.log_probabilities);
+    if (s.finished == finish_reason::invalid_logits) s.fault = std::move(ready.fault);
+    s.seen = ready.next;
+    s.seen.prefix_length = s.committed.size();
+    thrown.attempt([&] { detail::report_stages(scheme, s); });
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
-    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
-    const auto states = detail::states_of<looks>(s);
-    const round_view view{s.committed, before,           record.proposed, rows,          states,
-                          decided,     record.committed, decided_on,      record.seconds};
-    policy::show(s.policy, view);
-    (watchers.watch(view), ...);
-    sink.rethrow(s.finished);
+    const round_view view{s.committed,    before,           record.proposed, rows,          ready.states,
+                          record.decided, record.committed, decided_on,      record.seconds};
+    if (policy::may_throw_learning<policy_type, decltype(view)> && kept == ready.whole) {
+        std::swap(s.policy, s.next_policy);  // which has learned of this very block
+    } else {
+        thrown.attempt([&] { policy::show(s.policy, view); });
+    }
+    (thrown.attempt([&] { watchers.watch(view); }), ...);
+    commit::rewind_target(s, thrown);
+    thrown.rethrow();
 }
 
 /// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
@@ -99,6 +154,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
+    detail::settle_debts(scheme, s);
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
     }
@@ -169,7 +225,7 @@ class open_round {
  public:
     /// Begins, up to the first work. Refuses a session that is not running.
     open_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers)
-        : undo_{&scheme, &s, s.seen, s.committed.size()}, run_(run_round(scheme, check(s), chosen, watchers...)) {
+        : undo_{&scheme, &s, s.seen, s.counts.rounds()}, run_(run_round(scheme, begun(s), chosen, watchers...)) {
         undo_.needed = run_.wanted() != nullptr;
     }
 
@@ -192,25 +248,34 @@ class open_round {
     }
 
  private:
-    static session<Scheme, C>& check(session<Scheme, C>& s) {
+    static session<Scheme, C>& begun(session<Scheme, C>& s) {
         if (s.finished != finish_reason::running) {
             augur::detail::fail("a round was begun in a session that has ended: ", name_of(s.finished));
         }
+        s.last.committed.clear();  // so far; where the round does not take place, nothing was
+        s.last.log_probabilities.clear();
         return s;
     }
 
-    /// Goes after the coroutine, which takes its speculative tokens back.
+    /// Goes after the coroutine, which takes its speculative tokens back. A round that is counted took place.
     struct on_end {
         const Scheme* scheme;
         session<Scheme, C>* s;
         observation seen;
-        std::size_t length;
+        std::size_t rounds;
         bool needed = true;
 
         ~on_end() {
-            if (!needed || s->committed.size() != length) return;
-            draft::abandon(scheme->drafter(), s->drafter_state);
+            using commit::owed_to_drafter;
+            if (!needed || s->counts.rounds() != rounds) return;
             s->seen = seen;
+            if (s->owed != owed_to_drafter::nothing) return;  // it has not been asked to propose
+            s->owed = owed_to_drafter::abandon;
+            try {
+                draft::abandon(scheme->drafter(), s->drafter_state);
+                s->owed = owed_to_drafter::nothing;
+            } catch (...) {  // it is told again, before it proposes
+            }
         }
     };
 
@@ -219,13 +284,13 @@ class open_round {
 };
 
 /// Drafts, verifies, accepts and commits, in a session that is running. At least one token is committed, unless the
-/// target's row cannot be drawn from. What a model throws passes through: nothing is committed then, and the step can
-/// be repeated. What on_token or a watcher throws passes through when the round is complete, and the text can go on;
-/// of the round's tokens those were committed that were shown. Watchers are shown what the round did. Returns the
-/// same, which is the session's until its next step. Allocates nothing once storage has grown to what a round needs,
-/// beside text that is asked for. Cost: the policy's and drafter's, one forward pass of the target over the drafted
-/// tokens and one more, the criterion's. Where the target has a device verifier for the criterion, rows stay where they
-/// were made, unless they are asked for.
+/// target's row cannot be drawn from. What is thrown passes through, and the text can go on with the next step: what
+/// models, text_of and memory throw before the first token is committed undoes the round, which the step repeats; what
+/// on_token, the drafter, the policy, a watcher or a rewind throw after that is heard when the round is complete
+/// (docs/decode/faults.md). Watchers are shown what the round did. Returns the same, which is the session's until its
+/// next step. Allocates nothing once storage has grown to what a round needs, beside text that is asked for. Cost: the
+/// policy's and drafter's, one forward pass of the target over the drafted tokens and one more, the criterion's. Where
+/// the target has a device verifier for the criterion, rows stay where they were made, unless they are asked for.
 template <class Scheme, Chooser C, class... Watchers>
 const auto& step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen = {}, Watchers&&... watchers) {
     open_round<Scheme, C, std::remove_reference_t<Watchers>...>(scheme, s, chosen, watchers...).finish();

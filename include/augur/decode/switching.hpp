@@ -33,6 +33,7 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
         : committed(checked_prompt(prompt, scheme.vocabulary_size(), scheme.context_length())),
           caches(scheme.make_caches()),
           policy(scheme.policy()),
+          next_policy(scheme.policy()),
           writer(scheme.options().first),
           transform(std::move(sampling), scheme.vocabulary_size()),
           stops(std::move(conditions), scheme.vocabulary_size(), scheme.context_length()),
@@ -52,6 +53,7 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
     prefix committed;
     typename scheme_type::caches_type caches;
     Policy policy;
+    Policy next_policy;  ///< storage: what the policy will be if the whole block is committed
     std::size_t writer;
     transform::pipeline transform;
     commit::stop_watcher stops;
@@ -60,7 +62,9 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
     finish_reason finished = finish_reason::running;
     std::string fault;
     round_record<proposal<point_mass>> last;
-    distribution row;  ///< storage
+    distribution row;                             ///< from here on storage
+    std::vector<double> entropies_bits;           ///< of the rows of a block
+    std::vector<model_statistics> models_before;  ///< the counts, when the round began
 
     /// use(cache of model i).
     template <class Use>
@@ -133,19 +137,32 @@ void draft_for_writer(Session& s, std::size_t length) {
     });
 }
 
-/// The writer writes from its rows, for as long as it was foreseen and it remains the writer.
+/// What the writer will write from its rows, for as long as it was foreseen and it remains the writer.
+struct switching_plan {
+    std::vector<commit::committed_token> block;
+    std::vector<double> log_probabilities;
+    std::size_t tokens = 0;  ///< of the block, before stop conditions cut it
+    std::size_t writer = 0;  ///< after them
+    std::string fault{};     ///< where the row after them cannot be drawn from
+};
+
+/// The part of a round that can fail: it changes nothing that is seen.
 template <class Session>
-void write(Session& s, const auto& rows, const step_options& chosen, commit::patient_sink& sink) {
+switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
     auto& record = s.last;
-    const std::size_t writer = s.writer;
     const auto drafted = record.proposed.tokens();
     record.decided = verdict{.drafted = drafted.size()};
-    bool foreseen = true;
-    for (std::size_t i = 0; foreseen && s.writer == writer && s.finished == finish_reason::running; ++i) {
+    s.next_policy = s.policy;
+    s.entropies_bits.clear();
+    switching_plan made{.block = std::move(record.committed),
+                        .log_probabilities = std::move(record.log_probabilities),
+                        .writer = s.writer};
+    speculative_suffix ahead(s.committed);
+    for (bool foreseen = true; foreseen && made.writer == s.writer; ++made.tokens) {
+        const std::size_t i = made.tokens;
         s.transform.apply(rows[i], s.committed, s.row);
         if (s.row.empty()) {
-            s.finished = finish_reason::invalid_logits;
-            s.fault = describe_fault(rows[i], s.committed.size(), model_name(writer, s.counts.models.size()));
+            made.fault = describe_fault(rows[i], s.committed.size(), model_name(s.writer, s.counts.models.size()));
             break;
         }
         const token drawn = draw_next(s);
@@ -155,29 +172,79 @@ void write(Session& s, const auto& rows, const step_options& chosen, commit::pat
         } else {
             record.decided.next = drawn;
         }
-        record.committed.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
-        commit::admit(s, record.committed.back(), sink);
-        if (chosen.log_probabilities) record.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
-        ++s.counts.models[writer].written;
-        s.writer = s.policy.next_model(writer, measure::entropy_bits(rows[i]));
+        made.block.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
+        ahead.push(drawn);
+        if (chosen.log_probabilities) made.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
+        s.entropies_bits.push_back(measure::entropy_bits(rows[i]));
+        made.writer = s.next_policy.next_model(s.writer, s.entropies_bits.back());
     }
-    s.counts.stages.back().add(drafted.size(), record.decided.accepted);
+    s.counts.stages.back().reserve(drafted.size());
+    return made;
 }
+
+/// The part that takes place whatever is thrown: the block is written, until a stop condition or the sink cuts it.
+template <class Session>
+void write(Session& s, switching_plan& planned, const step_options& chosen, commit::first_thrown& thrown) {
+    auto& record = s.last;
+    const std::size_t writer = s.writer;
+    commit::patient_sink sink(chosen.on_token, thrown);
+    const std::size_t kept = commit::admit_all(s, planned.block, sink);
+    while (planned.block.size() > kept) planned.block.pop_back();
+    while (planned.log_probabilities.size() > kept) planned.log_probabilities.pop_back();
+    record.committed = std::move(planned.block);
+    record.log_probabilities = std::move(planned.log_probabilities);
+    if (kept == planned.tokens) {
+        std::swap(s.policy, s.next_policy);
+        s.writer = planned.writer;
+        if (!planned.fault.empty() && s.finished == finish_reason::running) {
+            s.finished = finish_reason::invalid_logits;
+            s.fault = std::move(planned.fault);
+        }
+    } else {
+        record.decided.accepted = std::min(record.decided.accepted, kept);
+        record.decided.next = no_token;
+        thrown.attempt([&] {
+            for (std::size_t i = 0; i < kept; ++i) s.writer = s.policy.next_model(writer, s.entropies_bits[i]);
+        });
+    }
+    s.counts.models[writer].written += kept;
+    s.counts.stages.back().add(record.decided.drafted, record.decided.accepted);
+}
+
+/// Takes back what a round counted, unless it takes place.
+template <class Session>
+class counts_of_round {
+ public:
+    explicit counts_of_round(Session& s) : s_(&s) { s.models_before = s.counts.models; }
+    counts_of_round(const counts_of_round&) = delete;
+    counts_of_round& operator=(const counts_of_round&) = delete;
+    ~counts_of_round() {
+        if (!is_kept_) s_->counts.models.swap(s_->models_before);
+    }
+    void keep() { is_kept_ = true; }
+
+ private:
+    Session* s_;
+    bool is_kept_ = false;
+};
 
 }  // namespace detail
 
 /// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme. Watchers are
-/// shown the writer's rows. It runs at once: it cannot be opened.
+/// shown the writer's rows. It runs at once: it cannot be opened. What is thrown passes through as in every step
+/// (docs/decode/faults.md), and the text can go on.
 template <cascade::SwitchingPolicy Policy, class... Held, Chooser C, class... Watchers>
 const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
                  session<cascade::switching_scheme<Policy, Held...>, C>& s, const step_options& chosen = {},
                  Watchers&&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
     auto& record = s.last;
-    commit::patient_sink sink(chosen.on_token);
     record.proposed.clear();
     record.committed.clear();
     record.log_probabilities.clear();
+    for (std::size_t i = 0; i < sizeof...(Held) && scheme.options().keep_warm; ++i) s.fill(i);  // where that threw
+    commit::first_thrown thrown;
+    detail::counts_of_round counted(s);
     if (s.writer > 0 && scheme.options().draft_length > 0) detail::draft_for_writer(s, scheme.options().draft_length);
     record.seconds = time_spent{.draft = watch.lap()};
     s.with_cache(s.writer, [&](auto& cache) {
@@ -185,24 +252,26 @@ const auto& step(const cascade::switching_scheme<Policy, Held...>& scheme,
         record.seconds.verify = watch.lap();
         const std::size_t before = s.committed.size();
         const observation none{.round = s.counts.rounds(), .prefix_length = before};
-        detail::write(s, rows, chosen, sink);
+        detail::switching_plan planned = detail::plan(s, rows, chosen);
+        commit::make_room(s, planned.block, [] {});
+        counted.keep();
+        detail::write(s, planned, chosen, thrown);
         record.seconds.accept = watch.lap();
         const no_states states;
         const round_view view{s.committed,      before, record.proposed, rows, states, record.decided,
                               record.committed, none,   record.seconds};
-        (watchers.watch(view), ...);
+        (thrown.attempt([&] { watchers.watch(view); }), ...);
         watch.lap();  // what watchers took is in no part
     });
     for (std::size_t i = 0; i < sizeof...(Held); ++i) {
-        if (scheme.options().keep_warm) {
-            s.fill(i);
-        } else {
+        thrown.attempt([&] {
+            if (scheme.options().keep_warm) return s.fill(i);
             s.with_cache(i, [&](auto& cache) { cache.rewind(s.committed.tokens()); });
-        }
+        });
     }
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
-    sink.rethrow(s.finished);
+    thrown.rethrow();
     return record;
 }
 

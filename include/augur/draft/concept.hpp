@@ -50,7 +50,8 @@ concept ProposesInSteps = requires(const D& drafter, typename D::state_type& sta
 template <class D>
 concept FillsProposal = ProposesAtOnce<D> || ProposesInSteps<D>;
 
-/// `drafter.on_commit(state, prefix)`: these tokens are committed; forget everything else.
+/// `drafter.on_commit(state, prefix)`: these tokens are committed; forget everything else. Where it throws it is called
+/// again, with the prefix as it is then, before the next proposal.
 template <class D>
 concept HearsCommits = requires(const D& drafter, typename D::state_type& state, const prefix& committed) {
     { drafter.on_commit(state, committed) } -> std::same_as<void>;

@@ -28,7 +28,8 @@ class work {
         work* const alone = this;
         run_together({&alone, 1});
     }
-    /// Does all of them at once. Where that throws each is done alone, so that none fails for another. Refuses those
+    /// Does all of them at once. Where that throws each is done alone, so that none fails for another; who does one
+    /// alone takes back what is left of it. Refuses those
     /// that do not go with each other; nothing is done then.
     static void run_together(std::span<work* const> all);
 

@@ -1,6 +1,7 @@
 #pragma once
 // What a target knows after each token, for those who draft from it.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -20,6 +21,8 @@ class hidden_states {
 
     std::size_t first() const { return first_; }
     std::size_t size() const { return count_; }
+    /// Forgets those of positions from `end` on.
+    void cut(std::size_t end) { count_ = std::min(count_, std::max(end, first_) - first_); }
     logit_row operator[](std::size_t i) const { return rows_[places_.empty() ? i : places_[i]]; }
 
  private:

@@ -114,8 +114,20 @@ class pass_work : public flow::work {
 
     template <bool Trees>
     void run_alone() {
+        take_back();
         model::run<M, Trees>(*model_, {&asked_, 1}, {&rows_, 1});
         check_made(rows_.size(), wanted_);  // others, if another run has finished what waited
+    }
+    /// A run that threw, of this pass together with others, may have made its sequence grow before.
+    void take_back() {
+        using augur::detail::fail;
+        auto& sequence = *asked_.sequence;
+        if (static_cast<std::size_t>(model_->length(sequence)) > length_) model_->truncate(sequence, length_);
+        const auto holds = static_cast<std::size_t>(model_->length(sequence));
+        if (holds == length_ && waiting() == waited_) return;
+        fail("a pass of ", asked_.tokens.size(), " tokens cannot be repeated after its run has thrown: its sequence ",
+             "held ", length_, " tokens, of which ", waited_, " waited for layers, and now holds ", holds,
+             ", of which ", waiting(), " wait");
     }
     static bool is_together(const flow::work& of) {
         return BatchModel<M> && includes(pass_features_of<M>, static_cast<const pass_work&>(of).asked_.needs());

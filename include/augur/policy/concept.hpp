@@ -65,7 +65,8 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown
-///         all of it (types/round_view.hpp).
+///         all of it (types/round_view.hpp). One that is noexcept is called when the round is committed; another before,
+///         on a copy that is kept with the round, when the tokens have no text yet.
 ///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
 ///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its
 ///         best token, ...
@@ -177,6 +178,19 @@ void show(P& to, const View& view) {
         learn(to, view.result());
     }
 }
+
+/// Whether it learns from rounds, in a way that may throw. One whose learn or watch is noexcept is told once a round is
+/// committed; of another the copy that is told before is kept, so that it learns with the round or not at all.
+template <SpeculationPolicy P, class View>
+inline constexpr bool may_throw_learning = [] {
+    if constexpr (Watches<P, View>) {
+        return !noexcept(std::declval<P&>().watch(std::declval<const View&>()));
+    } else if constexpr (LearnsFromOutcomes<P>) {
+        return !noexcept(std::declval<P&>().learn(std::declval<const outcome&>()));
+    } else {
+        return false;
+    }
+}();
 
 /// The entropy of a row as the policy measures it.
 template <SpeculationPolicy P>

@@ -92,7 +92,7 @@ class basic_cost_aware {
         return affordable(extra_seconds(from, seen, 1)) ? 1 : 0;
     }
 
-    void learn(const outcome& happened) {
+    void learn(const outcome& happened) noexcept {
         const observation& seen = happened.decided_on;
         source& from = sources_[std::min(seen.source, most_sources - 1)];
         const bool looked = !std::isnan(seen.first_draft_entropy_nats);

@@ -124,7 +124,7 @@ class basic_entropy_bins : public measured_in<Form> {
         return std::min(chosen, options_.max_k);
     }
 
-    void learn(const outcome& happened) {
+    void learn(const outcome& happened) noexcept {
         if (happened.drafted == 0) return;
         bins_[bin_of(entropy_seen(happened.decided_on))].add(happened, options_.acceptance_alpha);
     }

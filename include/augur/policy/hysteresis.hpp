@@ -118,7 +118,7 @@ class hysteresis {
         return is_long_after(seen) ? options_.long_length : options_.short_length;
     }
 
-    AUGUR_HOST_DEVICE constexpr void learn(const outcome& happened) {
+    AUGUR_HOST_DEVICE constexpr void learn(const outcome& happened) noexcept {
         const bool now = is_long_after(happened.decided_on);
         if (now != long_) {
             ++(now ? counts_.to_long : counts_.to_short);

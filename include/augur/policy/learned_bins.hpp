@@ -63,7 +63,7 @@ class basic_learned_bins {
         return std::isfinite(entropy) ? lengths_[tried(bin_of(entropy))] : 1;
     }
 
-    void learn(const outcome& happened) {
+    void learn(const outcome& happened) noexcept {
         const double entropy = happened.decided_on.first_draft_entropy_nats;
         if (happened.drafted > 0) bins_[bin_of(entropy)].add(happened, entropy_bins_options{}.acceptance_alpha);
         if (std::isfinite(entropy)) {

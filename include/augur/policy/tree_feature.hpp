@@ -77,7 +77,7 @@ class feature_meter {
         return average_;
     }
 
-    void learn(const outcome& happened) {
+    void learn(const outcome& happened) noexcept {
         if constexpr (By == tree_feature::entropy) average_ = smoothed(happened.decided_on.target_entropy_nats);
         if constexpr (By == tree_feature::accepted_length) {
             if (happened.drafted == 0) return;  // nothing was judged

@@ -44,7 +44,7 @@ class tree_hysteresis : public tree_place<By> {
     }
 
     const augur::topology& topology(const observation& seen) const { return base::shape(seen, switched()); }
-    void learn(const outcome& happened) { base::move(happened, switched()); }
+    void learn(const outcome& happened) noexcept { base::move(happened, switched()); }
 
     const band& thresholds() const { return thresholds_; }
     std::size_t conservative() const { return conservative_; }

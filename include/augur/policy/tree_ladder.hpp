@@ -38,7 +38,7 @@ class tree_ladder : public tree_place<By> {
     }
 
     const augur::topology& topology(const observation& seen) const { return base::shape(seen, bins()); }
-    void learn(const outcome& happened) { base::move(happened, bins()); }
+    void learn(const outcome& happened) noexcept { base::move(happened, bins()); }
 
     friend std::ostream& operator<<(std::ostream& out, const tree_ladder& p) {
         out << "tree_ladder{.by=" << traits.name << ", .thresholds={";

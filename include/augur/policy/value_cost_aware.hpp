@@ -118,7 +118,7 @@ class value_cost_aware {
         return kept;
     }
 
-    void watch(const auto& view) {
+    void watch(const auto& view) noexcept {
         const outcome happened = view.result();
         const std::size_t nodes = view.proposed.size();
         // What drafters before it took may be of those that only look, which no length of this one's spares.

@@ -74,11 +74,17 @@ class adam_w {
 
     /// One step; blocks say what decays. Returns false where it was dropped.
     bool step(vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
+        const bool applied = prepare(values, slope, blocks);
+        if (applied) values = next_;
+        take(applied);
+        return applied;
+    }
+
+    /// The part of a step that can fail: what it throws leaves weights, moments and counts as they were. Returns false
+    /// where the step is to be dropped.
+    bool prepare(const vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
         slope_norm_ = std::sqrt(slope.template cast<double>().squaredNorm());
-        if (!std::isfinite(slope_norm_)) {
-            ++dropped_;
-            return false;
-        }
+        if (!std::isfinite(slope_norm_)) return false;
         const double t = static_cast<double>(steps_ + 1);
         const double warmth = chosen_.warm_up == 0 ? 1 : std::min(1.0, t / static_cast<double>(chosen_.warm_up));
         const double rate = chosen_.rate * warmth;
@@ -101,15 +107,19 @@ class adam_w {
         const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
         next_.array() -=
             by * next_first_.array() / (next_second_.array().sqrt() / root + static_cast<Scalar>(chosen_.epsilon));
-        if (!is_finite(next_) || !is_finite(next_first_) || !is_finite(next_second_)) {
+        return is_finite(next_) && is_finite(next_first_) && is_finite(next_second_);
+    }
+    /// The weights after the step that is prepared.
+    const vector<Scalar>& prepared() const { return next_; }
+    /// The step takes place, or is dropped.
+    void take(bool applied) noexcept {
+        if (!applied) {
             ++dropped_;
-            return false;
+            return;
         }
-        values.swap(next_);
         first_.swap(next_first_);
         second_.swap(next_second_);
         ++steps_;
-        return true;
     }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -86,8 +87,9 @@ class learner {
     /// For what is not of this batch, 0.
     const diagnostics& last() const { return last_; }
 
-    /// `baseline`: b of REINFORCE. Returns false where the slope was dropped: head and moments are as before.
-    bool update(const batch<scalar>& of, double baseline) {
+    /// `baseline`: b of REINFORCE. Returns false where the slope was dropped: head and moments are as before, and so is
+    /// everything where it throws. `copy`, if there is one, becomes a copy of the head after it, if it was applied.
+    bool update(const batch<scalar>& of, double baseline, std::optional<head_type>* copy = nullptr) {
         const std::size_t t = updates(), count = of.lessons.size();
         if (count == 0 || of.states.cols() != detail::index(count)) {
             detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " lessons");
@@ -103,27 +105,26 @@ class learner {
         const double share = 1 / static_cast<double>(count);
         slopes *= static_cast<scalar>(share);
         scale(found, share);
-        auto values = head_.values();
-        const bool applied = optimizer_.step(values, head_.backward(made, slopes), head_.blocks());
+        const bool applied = optimizer_.prepare(head_.values(), head_.backward(made, slopes), head_.blocks());
+        head_type next = head_;
         if (applied) {
-            head_.assign(values);
-            if constexpr (CanBeClamped<Head>) clamp(head_, base_square_);
+            next.assign(optimizer_.prepared());
+            if constexpr (CanBeClamped<Head>) clamp(next, base_square_);
+            if (copy != nullptr) copy->emplace(next);
         }
-        describe(found, t);
+        const std::size_t after = t + (applied ? 1 : 0);
         found.std_t = of.spread;
         found.slope_norm = optimizer_.slope_norm();
-        found.exit_norm = updates() % norm_every == 0 ? exit_norm() : last_.exit_norm;
+        found.exit_norm = after % norm_every == 0 ? exit_norm(next) : last_.exit_norm;
+        optimizer_.take(applied);  // from here on nothing fails
+        head_.swap(next);
+        describe(found, t);
         last_ = found;
         return applied;
     }
 
     /// |W_exit| / |W|; 1 of heads that start from no W.
-    double exit_norm() const {
-        if constexpr (!CanBeClamped<Head>)
-            return 1;
-        else
-            return std::sqrt(norms_of(head_, base_square_).square() / base_square_);
-    }
+    double exit_norm() const { return exit_norm(head_); }
 
     /// What a checkpoint kept; last() then says what is known of it without a batch.
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
@@ -139,6 +140,13 @@ class learner {
     }
 
  private:
+    double exit_norm(const head_type& of) const {
+        if constexpr (!CanBeClamped<Head>)
+            return 1;
+        else
+            return std::sqrt(norms_of(of, base_square_).square() / base_square_);
+    }
+
     /// What is known without a batch, the last update having been the t-th.
     void describe(diagnostics& found, std::size_t t) const {
         found.lambda = losses_.schedule.lambda_at(t);

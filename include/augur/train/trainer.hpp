@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -263,19 +264,26 @@ class trainer {
     /// The lock is held when it is called and when it returns, not while it computes.
     bool learn(std::unique_lock<std::mutex>& lock) {
         const double start = options_.clock();
-        waiting_ = 0;
-        const batch<scalar> drawn = draw();
-        if (drawn.lessons.empty()) return false;
-        const double baseline = rewards_.begin_update();
-        lock.unlock();
+        const std::size_t waited = std::exchange(waiting_, 0), drawn_before = drawn_;
+        const double baseline_before = rewards_.baseline;
         bool applied = false;
-        {
+        try {
+            const batch<scalar> drawn = draw();
+            if (drawn.lessons.empty()) return false;
+            const double baseline = rewards_.begin_update();
+            lock.unlock();
             const std::lock_guard busy(learning_);
-            applied = learner_.update(drawn, baseline);
-            head_type made = learner_.head();
+            std::optional<head_type> made;
+            applied = learner_.update(drawn, baseline, &made);
             lock.lock();
             last_ = learner_.last();
-            ready_.swap(made);
+            if (applied) ready_.swap(*made);
+        } catch (...) {  // nothing was learned: the update is due again
+            if (!lock.owns_lock()) lock.lock();
+            waiting_ += waited;
+            drawn_ = drawn_before;
+            rewards_.baseline = baseline_before;
+            throw;
         }
         is_ready_ = is_ready_ || applied;
         last_.update_seconds = options_.clock() - start;

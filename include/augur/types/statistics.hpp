@@ -25,6 +25,11 @@ struct stage_statistics {
         return drafted == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(drafted);
     }
 
+    /// Memory for a pass of so many drafted tokens: to add it then allocates nothing.
+    void reserve(std::size_t round_drafted) {
+        if (positions.capacity() < round_drafted) positions.reserve(round_drafted);
+    }
+
     /// One verify pass, of whose drafted tokens the first `round_accepted` were committed: at most all of them.
     void add(std::size_t round_drafted, std::size_t round_accepted) {
         ++rounds;
