@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "message.hpp"
+#include "models.hpp"
 #include "scheme.hpp"
 #include "smaller_model.hpp"
 

@@ -1,6 +1,7 @@
 // Two threads, each with sequences of its own, on one model, or on two models that share a pool: what one reads, the
 // other does not write. Also built with ThreadSanitizer.
 
+#include <atomic>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/model/run.hpp>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "in_child.hpp"
 #include "llama/family.hpp"
 
 using namespace augur;
@@ -100,6 +102,22 @@ BOOST_AUTO_TEST_CASE(models_on_one_pool_take_turns) {
     two.join();
     BOOST_TEST(first == of_other);
     BOOST_TEST(second == of_members);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_of_a_process_that_decodes_can_decode) {
+    const auto model = testing::small_llama().load({.threads = 3});
+    const double expected = work(model, 2);
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over) work(model, 2);
+    });
+    for (int fork = 0; fork < 5; ++fork) {
+        const auto same = [&] { return work(model, 2) == expected ? 10 : 0; };
+        BOOST_TEST_REQUIRE(testing::in_child(same).value_or(-2) == 10);
+    }
+    is_over = true;
+    other.join();
+    BOOST_TEST(work(model, 2) == expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

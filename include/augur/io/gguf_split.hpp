@@ -20,8 +20,8 @@ namespace augur::io {
 struct gguf_split {
     std::uint64_t part = 0, count = 0, tensors = 0;
 
-    /// Nothing for a file that is whole: one without `split.count`, or with one of 0 or 1. Errors: a key that is missing
-    /// or no such number, a part beyond the count.
+    /// Nothing for a file that is whole: one without `split.count`, or with one of 0 or 1. Errors: a missing key, one
+    /// that is no such number, a part beyond the count.
     template <class File>
     static std::optional<gguf_split> find(const File& file) {
         const auto count = file.template get_or<std::uint64_t>("split.count", 0);
@@ -39,7 +39,7 @@ struct gguf_split {
     static constexpr std::uint64_t most_parts = 65535;
 };
 
-/// The files of a split model, which lie beside each other and are told apart by the end of their names:
+/// The files of a split model, which lie beside each other and are distinguished by the end of their names:
 /// NAME-00001-of-00003.gguf and so on, as llama.cpp's tools write them.
 class gguf_part_names {
  public:

@@ -1,24 +1,20 @@
 #include "augur/backend/host/thread_pool.hpp"
 
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
-#include <csignal>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "in_child.hpp"
 #include "sanitized.hpp"
 
 BOOST_AUTO_TEST_SUITE(backend_thread_pool)
 
 using augur::backend::host::thread_pool;
+using augur::testing::in_child;
 
 BOOST_AUTO_TEST_CASE(every_chunk_runs_once_and_a_worker_runs_one_at_a_time) {
     for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
@@ -133,20 +129,6 @@ BOOST_AUTO_TEST_CASE(one_to_sixty_four_threads) {
     }
 }
 
-/// Of what `child` says in a process of its own; nothing if it did not end within half a minute.
-std::optional<int> in_child(int (*child)(thread_pool&), thread_pool& pool) {
-    const pid_t id = ::fork();
-    if (id == 0) ::_exit(child(pool));
-    for (int waited = 0; waited < 3000; ++waited) {
-        int status = 0;
-        if (::waitpid(id, &status, WNOHANG) == id) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ::kill(id, SIGKILL);
-    ::waitpid(id, nullptr, 0);
-    return std::nullopt;
-}
-
 /// 10 if all is well.
 int run_loops(thread_pool& pool) {
     const std::lock_guard lock(pool);
@@ -171,10 +153,10 @@ BOOST_AUTO_TEST_CASE(a_child_of_a_process_whose_pool_is_busy_runs_loops_alone) {
         }
     });
     for (int fork = 0; fork < 20; ++fork) {
-        BOOST_TEST_REQUIRE(in_child(run_loops, pool).value_or(-2) == 10);
+        BOOST_TEST_REQUIRE(in_child([&] { return run_loops(pool); }).value_or(-2) == 10);
     }
 #if !defined(__SANITIZE_THREAD__)  // which lets a child start no threads
-    BOOST_TEST(in_child(end_of_life, pool).value_or(-2) == 10);
+    BOOST_TEST(in_child([&] { return end_of_life(pool); }).value_or(-2) == 10);
 #endif
     is_over = true;
     busy.join();
@@ -185,18 +167,18 @@ BOOST_AUTO_TEST_CASE(who_forks_may_hold_a_pool) {
     thread_pool one(3), other(3);
     {
         const std::lock_guard lock(one), again(one);
-        BOOST_TEST(in_child(run_loops, one).value_or(-2) == 10);
-        BOOST_TEST(in_child(run_loops, other).value_or(-2) == 10);
-        BOOST_TEST(in_child(
-                       [](thread_pool& pool) {
-                           pool.unlock();
-                           pool.unlock();
-                           std::atomic<int> got{0};
-                           std::thread([&] { got = pool.try_lock() ? 10 : 0; }).join();
-                           return got.load();
-                       },
-                       one)
-                       .value_or(-2) == 10);
+        BOOST_TEST(in_child([&] { return run_loops(one); }).value_or(-2) == 10);
+        BOOST_TEST(in_child([&] { return run_loops(other); }).value_or(-2) == 10);
+#if !defined(__SANITIZE_THREAD__)
+        const auto give_back = [&] {
+            one.unlock();
+            one.unlock();
+            std::atomic<int> got{0};
+            std::thread([&] { got = one.try_lock() ? 10 : 0; }).join();
+            return got.load();
+        };
+        BOOST_TEST(in_child(give_back).value_or(-2) == 10);
+#endif
     }
     std::atomic<int> got{0};
     std::thread taker([&] { got = run_loops(one); });  // it was given back in the parent
