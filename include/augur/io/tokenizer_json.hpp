@@ -246,7 +246,8 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
 }
 
 /// The same from a folder: tokenizer.json, and tokenizer_config.json and chat_template.jinja where they exist; with the
-/// stop ids of generation_config.json and config.json (stop_ids.hpp). Errors name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
+/// stop ids of generation_config.json and config.json (stop_ids.hpp). Errors name the file. Files above 64 MiB, and
+/// templates above 1 MiB, are not read.
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
     const auto template_path = folder / "chat_template.jinja";
