@@ -1,6 +1,7 @@
+#include "augur/io/unicode_classes.hpp"
+
 #include <array>
 #include <augur/io/pre_tokenizer.hpp>
-#include <augur/io/unicode_classes.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>

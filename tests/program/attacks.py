@@ -533,7 +533,7 @@ def members_of_families(folder):
 @attack
 def tokenizers_and_templates(folder):
     model = folder / "model"
-    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"):
         path = model / name
         for _ in odd_files(path):
             if name != "tokenizer.json":

@@ -622,8 +622,11 @@ class Choices(ProgramTest):
             made = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, "--length", length, *bins)
             self.assertEqual(length, len(made["stages"][0]["positions"]))
 
-    def test_a_draft_that_is_not_used_is_noted(self):
-        done = self.works("generate", "--model", TARGET, "--draft", DRAFT, "--prompt", "a", "--scheme", "lookup", "--json")
+    def test_a_draft_that_is_not_used_is_refused_unless_auto_chose_the_scheme(self):
+        asked = ("generate", "--model", TARGET, "--draft", DRAFT, "--prompt", "a")
+        self.refuses([f"--draft is {DRAFT}", "the scheme is 'lookup'"], *asked, "--scheme", "lookup", "--json")
+        heads = family("unused_draft", ("eagle",)) / "tiny/eagle.gguf"
+        done = self.works(*asked, "--heads", heads, "--json")
         self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*--draft[^\n]*\n\Z")
 
     def test_prompt_by_text_file_and_ids(self):

@@ -27,6 +27,13 @@ SCHEMES = {
 }
 
 
+EXACT_AT_ZERO = {"fsd", "psd_a"}  # which a note says
+
+
+def noting(scheme):
+    return {"noting": "at temperature 0 rows are points"} if scheme in EXACT_AT_ZERO else {}
+
+
 def folder_model(name, words=True, **configurations):
     """A folder of safetensors with a tokenizer (two control tokens, of which none ends texts by its name), and these files."""
     path = FOLDER / name
@@ -70,7 +77,8 @@ class StopIds(ProgramTest):
 
     def test_every_scheme_stops(self):
         for scheme, needed in SCHEMES.items():
-            made = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--logit-bias", f"{IM_END}=200")
+            made = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--logit-bias", f"{IM_END}=200",
+                                  **noting(scheme))  # fmt: skip
             self.assertEqual(([IM_END], "stop_token"), (made["ids"], made["finish_reason"]), scheme)
             self.assertEqual([END, IM_END], made["stop_ids"])
 
@@ -94,7 +102,7 @@ class StopStrings(ProgramTest):
     def test_a_control_token_under_every_scheme(self):
         for scheme, needed in SCHEMES.items():
             made = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--stop", "<|im_start|>",
-                                  "--logit-bias", f"{START}=200")  # fmt: skip
+                                  "--logit-bias", f"{START}=200", **noting(scheme))  # fmt: skip
             self.assertEqual(([START], "", "stop_string", "<|im_start|>"), (made["ids"], made["text"], made["finish_reason"], made["stop_string"]), scheme)
 
     def test_an_end_token_is_one_first(self):

@@ -41,8 +41,8 @@ inline std::string expand_whitespace(std::string_view pattern) {
 
 }  // namespace detail
 
-/// Cuts text by one of the known rules. What is a letter or a number is said by unicode_classes.hpp, not by PCRE2, which
-/// sees stand-ins of the text's characters. Immutable: threads may share it. Cost: linear in the text.
+/// Cuts text by one of the known rules. What is a letter or a number is said by unicode_classes.hpp, not by PCRE2,
+/// which sees stand-ins of the text's characters. Immutable: threads may share it. Cost: linear in the text.
 class pre_tokenizer {
  public:
     explicit pre_tokenizer(const split_rules& rules) {

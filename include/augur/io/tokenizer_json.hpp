@@ -273,8 +273,8 @@ inline void read_template_files(const std::filesystem::path& folder, vocabulary&
 }  // namespace detail
 
 /// The same from a folder: tokenizer.json, and tokenizer_config.json, chat_template.jinja, chat_template.json and
-/// additional_chat_templates/tool_use.jinja where they exist; with the stop ids of generation_config.json and config.json
-/// (stop_ids.hpp). Errors name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
+/// additional_chat_templates/tool_use.jinja where they exist; with the stop ids of generation_config.json and
+/// config.json (stop_ids.hpp). Errors name the file. Files above 64 MiB, and templates above 1 MiB, are not read.
 inline vocabulary read_tokenizer_folder(const std::filesystem::path& folder) {
     const auto config_path = folder / "tokenizer_config.json";
     std::error_code unknown;  // then it cannot be opened either
