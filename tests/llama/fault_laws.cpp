@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "llama/small_llama.hpp"
+#include "sanitized.hpp"
 
 using namespace augur;
 using namespace augur::testing;

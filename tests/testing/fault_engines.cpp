@@ -89,7 +89,7 @@ std::string bridged_text(const Scheme& scheme, const testing::disturbance& by, t
     std::string all = s.text + ", " + std::string(name_of(s.finished)) + made.trouble;
     for (const auto& each : s.written) all += augur::detail::message(' ', each.model, ':', each.id, '/', each.bytes);
     for (const model_statistics& each : s.counts.models) {
-        all += augur::detail::message("; ", each.written, " in ", each.passes, ", read ", each.caught_up);
+        all += augur::detail::message("; ", each.written, " in ", each.passes);
     }
     return all + augur::detail::message("; ", s.counts.switches, ' ', s.counts.waited, ' ', s.counts.lost) +
            testing::learned_by(s.policy);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(models_that_hand_each_other_text_keep_them) {
         }
     }
     BOOST_TEST_MESSAGE("text handed over: 1 scheme, " << runs << " decodings");
-    BOOST_TEST(runs > testing::unless_sanitized(300u, 40u));
+    BOOST_TEST(runs > testing::unless_sanitized(120u, 15u));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -99,7 +99,8 @@ auto prepare_step(const Scheme& scheme, session<Scheme, C>& s, const step_option
     }
     const std::size_t last_row = row_after(decided.accepted);
     if (decided.invalid_row()) ready.fault = detail::describe_fault(rows[last_row], before + decided.accepted);
-    ready.next = {.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
+    ready.next =
+        observation{.round = decided_on.round + 1, .last_drafted = decided.drafted, .last_accepted = decided.accepted};
     policy::see_target<policy_type>(ready.next, rows, last_row);
     const round_view view{s.committed, before,      record.proposed, rows,          ready.states,
                           decided,     ready.block, decided_on,      record.seconds};

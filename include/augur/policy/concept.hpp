@@ -65,8 +65,8 @@ concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
 ///         measuring;
 ///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
 ///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown
-///         all of it (types/round_view.hpp). One that is noexcept is called when the round is committed; another before,
-///         on a copy that is kept with the round, when the tokens have no text yet.
+///         all of it (types/round_view.hpp). One that is noexcept is called when the round is committed; another
+///         before, on a copy that is kept with the round, when the tokens have no text yet.
 ///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
 ///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its
 ///         best token, ...
