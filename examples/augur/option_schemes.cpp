@@ -21,30 +21,7 @@ constexpr std::array<scheme_name, 9> with_thresholds = {
 constexpr std::array<scheme_name, 3> of_three_models = {"psd_a", "psd_f", "psd_f_as_published"};
 constexpr std::array<scheme_name, 1> by_turns = {"ead"};
 
-constexpr std::array<scheme_name, 19> judging_drafts = {
-    "lookup",
-    "hybrid",
-    "merged",
-    "sd",
-    "eaad",
-    "eaad_as_published",
-    "hysteresis",
-    "medusa",
-    "hydra",
-    "entmtp",
-    "eagle",
-    "kangaroo",
-    "dvi",
-    "fsd",
-    "psd_a",
-    "psd_f",
-    "psd_f_as_published",
-    "auto",
-    "ead"  // which says that it verifies nothing
-};
-
-constexpr std::array<option_schemes, 12> option_table = {{
-    {"accept", judging_drafts},
+constexpr std::array<option_schemes, 11> option_table = {{
     {"length", drafting_a_number},
     {"max-k", with_bins},
     {"bins", with_bins},

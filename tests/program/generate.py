@@ -478,8 +478,10 @@ class Members(ProgramTest):
             made = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)
             self.assertEqual(most, len(made["stages"][0]["positions"]))
 
-    def test_heads_that_are_not_used_are_noted(self):
-        done = self.works("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a", "--scheme", "lookup", "--json")
+    def test_heads_that_are_not_used_are_refused_unless_auto_chose_the_scheme(self):
+        asked = ("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a")
+        self.refuses(["--heads is ", "the scheme is 'lookup'"], *asked, "--scheme", "lookup", "--json")
+        done = self.works(*asked, "--heads", self.member("medusa"), "--json")
         self.assertRegex(done.stderr, rb"\Aaugur: note: [^\n]*--heads[^\n]*\n\Z")
 
 

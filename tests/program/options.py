@@ -39,7 +39,7 @@ LOSSY = {"fsd", "psd_a", "psd_f", "psd_f_as_published"}
 
 # Of options for some schemes: a value, and the schemes that decode with it.
 OF_SCHEMES = {
-    "--accept": ("coupled", ALL - LOSSY - {"plain", "ead", "eaad_as_published"}),
+    "--accept": ("coupled", ALL - LOSSY - {"ead", "eaad_as_published"}),  # plain: how its one draw is made
     "--divergence-temperature": (2, set()),  # with --accept fuzzy_greedy alone
     "--epsilon": (0.1, set()),  # with --accept typical alone
     "--delta": (0.1, set()),
