@@ -83,8 +83,8 @@ class own_sequence {
             const logit_row state = states[at - first];
             states_.insert(states_.end(), state.begin(), state.end());
         }
+        head.append(sequence_, states_);  // where memory fails then, keep() takes it back
         tokens_.insert(tokens_.end(), tokens.begin() + static_cast<std::ptrdiff_t>(tokens_.size()), tokens.end());
-        head.append(sequence_, states_);
     }
 
     void row(const H& head, std::span<float> out) { head.row(sequence_, out); }
@@ -94,10 +94,9 @@ class own_sequence {
 
  private:
     void keep(const H& head, std::size_t length) {
-        if (length == tokens_.size()) return;
         tokens_.resize(length);
         follower_.cut(length);
-        head.truncate(sequence_, length);
+        if (head.length(sequence_) != length) head.truncate(sequence_, length);
     }
 
     typename H::sequence_type sequence_;
