@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(blanks_around_tags) {
         {"a \n {%- if true -%} \n b {{- 1 -}} \n c{% endif %}", "ab1c"},
         {"  {%+ if true +%}\nb{% endif %}", "  \nb"},
         {"a  {# x #}\n  {# y -#} \n b", "a  b"},
-        {"{% raw %}{{ x }}{% endraw %}\n\n", "{{ x }}\n"},
+        {"{% raw %}{{ x }}{% endraw %}\n\n", "{{ x }}"},
         {"a\xE3\x80\x80\n{%- set y = 1 -%}\xC2\x85 b", "ab"},
         {"{{ '}}' }}{{ {'a': {'b': 1}}.a.b }}", "}}1"},
         {"a\r\nb\rc\r\n", "a\nb\nc"}};

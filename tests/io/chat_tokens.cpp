@@ -1,5 +1,6 @@
+#include "augur/io/chat_tokens.hpp"
+
 #include <algorithm>
-#include <augur/io/chat_tokens.hpp>
 #include <boost/test/unit_test.hpp>
 #include <vector>
 

@@ -11,8 +11,8 @@
 namespace augur::io {
 
 /// Encodes what `layout` rendered. The template decides where it writes bos itself; where it does not, and the
-/// vocabulary asks for one (add_bos), it stands in front: one bos, wherever it comes from, none where nothing gives one.
-/// No eos is added, as in transformers: the conversation goes on. Cost and errors: tokenizer::encode.
+/// vocabulary asks for one (add_bos), it stands in front: one bos, wherever it comes from, none where none is given.
+/// No eos is added, as in transformers: the conversation goes on. Cost, errors: those of encode.
 inline std::vector<token> encode_chat(const tokenizer& words, const chat_template& layout, std::string_view rendered) {
     auto ids = words.encode(rendered, {.add_special = false, .parse_special = true});
     const token bos = words.words().bos;

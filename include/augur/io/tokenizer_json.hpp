@@ -252,7 +252,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
 
 namespace detail {
 
-/// The chat templates that lie beside tokenizer_config.json. chat_template.jinja goes before what is inside of it, as in
+/// The chat templates that lie beside tokenizer_config.json. chat_template.jinja goes before what is in there, as in
 /// transformers; chat_template.json, which processors write, is read where there is no other.
 inline void read_template_files(const std::filesystem::path& folder, vocabulary& words) {
     const auto read_where_there = [](const std::filesystem::path& path, std::string& into) {

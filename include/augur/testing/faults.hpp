@@ -13,7 +13,7 @@ namespace augur::testing {
 
 /// What a place throws.
 struct injected_fault : std::exception {
-    explicit injected_fault(std::size_t number, std::string_view place) : number(number), place(place) {}
+    injected_fault(std::size_t call, std::string_view where) : number(call), place(where) {}
     const char* what() const noexcept override { return "an injected fault"; }
 
     std::size_t number;      ///< of the call, since the plan was armed
