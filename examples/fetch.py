@@ -36,7 +36,7 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Member:
-    inside: str  # where it is in the archive; with a slash at its end, a folder of a wheel
+    inside: str  # where it is in the archive; with a slash at its end, a folder
     path: str  # where it goes in the cache
     sha256: str  # see digest_of
 
@@ -81,7 +81,7 @@ CATALOGUE = {
         file="llama_cpp_python-0.3.36.tar.gz",
         size=76589250,
         sha256="832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e",
-        unpacked=16253605,
+        unpacked=16705845,
         result="llama-vocab",
         members=vocabulary(
             "llama-bpe",
@@ -102,6 +102,13 @@ CATALOGUE = {
             "qwen2",
             "44c2f46b715f585c6ab513970e8a006bfa5badd6108560054921cf598d154d8c",
             "de785bb305cc6fa9d43908ed5da337f853c0b79e971348fcfb9f0915a39c5363",
+        )
+        + (
+            Member(
+                "llama_cpp_python-0.3.36/vendor/llama.cpp/models/templates/",
+                "llama-templates",
+                "ae6ed48f85effad4e3f45743393a49109f6294850e60466cff76b0caee9d9a28",
+            ),
         ),
     ),
 }
@@ -283,28 +290,27 @@ def transfer(index, download, archive):
     raise FetchError(f"{url} has the wrong content: SHA-256 {found}, expected {download.sha256}")
 
 
-def streams(archive, names):
-    """Yields (name, stream) for those of the names that the archive holds."""
+def streams(archive, wanted):
+    """Yields (name, stream) for the files of the archive whose names are wanted."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as opened:
-            for name in names & set(opened.namelist()):
-                yield name, opened.open(name)
+            for name in opened.namelist():
+                if wanted(name) and not name.endswith("/"):
+                    yield name, opened.open(name)
     else:
         with tarfile.open(archive) as opened:
             for entry in opened:
-                if entry.name in names:
+                if entry.isfile() and wanted(entry.name):
                     yield entry.name, opened.extractfile(entry)
 
 
 def unpack_folder(member, archive, cache):
     part = (cache / member.path).with_name(member.path + ".part")
     remove(part)
-    with zipfile.ZipFile(archive) as opened:
-        for name in opened.namelist():
-            if name.startswith(member.inside) and not name.endswith("/"):
-                file = part / name[len(member.inside) :]
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(opened.read(name))
+    for name, stream in streams(archive, lambda name: name.startswith(member.inside)):
+        file = part / name[len(member.inside) :]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(stream.read())
     if digest_of(part) != member.sha256:
         remove(part)
         raise FetchError(f"{member.inside} in {archive.name} is not the folder expected: its checksum differs")
@@ -317,7 +323,7 @@ def unpack(download, archive, cache):
         if member.inside.endswith("/"):
             unpack_folder(member, archive, cache)
     members = {member.inside: member for member in download.members if not member.inside.endswith("/")}
-    for inside, stream in streams(archive, members.keys()):
+    for inside, stream in streams(archive, members.keys().__contains__):
         member = members.pop(inside)
         with written(cache / member.path) as file:
             shutil.copyfileobj(stream, file, CHUNK)

@@ -183,7 +183,10 @@ inline value get_attribute(machine& m, const value& of, const std::string& name)
     }
     const auto* found = of.members() ? find_key(m, *of.members(), value(name)) : nullptr;
     if (found) return *found;
-    if (name.starts_with("__") || of.is<std::shared_ptr<const callable>>()) {
+    const auto* function = of.as<std::shared_ptr<const callable>>();  // a method of a value has none
+    const bool is_method =
+        function != nullptr && !(*function)->macro && !(*function)->loop && (*function)->self.members();
+    if (name.starts_with("__") || (function != nullptr && !is_method)) {
         m.fail("the attribute ", quote(name, 40), " of a ", type_of(of), " is not supported");
     }
     return missing_part(of, name);
