@@ -512,7 +512,7 @@ void refuse_unless_auto(const generate_options& chosen, const char* option, cons
 }
 
 /// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
-void tell_notes(const generate_options& chosen, const generator& made) {
+void tell_of_options(const generate_options& chosen, const generator& made) {
     if (const llama::host_model& target = made.target(); target.widened_from()) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
@@ -536,7 +536,7 @@ void chat(const generate_options& chosen) {
         talk.emplace(require(words, chosen.model.path, "'augur chat'"), chosen.prompt.system);
         return std::vector<token>();
     });
-    tell_notes(chosen, made);
+    tell_of_options(chosen, made);
     dialogue with(made.words(), std::move(*talk), chosen.prompt.text, made.target().context_length());
     while (!with.over()) {
         const std::vector<token> first = with.begin();
@@ -548,7 +548,7 @@ void generate(const generate_options& chosen) {
     check_early(chosen);
     generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
     run_files files(chosen.files);
-    tell_notes(chosen, made);
+    tell_of_options(chosen, made);
     if (made.lacks_chat()) {
         tell("note", "this model was trained for conversations; without --chat it continues the prompt as it stands");
     }

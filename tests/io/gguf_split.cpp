@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(parts_that_contradict_each_other_are_refused) {
 
 BOOST_AUTO_TEST_CASE(a_whole_file_may_say_that_it_is_whole) {
     const temporary_directory folder;
-    for (const std::uint16_t count : {0, 1}) {
+    for (const std::uint16_t count : {std::uint16_t{0}, std::uint16_t{1}}) {
         const part only{.number = 0, .count = count, .tensors = 1, .names = {"a"}};
         only.write(folder / "model.gguf");
         BOOST_TEST(io::gguf_file(folder / "model.gguf").tensors().size() == 1u);
