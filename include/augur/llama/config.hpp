@@ -31,7 +31,7 @@ struct config {
     bool tied_head = false;              ///< the head is the embedding
     std::string vocabulary_fingerprint;  ///< of the file's tokens (io/token_texts.hpp); empty where it holds none
     std::size_t padded_vocabulary = 0;   ///< rows of embedding and head in the file, where they are more; else 0
-    std::vector<std::string> notes;      ///< what was taken otherwise than the file says it, one sentence each
+    std::vector<std::string> notes{};    ///< what was taken otherwise than the file says it, one sentence each
 
     /// Rows of embedding and head in the file, those of no token included.
     std::size_t stored_rows() const { return std::max(vocabulary, padded_vocabulary); }
