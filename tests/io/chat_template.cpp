@@ -6,6 +6,7 @@
 
 #include "io/files.hpp"
 #include "io/vocabularies.hpp"
+#include "sanitized.hpp"
 
 BOOST_AUTO_TEST_SUITE(io_chat_template)
 
@@ -25,7 +26,9 @@ const chat question = {{"user", "Hi"}};
 
 /// What a template writes with the variables x (of JSON) and one message.
 std::string written(const std::string& source, const json& x = nullptr) {
-    return chat_template(source).render(question, {.variables = {{"x", x}}});
+    render_options options{.variables = {{"x", x}}};
+    if (augur::testing::sanitized) options.limits = {.steps = 100'000, .bytes = 4'000'000};  // as long as it takes
+    return chat_template(source).render(question, options);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace failing_parts {
 template <class M>
 class calls : public M {
  public:
-    calls(M model, faults by) : M(std::move(model)), by_(std::move(by)) {}
+    calls(M of, faults by) : M(std::move(of)), by_(std::move(by)) {}
 
  protected:
     const M& sound() const { return *this; }
