@@ -193,14 +193,20 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
                "N", "8", most::ngram);
 }
 
-/// "ID=VALUE", each.
+/// "ID=VALUE", each of another token: of two values for one token it would not be clear which holds.
 transform::bias parse_biases(const std::vector<std::string>& texts) {
     transform::bias bias;
     for (const std::string& text : texts) {
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos) detail::fail("--logit-bias is ", io::quote(text), "; it must be ID=VALUE");
-        bias.added.emplace_back(parse_number<token>("--logit-bias", std::string_view(text).substr(0, equals)),
-                                parse_number<float>("--logit-bias", std::string_view(text).substr(equals + 1)));
+        const auto id = parse_number<token>("--logit-bias", std::string_view(text).substr(0, equals));
+        const auto by = parse_number<float>("--logit-bias", std::string_view(text).substr(equals + 1));
+        for (std::size_t i = 0; i < bias.added.size(); ++i) {
+            if (bias.added[i].first != id) continue;
+            detail::fail("--logit-bias is given for token ", id, " twice, as ", io::quote(texts[i]), " and as ",
+                         io::quote(text), "; give one of them");
+        }
+        bias.added.emplace_back(id, by);
     }
     return bias;
 }

@@ -116,6 +116,15 @@ BOOST_AUTO_TEST_CASE(loops) {
         written(
             "{% for k in x recursive %}{{ k.n }}{% if k.c %}({{ loop(k.c) }}{{ loop.depth }}){% endif %}{% endfor %}",
             json::parse(R"([{"n":1,"c":[{"n":2}]},{"n":3}])")) == "1(21)3");
+    // Jinja2 tests items ahead where the body reads `loop`, but does not say how far.
+    const auto changing = [](std::string_view body) {
+        return written("{% set n = namespace(a=1) %}{% for i in [1, 2, 3] if i > n.a %}{{ i }}" + std::string(body) +
+                       "{% endfor %}");
+    };
+    BOOST_TEST(changing("{% set n.a = 2 %}") == "23");
+    BOOST_TEST(changing("{% set n.a = 3 %}") == "2");
+    BOOST_TEST(changing("{{ loop.index }}") == "2132");
+    BOOST_CHECK_EXCEPTION(changing("{{ loop.index }}{% set n.a = 3 %}"), augur::error, says({"line 1", "changes"}));
     // A variable set in a loop is the turn's own; a namespace's attribute stays.
     BOOST_TEST(written("{% set n = namespace(a=0) %}{% set b = 0 %}{% for i in x %}{% set n.a = n.a + i %}{% set b = i "
                        "%}{% endfor %}{{ n.a }}{{ b }}",

@@ -224,13 +224,19 @@ BOOST_AUTO_TEST_CASE(what_json_leaves_out_has_its_usual_value) {
 BOOST_AUTO_TEST_CASE(newer_json_has_the_rotary_numbers_in_one_place) {
     auto json = sound_json();
     json["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 2}, {"rope_theta", 500}};
-    json["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 3}};
+    json["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
     const auto c = llama::read_config(json, "config.json", true);
     BOOST_TEST(c.rotary_base == 500.0);
     BOOST_TEST_REQUIRE(c.rotary_factors.size() == 4u);
     BOOST_TEST(c.rotary_factors[0] == 2.0f);
     json["rope_parameters"].erase("rope_theta");
     BOOST_TEST(llama::read_config(json, "config.json", true).rotary_base == 10000.0);
+    json["rope_scaling"]["factor"] = 3;  // some engines would take 2, some 3
+    BOOST_CHECK_EXCEPTION(llama::read_config(json, "config.json", true), error,
+                          says({"config.json: rope_parameters", "\"factor\":2", "rope_scaling", "\"factor\":3"}));
+    json.erase("rope_scaling");
+    json["rope_parameters"] = {{"full_attention", {{"rope_type", "default"}}}};
+    BOOST_CHECK_EXCEPTION(llama::read_config(json, "config.json", true), error, says({"full_attention is an object"}));
 }
 
 BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {

@@ -44,6 +44,7 @@ class Generate(ProgramTest):
             ("--logit-bias", "5"): ["--logit-bias", "'5'", "ID=VALUE"],
             ("--logit-bias", "999=1"): ["999", "262"],
             ("--logit-bias", "5=inf"): ["5", "inf"],
+            ("--logit-bias", "5=1", "--logit-bias", "6=1", "--logit-bias", "5=2"): ["--logit-bias", "'5=1'", "'5=2'"],
             ("--lookup-min", "0"): ["min_n", "0"],
             ("--lookup-min", "9"): ["9", "8"],
         }.items():

@@ -12,6 +12,7 @@
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/policy/learned_bins.hpp>
 #include <augur/policy/rolling_entropy.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -60,6 +61,8 @@ BOOST_AUTO_TEST_CASE(policies_that_learn_keep_them) {
     const policy::entropy_bins bins({0.8}, {3, 1});
     tally.keeps("bins", speculate(small, target, bins, accept::rejection_sampling{}), fault_choice(1));
     tally.keeps("cost_aware", speculate(small, target, policy::cost_aware{}, accept::exact{}), fault_choice(0, 16));
+    const policy::learned_bins learned({0.8}, {3, 1});
+    tally.keeps("learned_bins", speculate(small, target, learned, accept::coupled{}), fault_choice(1));
     tally.report("learning policies", 800);
 }
 

@@ -5,12 +5,15 @@
 #include <augur/cascade/speculator.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <boost/test/unit_test.hpp>
@@ -83,7 +86,10 @@ BOOST_AUTO_TEST_CASE(policies_that_learn_shapes_keep_them) {
     const policy::tree_cost_aware learning;
     tally.keeps("tree_cost_aware", speculate(draft::model_tree(trees), target, learning, accept::exact{}),
                 fault_choice(0));
-    tally.report("trees that are learned", 300);
+    const policy::hybrid_cost_aware hybrid({.verify_seconds = std::vector<double>(33, 2e-3)});
+    const draft::fallback both(draft::prompt_lookup(3), draft::model_tree(trees));
+    tally.keeps("hybrid_cost_aware", speculate(both, target, hybrid, accept::exact{}), fault_choice(0));
+    tally.report("trees that are learned", 600);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -69,24 +69,30 @@ inline flow run_turn(machine& m, const statement& of, const value& item, const s
     return execute(m, of.bodies[0]);
 }
 
-/// Jinja2 tests each item when its turn comes, but for one ahead where the body asks for `loop`.
+/// Jinja2 tests each item when its turn comes, or earlier where the body asks for `loop`: how much earlier depends on
+/// what is asked. Here all are tested ahead then, and once more in turn; a test that the body changes is refused.
 inline flow run_turns(machine& m, const statement& of, const value& over, std::size_t depth) {
     auto loop = std::make_shared<loop_state>();
     loop->depth = depth;
     loop->recursive = of.is_recursive ? &of : nullptr;
     if (of.is_recursive) loop->around = m.scope;
-    auto items = iterate(m, over);
-    if (of.names_loop) {
-        for (auto& item : items) {
-            if (passes(m, of, item)) loop->items.push_back(item);
-        }
-        items = loop->items;
-        m.make(2 * items.size() * sizeof(value));
+    const auto items = iterate(m, over);
+    std::vector<bool> passed_ahead(items.size());
+    for (std::size_t i = 0; of.names_loop && i < items.size(); ++i) {
+        passed_ahead[i] = passes(m, of, items[i]);
+        if (passed_ahead[i]) loop->items.push_back(items[i]);
     }
+    m.make(2 * loop->items.size() * sizeof(value));
     bool is_empty = true;
-    for (auto& item : items) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const auto& item = items[i];
         m.step();
-        if (!of.names_loop && !passes(m, of, item)) continue;
+        const bool passed = passes(m, of, item);
+        if (of.names_loop && passed != passed_ahead[i]) {
+            m.line = of.line;
+            m.fail("a loop that changes what its own 'if' tests, and reads 'loop', is not supported");
+        }
+        if (!passed) continue;
         is_empty = false;
         const auto next = run_turn(m, of, item, loop);
         ++loop->at;

@@ -2,11 +2,13 @@
 // A Llama's hyper-parameters from a Hugging Face config.json.
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "augur/io/fingerprint.hpp"
@@ -28,6 +30,9 @@ using augur::detail::fail;
 /// `rope_scaling`, or `rope_parameters` in newer files: {rope_type or type, ...}. A factor needs a type: without one
 /// engines differ in what it means.
 inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling) {
+    for (const auto& [key, value] : scaling.value().items()) {
+        if (value.is_object()) fail(scaling.origin(), ": ", key, " is an object; layers of several kinds are not read");
+    }
     const auto* factor = scaling.find("factor");
     if (factor && !scaling.find("rope_type") && !scaling.find("type")) {
         fail(scaling.origin(), ": a factor of ", io::shown(*factor), " has no rope_type beside it");
@@ -52,6 +57,20 @@ inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling
         c.rotary_factors = rotary_factors(c, numbers);
     } else if (type != "default") {
         fail(scaling.origin(), ": rope type ", io::quote(type), " is not supported; default, linear and llama3 are");
+    }
+}
+
+/// Files of two versions at once: of two objects that differ some engines take this one, others that.
+inline void check_one_rotary_scaling(const io::json_reader<>& newer, const io::json_reader<>& older) {
+    nlohmann::json objects[] = {newer.value(), older.value()};
+    for (auto& each : objects) {
+        each.erase("rope_theta");
+        if (each.contains("type")) each["rope_type"] = std::exchange(each["type"], nullptr);
+        each.erase("type");
+    }
+    if (objects[0] != objects[1]) {
+        fail(newer.origin(), " is ", io::shown(newer.value()), ", but rope_scaling beside it is ",
+             io::shown(older.value()));
     }
 }
 
@@ -85,7 +104,9 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     }
     c.tied_head = in.value_or<bool>("tie_word_embeddings", false) || !has_head;
     const auto parameters = in.object("rope_parameters");
-    const auto scaling = parameters ? parameters : in.object("rope_scaling");
+    const auto older = in.object("rope_scaling");
+    if (parameters && older) detail::check_one_rotary_scaling(*parameters, *older);
+    const auto scaling = parameters ? parameters : older;
     c.rotary_base = in.value_or<double>("rope_theta", 10000.0);
     if (parameters) c.rotary_base = parameters->value_or<double>("rope_theta", c.rotary_base);
     validate(c, origin);
@@ -125,6 +146,11 @@ inline void take_stored_rows(config& c, const io::safetensors_folder& file, std:
 /// Of a folder, or of a single file that has config.json beside it.
 inline config read_config(const io::safetensors_folder& file) {
     const auto& json = file.config();
+    if (const auto quantized = file.config_path().parent_path() / "quantize_config.json";
+        std::filesystem::exists(quantized)) {
+        detail::fail(quantized.string(), ": by this file the weights are quantized in a way that is not read; ",
+                     detail::readable_weights);
+    }
     config c = read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
     const auto tokens = io::token_texts(file);
     detail::take_stored_rows(c, file, tokens);

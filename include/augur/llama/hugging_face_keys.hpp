@@ -86,6 +86,8 @@ inline void check_json_keys(const io::json_reader<>& in, const config& c) {
     }
 }
 
+inline constexpr std::string_view readable_weights = "take a GGUF file, or the original in F32, F16 or BF16";
+
 /// Throws, with the method, where weights are stored as a quantisation of some other program's.
 inline void check_not_quantized(const io::json_reader<>& in) {
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
@@ -95,8 +97,7 @@ inline void check_not_quantized(const io::json_reader<>& in) {
             found->is_object() && found->contains("quant_method") && (*found)["quant_method"].is_string();
         const std::string method = has_method ? (*found)["quant_method"].get<std::string>() : "unknown";
         fail(in.origin(), ": by its ", key, " (quant_method ", io::quote(method),
-             ") the weights are quantized in a way that is not read; take a GGUF file, or the original in F32, F16 or "
-             "BF16");
+             ") the weights are quantized in a way that is not read; ", readable_weights);
     }
 }
 
