@@ -12,7 +12,7 @@
 
 /// Guesses on while the whole path so far is more likely than not, and one token further than the last round got.
 struct likely_path {
-    static constexpr augur::signals needs = augur::signals::draft_confidence;
+    static constexpr augur::signals_read reads{.required = augur::signals::draft_confidence};
 
     std::size_t length(const augur::observation& seen) const {
         if (!(seen.path_value > 0.5)) return seen.drafted;  // enough: no token from this row

@@ -27,16 +27,15 @@ any_criterion criterion_of(const std::string& name);
 /// The length that pays, or the one that was named.
 class planned_length : public planned<policy::fixed_length, policy::cost_aware> {
  public:
-    static constexpr signals uses = policy::cost_aware::uses;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads = policy::cost_aware::reads;
 
     planned_length(const scheme_options& resolved, const run_request& request)
         : planned(resolved.length
                       ? planned(policy::fixed_length{*resolved.length})
                       : planned(policy::cost_aware({.verify_seconds = request.verify_seconds}, request.known))) {}
 
-    std::size_t length(const observation& seen) const {
-        return std::visit([&](const auto& policy) { return policy.length(seen); }, chosen());
+    draft_plan plan(const observation& seen) const {
+        return std::visit([&](const auto& policy) { return policy::answer(policy, seen); }, chosen());
     }
     void learn(const outcome& happened) {
         if (policy::cost_aware* const learns = paying()) learns->learn(happened);

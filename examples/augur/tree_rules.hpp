@@ -45,15 +45,16 @@ inline policy::tree_cost_aware_options measured_trees(const std::vector<double>&
 /// The tree that pays, or the one that was named.
 class planned_tree : public planned<policy::tree_static, policy::tree_cost_aware> {
  public:
+    static constexpr draft_shape plans = draft_shape::tree;
+
     explicit planned_tree(policy::tree_static chosen) : planned(std::move(chosen)) {}
     planned_tree(const scheme_options& resolved, const run_request& request)
         : planned(resolved.tree
                       ? planned(policy::tree_static(*resolved.tree))
                       : planned(policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known))) {}
 
-    const augur::topology& topology(const observation& seen) const {
-        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
-        return *std::visit(shape, chosen());
+    draft_plan plan(const observation& seen) const {
+        return std::visit([&](const auto& policy) { return policy.plan(seen); }, chosen());
     }
     void watch(const auto& view) {
         if (policy::tree_cost_aware* const learns = paying()) learns->watch(view);
@@ -63,6 +64,8 @@ class planned_tree : public planned<policy::tree_static, policy::tree_cost_aware
 /// Of trees that the draft's rows suggest: as much as pays, or the whole tree within its limits.
 class suggested_tree : public planned<policy::fixed_length, policy::value_cost_aware> {
  public:
+    static constexpr draft_shape plans = draft_shape::grown_tree;
+
     /// Of a tree that pays, which has no more nodes than passes were timed for.
     static draft::dynamic_tree limits_of(const scheme_options& resolved, const run_request& request) {
         if (resolved.dynamic) return *resolved.dynamic;
@@ -77,20 +80,8 @@ class suggested_tree : public planned<policy::fixed_length, policy::value_cost_a
                                                           .verify_seconds = request.verify_seconds},
                                                          request.known))) {}
 
-    std::size_t length(const observation& seen) const {
-        return std::visit([&](const auto& policy) { return policy.length(seen); }, chosen());
-    }
-    float expected(float probability) const {
-        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
-        return pays != nullptr ? pays->expected(probability) : probability;
-    }
-    std::size_t expands(const observation& seen, std::span<const float> values) const {
-        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
-        return pays != nullptr ? pays->expands(seen, values) : values.size();
-    }
-    std::size_t keeps(const observation& seen, std::span<const float> values) const {
-        const auto* const pays = std::get_if<policy::value_cost_aware>(&chosen());
-        return pays != nullptr ? pays->keeps(seen, values) : values.size();
+    draft_plan plan(const observation& seen) const {
+        return std::visit([&](const auto& policy) { return policy::answer(policy, seen); }, chosen());
     }
     void watch(const auto& view) {
         if (policy::value_cost_aware* const learns = paying()) learns->watch(view);

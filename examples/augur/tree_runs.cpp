@@ -20,18 +20,15 @@ namespace {
 /// A scheduler whose kind and feature are known at run time only. Has the signals of all features computed.
 class any_scheduler {
  public:
-    static constexpr signals needs = signals::target_confidence | signals::target_entropy;
-    static constexpr signals uses = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::target_confidence | signals::target_entropy,
+                                        .available = signals::draft_confidence};
+    static constexpr draft_shape plans = draft_shape::tree;
 
     template <class Policy>
     explicit any_scheduler(Policy chosen) : chosen_(std::move(chosen)) {}
 
-    const augur::topology& topology(const observation& seen) const {
-        const auto shape = [&](const auto& policy) { return &policy.topology(seen); };
-        return *std::visit(shape, chosen_);
-    }
-    std::size_t looks_ahead() const {
-        return std::visit([](const auto& policy) { return policy.looks_ahead(); }, chosen_);
+    draft_plan plan(const observation& seen) const {
+        return std::visit([&](const auto& policy) { return policy.plan(seen); }, chosen_);
     }
     void learn(const outcome& happened) {
         std::visit([&](auto& policy) { policy.learn(happened); }, chosen_);

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(greedy_links_inside_hand_up_what_is_certain) {
 /// Two tokens in the first round, and a third where the row after them is uncertain; then one more if there was a
 /// third.
 struct by_what_was_drafted {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
     std::size_t length(const observation& seen) const {
         if (seen.round > 0) return seen.last_drafted == 3 ? 1 : 0;
         return seen.drafted < 2 || seen.draft_entropy_nats > 0.5 ? 3 : 2;
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(no_number_is_used_twice) {
 /// Wants none of the first one's tokens once it has seen its row: who is asked first has drawn inside before it is told
 /// that none of its tokens are wanted.
 struct second_alone {
-    static constexpr signals uses = signals::draft_entropy;
+    static constexpr signals_read reads{.available = signals::draft_entropy};
     std::size_t length(const observation& seen) const {
         return seen.source == 0 && !includes(seen.pending, signals::draft_entropy) ? 0 : 2;
     }

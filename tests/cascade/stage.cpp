@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(its_policy_is_told_of_the_round_before) {
 
 /// Keeps what it was shown, and what it should be shown next of the row that a round's last token came from.
 struct looking_at_the_target {
-    static constexpr signals needs = signals::target_entropy | signals::target_confidence;
+    static constexpr signals_read reads{.required = signals::target_entropy | signals::target_confidence};
     struct round {
         observation seen;
         std::size_t drafted;

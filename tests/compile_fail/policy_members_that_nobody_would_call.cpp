@@ -1,9 +1,7 @@
 // Optional members of a policy that are written otherwise than they are called are refused, not passed over.
 // expected-error {{a member learn that cannot be called as}}
-// expected-error {{a member entropy_nats that cannot be called as static double}}
-// expected-error {{a member looks_ahead, but none that can be called}}
-// expected-error {{a member asked_once that is no static constexpr bool}}
-// expected-error {{a member expected, expands or keeps, but not all three}}
+// expected-error {{a member reads that is no static constexpr augur::signals_read}}
+// expected-error {{a member plans that is no static constexpr augur::draft_shape}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
@@ -11,22 +9,14 @@
 struct changes_the_outcome : augur::policy::fixed_length {
     void learn(augur::outcome&) {}
 };
-struct measures_by_itself : augur::policy::fixed_length {
-    double entropy_nats(augur::logit_row) const { return 0; }
+struct reads_a_signal : augur::policy::fixed_length {
+    static constexpr augur::signals reads = augur::signals::draft_entropy;
 };
-struct measures_something_else : augur::policy::fixed_length {
-    static double entropy_nats(const augur::distribution&) { return 0; }
+struct reads_its_own : augur::policy::fixed_length {
+    augur::signals_read reads;
 };
-struct each_its_own : augur::policy::fixed_length {
-    bool asked_once = true;
-};
-
-struct looks_nowhere : augur::policy::fixed_length {
-    std::size_t looks_ahead() const { return 2; }
-};
-
-struct keeps_alone : augur::policy::fixed_length {
-    std::size_t keeps(const augur::observation&, std::span<const float> values) const { return values.size(); }
+struct plans_in_words : augur::policy::fixed_length {
+    static constexpr const char* plans = "trees";
 };
 
 void composed(const auto& policy) {
@@ -36,9 +26,7 @@ void composed(const auto& policy) {
 
 int main() {
     composed(changes_the_outcome{});
-    composed(measures_by_itself{});
-    composed(measures_something_else{});
-    composed(each_its_own{});
-    composed(looks_nowhere{});
-    composed(keeps_alone{});
+    composed(reads_a_signal{});
+    composed(reads_its_own{});
+    composed(plans_in_words{});
 }

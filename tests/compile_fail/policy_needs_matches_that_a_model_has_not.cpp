@@ -5,7 +5,7 @@
 #include "augur/testing/models.hpp"
 
 struct as_many_as_matched {
-    static constexpr augur::signals needs = augur::signals::match_length;
+    static constexpr augur::signals_read reads{.required = augur::signals::match_length};
     std::size_t length(const augur::observation& seen) const { return seen.match_length; }
 };
 

@@ -1,16 +1,16 @@
-// A policy decides a length or a topology: with both nobody could tell which is meant, and a topology by value would
-// not stay. expected-error {{has both length\(observation\) and topology\(observation\)}}
-// expected-error {{a member topology that cannot be called as const augur::topology&}}
+// A policy has one answer: with two nobody could tell which is meant, and one that is no draft_plan would be ignored.
+// expected-error {{has both length\(observation\) and plan\(observation\)}}
+// expected-error {{a member plan that cannot be called as augur::draft_plan plan}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct both : augur::policy::fixed_length {
-    const augur::topology& topology(const augur::observation&) const { return shape; }
-    augur::topology shape{-1, -1};
+    augur::draft_plan plan(const augur::observation&) const { return {.length = 2}; }
 };
-struct by_value : augur::policy::fixed_length {
-    augur::topology topology(const augur::observation&) const { return {-1, -1}; }
+struct a_shape : augur::policy::fixed_length {
+    const augur::topology& plan(const augur::observation&) const { return shape; }
+    augur::topology shape{-1, -1};
 };
 
 void composed(const auto& policy) {
@@ -20,5 +20,5 @@ void composed(const auto& policy) {
 
 int main() {
     composed(both{});
-    composed(by_value{});
+    composed(a_shape{});
 }

@@ -1,7 +1,6 @@
-// A policy decides a length or a topology.
-// expected-error {{DecidesPlan}}
+// A policy answers with a plan, or with a length.
 // expected-error {{DecidesLength}}
-// expected-error {{DecidesTopology}}
+// expected-error {{Plans}}
 #include "augur/policy/concept.hpp"
 
 struct undecided {

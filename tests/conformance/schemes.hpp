@@ -32,7 +32,7 @@ using draft_by = draft::draft_model<const M&, Drawing>;
 
 /// Drafts while the draft's rows are uncertain: the shape of a user's policy that is asked at every row.
 struct while_uncertain {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::size_t length(const observation& seen) const { return seen.draft_confidence < 0.6 ? 3 : seen.drafted; }
 };
 

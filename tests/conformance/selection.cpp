@@ -32,7 +32,7 @@ struct confidence_cut {
 
 /// The same cut by what the row says before anything is drawn from it: no further token where the largest is below it.
 struct confidence_stop {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::size_t length(const observation& seen) const { return seen.draft_confidence >= 0.5 ? 2 : seen.drafted; }
 };
 

@@ -73,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_are_the_targets, fixture) {
 
 /// Drafts three, and writes down what it was shown and told.
 struct diary {
-    static constexpr signals needs = signals::target_entropy | signals::target_confidence;
+    static constexpr signals_read reads{.required = signals::target_entropy | signals::target_confidence};
     std::vector<observation>* seen;
     std::vector<outcome>* told;
     std::size_t length(const observation& now) const {
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_is_shown_what_became_of_the_round_before, fixtu
 
 /// Drafts two tokens where the draft's row is certain; sees that row's entropy only after a look.
 struct looks_first : diary {
-    static constexpr signals uses = signals::draft_entropy;
+    static constexpr signals_read reads{.available = signals::draft_entropy};
     std::size_t length(const observation& now) const {
         if (includes(now.pending, signals::draft_entropy)) return 2;
         seen->push_back(now);
@@ -149,8 +149,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_learns_from_what_it_decided_on, fixture) {
 
 /// What it uses of the target is shown as if it needed it: there is always a target.
 struct uses_it : diary {
-    static constexpr signals needs = signals::none;
-    static constexpr signals uses = signals::target_entropy;
+    static constexpr signals_read reads{.available = signals::target_entropy};
 };
 
 BOOST_FIXTURE_TEST_CASE(a_policy_that_uses_the_targets_entropy_is_shown_it, fixture) {
@@ -166,7 +165,8 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_uses_the_targets_entropy_is_shown_it, fixt
 
 /// Measures in its own way.
 struct own_measure : diary {
-    static double entropy_nats(logit_row row) { return static_cast<double>(row.size()); }
+    static constexpr signals_read reads{.required = signals::target_entropy,
+                                        .entropy_nats = [](logit_row row) { return static_cast<double>(row.size()); }};
 };
 
 BOOST_FIXTURE_TEST_CASE(a_policy_measures_the_targets_row_in_its_own_way, fixture) {

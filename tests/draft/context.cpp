@@ -6,6 +6,7 @@
 #include <augur/testing/named_once.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <string>
 #include <vector>
 
 using namespace augur;
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(draft_context)
 
 /// Writes down what it is shown.
 struct recording_policy {
-    static constexpr signals needs = signals::draft_entropy | signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_entropy | signals::draft_confidence};
     std::vector<observation>* shown;
     std::size_t length(const observation& seen) const {
         shown->push_back(seen);
@@ -62,11 +63,12 @@ BOOST_FIXTURE_TEST_CASE(signals_of_every_row_reach_the_policy, fixture) {
 
 /// Counts how many rows are measured for it.
 struct first_row_policy {
-    static constexpr signals needs = signals::draft_entropy;
-    static constexpr bool asked_once = true;
     static inline std::size_t measured = 0;
-    static double entropy_nats(logit_row) { return static_cast<double>(++measured); }
-    std::size_t length(const observation& seen) const { return seen.first_draft_entropy_nats == 1 ? 3 : 0; }
+    static constexpr signals_read reads{.required = signals::draft_entropy,
+                                        .entropy_nats = [](logit_row) { return static_cast<double>(++measured); }};
+    draft_plan plan(const observation& seen) const {
+        return {.length = seen.first_draft_entropy_nats == 1 ? std::size_t{3} : 0};
+    }
 };
 
 BOOST_FIXTURE_TEST_CASE(a_policy_of_the_first_row_costs_one_measurement, fixture) {
@@ -108,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(the_room_bounds_every_policy, fixture) {
 
 /// Wants a hundred times as many as matched.
 struct greedy_for_matches {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
     std::size_t length(const observation& seen) const { return 100 * seen.match_length; }
 };
 
@@ -122,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(the_room_bounds_what_matches_promise, fixture) {
 
 /// Uses what there is, wants one token per thing it knows, and writes down what it is asked.
 struct uses_what_there_is {
-    static constexpr signals uses = signals::match_length | signals::draft_entropy;
+    static constexpr signals_read reads{.available = signals::match_length | signals::draft_entropy};
     std::vector<observation>* asked;
     std::size_t length(const observation& seen) const {
         asked->push_back(seen);
@@ -143,7 +145,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_uses_signals_is_asked_without_them_too, fi
     BOOST_TEST(context.wants_more(6));
     BOOST_TEST(!context.wants_more(7));
     BOOST_TEST_REQUIRE(asked.size() == 3u);
-    BOOST_TEST((asked[0].pending == policy.uses));
+    BOOST_TEST((asked[0].pending == policy.reads.available));
     BOOST_TEST((asked[1].pending == signals::draft_entropy));
     BOOST_TEST((asked[2].pending == signals::none));
     BOOST_TEST(std::isnan(asked[2].draft_confidence));
@@ -173,7 +175,8 @@ BOOST_FIXTURE_TEST_CASE(another_source_begins_anew, fixture) {
 /// Wants this tree.
 struct tree_policy {
     augur::topology shape;
-    const augur::topology& topology(const observation&) const { return shape; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.tree = &shape}; }
 };
 static_assert(SpeculationPolicy<tree_policy> && !DecidesLength<tree_policy>);
 
@@ -206,7 +209,8 @@ BOOST_FIXTURE_TEST_CASE(a_tree_is_wanted_as_far_as_there_is_room, fixture) {
 struct tree_by_source {
     augur::topology first{-1, 0, 1};
     augur::topology second{-1, -1, 0, 1, 2, 3};
-    const augur::topology& topology(const observation& seen) const { return seen.source == 0 ? first : second; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation& seen) const { return {.tree = &(seen.source == 0 ? first : second)}; }
 };
 
 BOOST_FIXTURE_TEST_CASE(the_tree_of_the_next_source_is_cut_anew, fixture) {
@@ -221,12 +225,11 @@ BOOST_FIXTURE_TEST_CASE(the_tree_of_the_next_source_is_cut_anew, fixture) {
 
 /// One of two trees, by the entropy of the round's first row.
 struct tree_by_entropy {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
     augur::topology sure{-1, 0, 1};
     augur::topology unsure{-1, -1, -1};
-    const augur::topology& topology(const observation& seen) const {
-        return seen.draft_entropy_nats > 0.5 ? unsure : sure;
-    }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation& seen) const { return {.tree = seen.draft_entropy_nats > 0.5 ? &unsure : &sure}; }
 };
 
 BOOST_FIXTURE_TEST_CASE(a_tree_is_decided_on_by_the_first_row_and_stays, fixture) {
@@ -270,16 +273,15 @@ BOOST_FIXTURE_TEST_CASE(draws_of_a_tree_have_names_of_their_own, fixture) {
 
 /// Looks at the greedy chain where there is one, and notes what it sees when it is asked.
 struct chain_policy {
-    static constexpr signals uses = signals::draft_confidence;
+    static constexpr signals_read reads{.available = signals::draft_confidence};
+    static constexpr draft_shape plans = draft_shape::tree;
     const augur::topology* answer;
     std::vector<observation>* asked;
-    std::size_t looks_ahead() const { return 2; }
-    const augur::topology& topology(const observation& seen) const {
+    draft_plan plan(const observation& seen) const {
         asked->push_back(seen);
-        return *answer;
+        return {.tree = answer, .look = 2};
     }
 };
-static_assert(LooksAhead<chain_policy>);
 
 BOOST_FIXTURE_TEST_CASE(rows_after_the_chain_change_no_plan, fixture) {
     const augur::topology shape{-1, 0, 1, 2};
@@ -321,18 +323,66 @@ BOOST_FIXTURE_TEST_CASE(a_chain_that_is_kept_is_shown_with_its_value_and_its_sum
 }
 
 /// Expects twice what a drafter says.
-struct sanguine {
-    std::size_t length(const observation&) const { return 2; }
-    float expected(float probability) const { return 2 * probability; }
-    std::size_t expands(const observation&, std::span<const float> values) const { return values.size(); }
-    std::size_t keeps(const observation&, std::span<const float> values) const { return values.size(); }
+struct sanguine : growth_budget {
+    static constexpr draft_shape plans = draft_shape::grown_tree;
+    draft_plan plan(const observation&) const { return {.length = 2, .grow = this}; }
+    float worth(float probability) const override { return 2 * probability; }
+    std::size_t expand(const observation&, std::span<const float> values) const override { return values.size(); }
+    std::size_t keep(const observation&, std::span<const float> values) const override { return values.size(); }
 };
-static_assert(WeighsNodes<sanguine>);
+static_assert(SpeculationPolicy<sanguine>);
 
 BOOST_FIXTURE_TEST_CASE(no_node_is_worth_more_than_its_parent, fixture) {
-    draft::context context(before, transform, chooser, sanguine{}, observation{}, 10);
-    BOOST_TEST(context.expected(0.25f) == 0.5f);
-    BOOST_TEST(context.expected(0.75f) == 1.0f);
+    const sanguine policy;
+    draft::context context(before, transform, chooser, policy, observation{}, 10);
+    BOOST_TEST(context.wants_growth());
+    BOOST_TEST(context.worth(0.25f) == 0.5f);
+    BOOST_TEST(context.worth(0.75f) == 1.0f);
+}
+
+auto says(std::string what) {
+    return [what = std::move(what)](const error& e) { return e.what() == what; };
+}
+
+/// Answers with a tree, or with one that grows, and declares neither.
+struct undeclared_shape : growth_budget {
+    explicit undeclared_shape(bool grows) : is_grown(grows) {}
+    bool is_grown;
+    topology shape{-1, -1};
+    draft_plan plan(const observation&) const {
+        return is_grown ? draft_plan{.length = 2, .grow = this} : draft_plan{.tree = &shape};
+    }
+    float worth(float probability) const override { return probability; }
+    std::size_t expand(const observation&, std::span<const float>) const override { return 1; }
+    std::size_t keep(const observation&, std::span<const float>) const override { return 1; }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_plan_of_another_shape_than_declared_is_refused, fixture) {
+    const undeclared_shape tree(false), grown(true);
+    BOOST_CHECK_EXCEPTION(
+        draft::context(before, transform, chooser, tree, observation{}, 10), error,
+        says("this policy answered with a tree of 2 nodes, but does not declare static constexpr draft_shape plans = "
+             "draft_shape::tree"));
+    BOOST_CHECK_EXCEPTION(
+        draft::context(before, transform, chooser, grown, observation{}, 10), error,
+        says("this policy answered with a tree that grows, but does not declare static constexpr draft_shape plans "
+             "= draft_shape::grown_tree"));
+}
+
+/// Reads a confidence that it does not declare.
+struct undeclared_signal {
+    std::size_t length(const observation& seen) const { return seen.draft_confidence > 0.5 ? 4 : 2; }
+};
+
+BOOST_AUTO_TEST_CASE(a_signal_that_is_read_and_not_declared_is_found) {
+    const observation seen;
+    const undeclared_signal wrong;
+    const policy::fixed_length right{2};
+    BOOST_CHECK_EXCEPTION(
+        policy::check_signals(wrong, seen, policy::answer(wrong, seen)), error,
+        says("this policy reads a signal that it does not declare in reads: it answers a length of 2, and 4 where "
+             "the undeclared signals are 1"));
+    BOOST_CHECK_NO_THROW(policy::check_signals(right, seen, policy::answer(right, seen)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(redrafting_a_position_draws_anew, fixture) {
 
 /// Drafts while rows are uncertain, as a policy that looks at them does.
 struct while_uncertain {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::size_t length(const observation& seen) const { return seen.draft_confidence < 0.5 ? 100 : seen.drafted; }
 };
 
@@ -191,7 +191,7 @@ BOOST_FIXTURE_TEST_CASE(one_row_per_drafted_token_and_one_that_ends_the_draft, f
 
 /// Writes down how many tokens were drafted whenever it is asked.
 struct counting_policy {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::vector<std::size_t>* drafted;
     std::size_t length(const observation& seen) const {
         drafted->push_back(seen.drafted);

@@ -59,13 +59,12 @@ static_assert(std::is_same_v<draft::fallback<says, sampling_drafter>::claim_type
 
 /// Wants a number of tokens of each source, and writes down what it was asked.
 struct by_source {
-    static constexpr signals uses = signals::match_length | signals::draft_entropy;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads{.available = signals::match_length | signals::draft_entropy};
     std::vector<std::size_t> wanted;
     std::vector<observation>* asked;
-    std::size_t length(const observation& seen) const {
+    draft_plan plan(const observation& seen) const {
         asked->push_back(seen);
-        return wanted[seen.source];
+        return {.length = wanted[seen.source]};
     }
 };
 

@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(values_are_of_what_bias_and_mask_leave, fixture) {
 
 /// Wants so many depths, by what it is shown of the rows.
 struct recorder {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::vector<std::pair<std::size_t, double>>* shown;
     std::size_t depths = 2;
     std::size_t length(const observation& seen) const {
@@ -250,12 +250,13 @@ BOOST_FIXTURE_TEST_CASE(what_a_row_does_not_offer_is_left_out_with_what_is_benea
 
 /// Plans a tree by the first row, and counts how often it is asked.
 struct planner {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
+    static constexpr draft_shape plans = draft_shape::tree;
     augur::topology sure, unsure;
     std::size_t* asked;
-    const augur::topology& topology(const observation& seen) const {
+    draft_plan plan(const observation& seen) const {
         ++*asked;
-        return seen.draft_confidence > .5 ? sure : unsure;
+        return {.tree = seen.draft_confidence > .5 ? &sure : &unsure};
     }
 };
 
@@ -281,17 +282,18 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_row
             std::vector<observation> asked;
             const testing::looking_ahead policy{&shape, &asked, rows};
             const auto made = filled(source, policy);
-            BOOST_TEST_REQUIRE(asked.size() == 1u);
-            BOOST_TEST(asked[0].drafted == rows - 1);
+            const std::size_t shown = shape.size() == 0 ? 1 : rows;  // no node is wanted: the draft ends
+            BOOST_TEST_REQUIRE(asked.size() == (shown > 1 ? 2u : 1u));
+            BOOST_TEST(asked.back().drafted == shown - 1);
             const auto row = [&](const path& to) { return children(source.model, {2, 0, 1}, to).front(); };
             path chain;
             double value = 1;
-            for (std::size_t i = 0; i < rows; ++i) {
+            for (std::size_t i = 0; i < shown; ++i) {
                 const auto [probability, best] = row(chain);
                 value *= probability;
                 chain.push_back(best);
             }
-            BOOST_TEST(asked[0].path_value == value, boost::test_tools::tolerance(1e-6));
+            BOOST_TEST(asked.back().path_value == value, boost::test_tools::tolerance(1e-6));
             const auto expected = filled(source, policy::tree_static(shape));
             BOOST_TEST((testing::difference(expected, made) == ""));
             BOOST_TEST(made.size() == shape.size());
@@ -305,7 +307,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_row
     // Where rows end it is asked with what there was.
     asked.clear();
     const auto made = filled(shallow, testing::looking_ahead{shapes.begin(), &asked, 3});
-    BOOST_TEST((asked.size() == 1u && asked[0].drafted == 1u && asked[0].pending == signals::none));
+    BOOST_TEST((asked.size() == 2u && asked[1].drafted == 1u && asked[1].pending == signals::none));
     BOOST_TEST((testing::difference(filled(shallow, policy::tree_static(*shapes.begin())), made) == ""));
 }
 
@@ -318,22 +320,26 @@ BOOST_FIXTURE_TEST_CASE(a_length_is_a_chain_of_the_best, fixture) {
 }
 
 /// Believes in squares, goes on after so many nodes of a depth, and keeps so many of all.
-struct weighing {
-    std::size_t after = 1, kept = 3;
-    std::vector<std::pair<std::size_t, std::vector<float>>>* asked = nullptr;  ///< depths, and values
+struct weighing : growth_budget {
+    using notes = std::vector<std::pair<std::size_t, std::vector<float>>>;  ///< depths, and values
+    static constexpr draft_shape plans = draft_shape::grown_tree;
+    std::size_t after, kept;
+    notes* asked;
 
-    std::size_t length(const observation&) const { return 4; }
-    float expected(float probability) const { return probability * probability; }
-    std::size_t expands(const observation& seen, std::span<const float> values) const {
+    weighing(std::size_t goes_on, std::size_t keeps, notes* into = nullptr)
+        : after(goes_on), kept(keeps), asked(into) {}
+    draft_plan plan(const observation&) const { return {.length = 4, .grow = this}; }
+    float worth(float probability) const override { return probability * probability; }
+    std::size_t expand(const observation& seen, std::span<const float> values) const override {
         if (asked != nullptr) asked->push_back({seen.drafted, {values.begin(), values.end()}});
         return after;
     }
-    std::size_t keeps(const observation& seen, std::span<const float> values) const {
+    std::size_t keep(const observation& seen, std::span<const float> values) const override {
         if (asked != nullptr) asked->push_back({seen.drafted, {values.begin(), values.end()}});
         return kept;
     }
 };
-static_assert(WeighsNodes<weighing>);
+static_assert(SpeculationPolicy<weighing>);
 
 BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
     const testing::function_model model = testing::hashed_model(6, 3);
@@ -360,13 +366,14 @@ BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
 }
 
 struct overconfident : weighing {
-    float expected(float) const { return 2; }
+    using weighing::weighing;
+    float worth(float) const override { return 2; }
 };
 
 BOOST_AUTO_TEST_CASE(no_node_is_worth_more_than_its_parent) {
     const row_source source{.model = testing::hashed_model(6, 3)};
     fixture f;
-    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 4}, overconfident{{2, 4}});
+    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 4}, overconfident{2, 4});
     BOOST_TEST(made.size() == 4u);
     std::size_t first = 0;
     for (std::size_t node = 0; node < made.size(); ++node) first += made.parent(node) == after_prefix ? 1 : 0;

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
             made = 0;
             decode::step(scheme, session);
             BOOST_TEST(made == (sees_tokens ? 5u : 3u));
-            BOOST_TEST((asked.size() == 1u && asked[0].drafted == std::min<std::size_t>(rows, 3) - 1));
+            BOOST_TEST(asked.size() == (rows > 1 ? 2u : 1u));
+            BOOST_TEST(asked.back().drafted == std::min<std::size_t>(rows, 3) - 1);
         }
     }
 }
@@ -184,16 +185,16 @@ BOOST_AUTO_TEST_CASE(who_looks_ahead_is_answered_where_rows_or_room_end) {
         decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = room},
                                 random::philox_chooser(0));
         const std::size_t drafted = decode::step(scheme, session).proposed.size();
-        BOOST_TEST_REQUIRE(asked.size() == 1u);
-        return std::pair(asked[0].drafted, drafted);
+        BOOST_TEST_REQUIRE(asked.size() == (answer.size() > 0 ? 2u : 1u));
+        return std::pair(asked.back().drafted, drafted);
     };
     const transform::settings greedy{.temperature = {0}};
     BOOST_CHECK((seen_with(100, greedy, tree) == std::pair<std::size_t, std::size_t>{2, 9}));
     // Room for three tokens, the last of which the target writes: two rows, and the nodes of two depths.
     BOOST_CHECK((seen_with(3, greedy, tree) == std::pair<std::size_t, std::size_t>{1, 6}));
-    // No node is plain decoding, whatever was looked at.
+    // No node is plain decoding, and nothing more is looked at.
     const topology none;
-    BOOST_CHECK((seen_with(100, greedy, none) == std::pair<std::size_t, std::size_t>{2, 0}));
+    BOOST_CHECK((seen_with(100, greedy, none) == std::pair<std::size_t, std::size_t>{0, 0}));
     // A mask that leaves nothing after one token ends the chain.
     transform::settings one = greedy;
     one.mask = [](std::span<float> logits, const prefix& before) {

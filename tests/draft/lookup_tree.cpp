@@ -213,12 +213,22 @@ BOOST_AUTO_TEST_CASE(a_text_that_was_another_leaves_no_trace) {
 
 /// Wants as many tokens as matched.
 struct as_matched {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
     std::size_t length(const observation& seen) const { return seen.match_length; }
 };
 
 BOOST_AUTO_TEST_CASE(a_policy_is_told_the_length_of_the_match) {
     BOOST_TEST(drafted(draft::lookup_tree(3, 8), {5, 1, 2, 3, 9, 8, 7, 1, 2, 3}, as_matched{}) == "{9, 8, 7}");
+}
+
+/// Plans trees, and answers with a length.
+struct two_for_a_tree {
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.length = 2}; }
+};
+
+BOOST_AUTO_TEST_CASE(a_length_in_place_of_a_tree_bounds_nodes_and_depth) {
+    BOOST_TEST(drafted(draft::lookup_tree(3, 8), {5, 1, 2, 3, 9, 8, 7, 1, 2, 3}, two_for_a_tree{}) == "{9, 8}");
 }
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {

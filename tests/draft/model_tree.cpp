@@ -325,7 +325,8 @@ BOOST_AUTO_TEST_CASE(of_a_chain_no_row_is_made_after_its_last_token) {
 struct alternating {
     augur::topology first{-1, 0, 0, -1};
     augur::topology second{-1, 0, -1, 2, 2};
-    const augur::topology& topology(const observation& seen) const { return seen.round % 2 == 0 ? first : second; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation& seen) const { return {.tree = &(seen.round % 2 == 0 ? first : second)}; }
 };
 
 BOOST_AUTO_TEST_CASE(each_round_has_its_own_plan) {
@@ -339,6 +340,43 @@ BOOST_AUTO_TEST_CASE(each_round_has_its_own_plan) {
                        std::span<const std::int32_t>(round % 2 == 0 ? numbers{-1, -1, 0, 0} : numbers{-1, -1, 0, 1, 1}),
                    boost::test_tools::per_element());
     }
+}
+
+/// Plans trees, and answers with a length.
+struct chain_for_a_tree {
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.length = 3}; }
+};
+
+BOOST_AUTO_TEST_CASE(a_length_in_place_of_a_tree_is_a_chain) {
+    const tree_mock source(testing::hashed_model(6, 1)), target(testing::hashed_model(6, 2));
+    const auto scheme = speculate(draft::model_tree(source), target, chain_for_a_tree{}, accept::exact{});
+    auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+    const auto& proposed = decode::step(scheme, session).proposed;
+    BOOST_TEST(proposed.size() == 3u);
+    BOOST_TEST(proposed.is_chain());
+}
+
+/// Believes the drafter, and keeps five nodes.
+struct keeps_five : growth_budget {
+    static constexpr draft_shape plans = draft_shape::grown_tree;
+    draft_plan plan(const observation&) const { return {.length = 3, .grow = this}; }
+    float worth(float probability) const override { return probability; }
+    std::size_t expand(const observation&, std::span<const float> values) const override { return values.size(); }
+    std::size_t keep(const observation&, std::span<const float>) const override { return 5; }
+};
+
+BOOST_AUTO_TEST_CASE(a_plan_that_grows_needs_no_limits) {
+    const tree_mock source(testing::hashed_model(6, 1)), target(testing::hashed_model(6, 2));
+    const auto first_of = [&](const auto& drafter) {
+        const auto scheme = speculate(drafter, target, keeps_five{}, accept::exact{});
+        auto session = session_of(scheme, std::vector<token>{2, 1, 0}, 0);
+        return decode::step(scheme, session).proposed;
+    };
+    const auto grown = first_of(draft::model_tree(source));
+    BOOST_TEST(grown.size() == 5u);
+    BOOST_TEST(!grown.is_chain());
+    BOOST_TEST(testing::difference(first_of(draft::model_tree(source, draft::dynamic_tree{})), grown) == "");
 }
 
 /// The rows of nodes, in the order in which a model without trees is asked for them.

@@ -29,7 +29,7 @@ static_assert(std::is_same_v<draft::ngram_store::claim_type, point_mass>);
 
 /// Writes down the match lengths that it is shown.
 struct match_recorder {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
     std::vector<std::size_t>* shown;
     std::size_t tokens;
     std::size_t length(const observation& seen) const {

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused_and_it_prints_itself) {
 
 /// Wants nothing after a match.
 struct wary {
-    static constexpr signals uses = signals::match_length;
+    static constexpr signals_read reads{.available = signals::match_length};
     std::size_t length(const observation& seen) const { return seen.match_length > 0 ? 0 : 8; }
 };
 

@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_text_that_was_another_leaves_no_trace) {
 
 /// Writes down the match lengths that it is shown.
 struct match_recorder {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
     std::vector<std::size_t>* shown;
     std::size_t length(const observation& seen) const {
         shown->push_back(seen.match_length);

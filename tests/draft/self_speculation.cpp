@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_laws_of_drafters_are_kept) {
 
 /// Goes on while the draft's rows are sure enough, and does not know how sure others are.
 struct unless_unsure {
-    static constexpr signals uses = signals::draft_confidence;
+    static constexpr signals_read reads{.available = signals::draft_confidence};
     std::size_t length(const observation& seen) const { return seen.draft_confidence < 0.6 ? seen.drafted : 2; }
 };
 

@@ -37,7 +37,7 @@ using resident_type = llama::device::resident<bfloat16, cuda_system>;
 
 /// A policy of a user's own, asked by a kernel.
 struct by_entropy {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const { return seen.draft_entropy_nats < 4 ? 5 : 2; }
 };

@@ -17,8 +17,8 @@ struct one_more {
 };
 
 static_assert(SpeculationPolicy<one_more>);
-static_assert(!LearnsFromOutcomes<one_more> && !MeasuresEntropy<one_more>);
-static_assert(needs_of<one_more> == signals::none);
+static_assert(!LearnsFromOutcomes<one_more> && !reads_of<one_more>.measures_entropy());
+static_assert(required_signals<one_more> == signals::none);
 
 struct without_length {
     std::size_t budget(const observation&) const;
@@ -46,21 +46,21 @@ static_assert(DecidesLength<not_copyable> && !SpeculationPolicy<not_copyable>);
 
 /// Everything that is optional.
 struct complete : one_more {
-    static constexpr signals needs = signals::draft_entropy | signals::target_entropy;
-    static double entropy_nats(logit_row row) { return static_cast<double>(row.size()); }
+    static constexpr signals_read reads{.required = signals::draft_entropy | signals::target_entropy,
+                                        .entropy_nats = [](logit_row row) { return static_cast<double>(row.size()); }};
     void learn(const outcome& happened) { drafted += happened.drafted; }
     std::size_t drafted = 0;
 };
-static_assert(SpeculationPolicy<complete> && LearnsFromOutcomes<complete> && MeasuresEntropy<complete>);
-static_assert(includes(needs_of<complete>, signals::draft_entropy) && signals_of<complete> == needs_of<complete>);
-static_assert(!includes(needs_of<complete>, signals::draft_confidence));
+static_assert(SpeculationPolicy<complete> && LearnsFromOutcomes<complete> && reads_of<complete>.measures_entropy());
+static_assert(includes(required_signals<complete>, signals::draft_entropy) &&
+              signals_of<complete> == required_signals<complete>);
+static_assert(!includes(required_signals<complete>, signals::draft_confidence));
 
 /// Looks at matches where there are any.
 struct optional_matches : one_more {
-    static constexpr signals needs = signals::target_entropy;
-    static constexpr signals uses = signals::match_length;
+    static constexpr signals_read reads{.required = signals::target_entropy, .available = signals::match_length};
 };
-static_assert(needs_of<optional_matches> == signals::target_entropy);
+static_assert(required_signals<optional_matches> == signals::target_entropy);
 static_assert(signals_of<optional_matches> == (signals::target_entropy | signals::match_length));
 
 const std::vector<token> prompt{1};

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(policy_confidence_stop)
 
 using policy::confidence_stop;
 static_assert(SpeculationPolicy<confidence_stop>);
-static_assert(needs_of<confidence_stop> == signals::draft_confidence);
+static_assert(required_signals<confidence_stop> == signals::draft_confidence);
 
 std::size_t answer(const confidence_stop& policy, std::size_t drafted, double confidence) {
     observation seen;

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(policy_cost_aware)
 
 static_assert(SpeculationPolicy<policy::cost_aware>);
 static_assert(LearnsFromOutcomes<policy::cost_aware>);
-static_assert(needs_of<policy::cost_aware> == signals::none);
+static_assert(required_signals<policy::cost_aware> == signals::none);
 static_assert(signals_of<policy::cost_aware> == (signals::match_length | signals::draft_entropy));
 
 /// A world in which a pass over n rows takes 1 + slope (n - 1) or as `pass` says, and tokens are accepted with fixed
@@ -48,13 +48,13 @@ struct world {
 
     /// What a decoding would ask; how many rows it looked at without drafting is added to `looks`.
     std::size_t ask(const policy::cost_aware& policy, observation& seen, std::size_t& looks) const {
-        if (!(draft > 0)) return policy.length(seen);
+        if (!(draft > 0)) return policy.plan(seen).length;
         seen.match_length = 0;
         seen.pending = signals::draft_entropy;
-        if (policy.length(seen) == 0) return 0;
+        if (policy.plan(seen).length == 0) return 0;
         seen.pending = signals::none;
         seen.draft_entropy_nats = seen.first_draft_entropy_nats = entropy;
-        const std::size_t length = policy.length(seen);
+        const std::size_t length = policy.plan(seen).length;
         if (length == 0) ++looks;
         return length;
     }
@@ -110,17 +110,17 @@ double steep_at_first(std::size_t rows) {
 
 BOOST_AUTO_TEST_CASE(plain_decoding_is_measured_first) {
     policy::cost_aware policy;
-    BOOST_TEST(policy.length({.match_length = 8}) == 0u);
+    BOOST_TEST(policy.plan({.match_length = 8}).length == 0u);
     policy.learn({{}, 0, 0, 0, 1.0});
-    BOOST_TEST(policy.length({.match_length = 8}) > 0u);
+    BOOST_TEST(policy.plan({.match_length = 8}).length > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_curve_that_was_measured_before_is_used_at_once) {
     const policy::cost_aware flat({.verify_seconds = {1, 1, 1, 1, 1, 1}});
     BOOST_TEST(flat.verify_seconds(6) == 1.02);  // its own, and a fifth of what rows cost where nothing is known
-    BOOST_TEST(flat.length({.match_length = 8}) == 10u);
+    BOOST_TEST(flat.plan({.match_length = 8}).length == 10u);
     const policy::cost_aware steep({.verify_seconds = {1, 2, 3, 4, 5, 6}});
-    BOOST_TEST(steep.length({.match_length = 8}) == 0u);
+    BOOST_TEST(steep.plan({.match_length = 8}).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_curve_that_is_too_cheap_costs_the_pass_that_disproves_it) {
@@ -211,9 +211,9 @@ BOOST_AUTO_TEST_CASE(one_disturbed_pass_does_not_turn_it_off) {
     world steady{.slope = 0.1, .odds = 0.9};
     run(steady, policy, 100);
     const observation seen{.match_length = 4};
-    const std::size_t before = policy.length(seen);
+    const std::size_t before = policy.plan(seen).length;
     policy.learn({seen, before, before, 0, 100.0});
-    BOOST_TEST(policy.length(seen) > 0u);
+    BOOST_TEST(policy.plan(seen).length > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(slow_first_passes_are_forgotten) {
@@ -309,13 +309,13 @@ BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {
 BOOST_AUTO_TEST_CASE(the_seconds_of_a_drafted_token_count_for_each) {
     policy::cost_aware policy({.max_length = 4, .memory = 0.5, .verify_seconds = {1, 1, 1, 1, 1}});
     const observation seen{.match_length = 8};
-    BOOST_TEST(policy.length(seen) == 4u);
+    BOOST_TEST(policy.plan(seen).length == 4u);
     policy.learn(told(8, 4, 4, 1, 4 * 0.2));
-    BOOST_TEST(policy.length(seen) == 4u);
+    BOOST_TEST(policy.plan(seen).length == 4u);
     policy::cost_aware dear({.max_length = 4, .memory = 0.5, .verify_seconds = {1, 1, 1, 1, 1}});
     dear.learn(told(8, 4, 4, 1, 4 * 1.5));  // one token takes longer than a plain pass
-    BOOST_TEST(dear.length(seen) == 0u);
-    BOOST_TEST(dear.length({.source = 1, .match_length = 8}) == 4u);  // another drafter
+    BOOST_TEST(dear.plan(seen).length == 0u);
+    BOOST_TEST(dear.plan({.source = 1, .match_length = 8}).length == 4u);  // another drafter
 }
 
 BOOST_AUTO_TEST_CASE(time_is_worth_what_it_yields_elsewhere) {
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(time_is_worth_what_it_yields_elsewhere) {
         for (std::size_t i = 0; i < 200; ++i) policy.learn(told(1, 1, i % 4 == 0 ? 1 : 0, 1.2));
         for (std::size_t i = 0; i < strong_rounds; ++i) policy.learn(told(8, 4, 4, 1.2));
         policy.learn(told(0, 0, 0, 1));
-        return policy.length({.match_length = 1});
+        return policy.plan({.match_length = 1}).length;
     };
     BOOST_TEST(length_of_weak(0) == 1u);
     BOOST_TEST(length_of_weak(20) == 0u);
@@ -336,12 +336,12 @@ BOOST_AUTO_TEST_CASE(what_gains_nothing_is_not_drafted) {
     // As much longer as a token without a match is likely.
     const policy::cost_aware even({.max_length = 1, .verify_seconds = {3, 4.2}});
     const policy::cost_aware better({.max_length = 1, .verify_seconds = {3, 4.15}});
-    BOOST_TEST(even.length({}) == 0u);
-    BOOST_TEST(better.length({}) == 1u);
+    BOOST_TEST(even.plan({}).length == 0u);
+    BOOST_TEST(better.plan({}).length == 1u);
     // A match of one token is expected to stand once in two, for half a pass.
     const policy::cost_aware exactly_even({.max_length = 2, .verify_seconds = {1, 1.5, 2}});
     BOOST_TEST(exactly_even.verify_seconds(2) == 1.5);
-    BOOST_TEST(exactly_even.length({.match_length = 1}) == 0u);
+    BOOST_TEST(exactly_even.plan({.match_length = 1}).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_pay_is_tried_again_now_and_then) {
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_pay_is_tried_again_now_and_then) {
     }
     for (int i = 0; i < 10; ++i) lengths.push_back(steep.round(policy));
     BOOST_TEST(lengths == std::vector<std::size_t>({0, 0, 0, 0, 1, 0, 0, 0, 0, 1}), boost::test_tools::per_element());
-    BOOST_TEST(policy.length({.match_length = 7}) == 1u);  // another kind's clock
+    BOOST_TEST(policy.plan({.match_length = 7}).length == 1u);  // another kind's clock
 }
 
 BOOST_AUTO_TEST_CASE(what_it_could_not_pay_for_is_not_tried) {
@@ -365,10 +365,10 @@ BOOST_AUTO_TEST_CASE(what_it_could_not_pay_for_is_not_tried) {
     BOOST_TEST(policy.allowance() == 2.0);
     lose(3, 2.5);
     BOOST_TEST(policy.allowance() == 0.5);
-    BOOST_TEST(policy.length(seen) <= 1u);  // another kind, of which much is expected
+    BOOST_TEST(policy.plan(seen).length <= 1u);  // another kind, of which much is expected
     lose(1, 1.5);
     BOOST_TEST(policy.allowance() == 0.0);
-    BOOST_TEST(policy.length(seen) == 0u);
+    BOOST_TEST(policy.plan(seen).length == 0u);
     policy.learn(told(8, 4, 4, 3));
     BOOST_TEST(policy.allowance() == 2.0);
     for (int i = 0; i < 9; ++i) policy.learn(told(8, 4, 4, 3));
@@ -394,17 +394,17 @@ BOOST_AUTO_TEST_CASE(plain_passes_are_measured_again_after_a_while) {
 BOOST_AUTO_TEST_CASE(a_match_is_looked_for_and_a_row_only_where_it_may_pay) {
     const observation match{.pending = signals::match_length}, row{.pending = signals::draft_entropy};
     policy::cost_aware policy({.verify_seconds = {1, 1.1}});
-    BOOST_TEST(policy.length(match) == 10u);
-    BOOST_TEST(policy.length(row) == 10u);                                // nothing is known
-    BOOST_TEST(policy.length({}) > 0u);                                   // a third of a token for a tenth of a pass
+    BOOST_TEST(policy.plan(match).length == 10u);
+    BOOST_TEST(policy.plan(row).length == 10u);                           // nothing is known
+    BOOST_TEST(policy.plan({}).length > 0u);                              // a third of a token for a tenth of a pass
     for (int i = 0; i < 9; ++i) policy.learn(told_of_row(3, 0, 0, 0.3));  // looked in vain
-    BOOST_TEST(policy.length(row) == 0u);
-    BOOST_TEST(policy.length(match) == 10u);
-    BOOST_TEST(policy.length({.source = 1, .pending = signals::draft_entropy}) == 10u);
+    BOOST_TEST(policy.plan(row).length == 0u);
+    BOOST_TEST(policy.plan(match).length == 10u);
+    BOOST_TEST(policy.plan({.source = 1, .pending = signals::draft_entropy}).length == 10u);
     for (int i = 0; i < 14; ++i) policy.learn(told(0, 0, 0, 1));
-    BOOST_TEST(policy.length(row) == 0u);
+    BOOST_TEST(policy.plan(row).length == 0u);
     policy.learn(told(0, 0, 0, 1));
-    BOOST_TEST(policy.length(row) == 10u);  // tried again
+    BOOST_TEST(policy.plan(row).length == 10u);  // tried again
 }
 
 BOOST_AUTO_TEST_CASE(rounds_that_only_looked_measure_the_plain_pass_and_pay_for_the_look) {
@@ -413,15 +413,15 @@ BOOST_AUTO_TEST_CASE(rounds_that_only_looked_measure_the_plain_pass_and_pay_for_
     policy::cost_aware policy({.budget = 0, .verify_seconds = {1, 1}});
     for (std::size_t i = 0; i < 2 * plain_after; ++i) {
         policy.learn(told_of_row(0.1, 0, 0, 0x1p-8));  // a look that costs little
-        BOOST_TEST(policy.length(row) == 10u, i);
+        BOOST_TEST(policy.plan(row).length == 10u, i);
         BOOST_TEST(policy.allowance() == 4 - 0x1p-8 * static_cast<double>(i + 1), boost::test_tools::tolerance(1e-9));
     }
     // Rounds that draft do not measure a plain pass.
     for (std::size_t i = 1; i < plain_after; ++i) {
-        BOOST_TEST(policy.length(row) == 10u, i);
+        BOOST_TEST(policy.plan(row).length == 10u, i);
         policy.learn(told_of_row(0.1, 1, 1, 0x1p-8));
     }
-    BOOST_TEST(policy.length(row) == 0u);
+    BOOST_TEST(policy.plan(row).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_look_pays_by_what_rows_like_it_gained) {
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(a_look_pays_by_what_rows_like_it_gained) {
         policy::cost_aware policy({.verify_seconds = {1, 1.2, 1.4, 1.6, 1.8}});
         for (std::size_t i = 0; i < often; ++i) policy.learn(told_of_row(entropy, 0, 0, 0.25));
         for (std::size_t i = 0; i < others; ++i) policy.learn(told_of_row(other, 0, 0, 0.25));
-        return policy.length(row) > 0;
+        return policy.plan(row).length > 0;
     };
     BOOST_TEST(after(0.1, 9, 5, 3));
     BOOST_TEST(!after(0.1, 1, 5, 12));
@@ -441,10 +441,10 @@ BOOST_AUTO_TEST_CASE(the_first_rows_are_looked_at_whatever_became_of_them) {
     policy::cost_aware policy({.verify_seconds = {1, 1}});
     for (int i = 0; i < 8; ++i) {
         policy.learn(told_of_row(9, 1, 0, 0.1));
-        BOOST_TEST(policy.length(row) == 10u, i);
+        BOOST_TEST(policy.plan(row).length == 10u, i);
     }
     policy.learn(told_of_row(9, 1, 0, 0.1));
-    BOOST_TEST(policy.length(row) == 0u);
+    BOOST_TEST(policy.plan(row).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(short_texts_gain_most_of_what_a_known_acceptance_would) {
@@ -479,8 +479,8 @@ BOOST_AUTO_TEST_CASE(each_source_is_learnt_apart) {
         weak.round(policy);
         strong.round(policy);
     }
-    BOOST_TEST(policy.length({.source = 1, .match_length = 4}) >= 6u);
-    BOOST_TEST(policy.length({.match_length = 4}) <= 1u);
+    BOOST_TEST(policy.plan({.source = 1, .match_length = 4}).length >= 6u);
+    BOOST_TEST(policy.plan({.match_length = 4}).length <= 1u);
 }
 
 /// A model's row is looked at, mostly nothing is drafted from it, and the lookup after it finds nothing either.
@@ -491,8 +491,8 @@ BOOST_AUTO_TEST_CASE(looks_of_a_drafter_before_the_last_are_paid_for) {
         std::size_t looks = 0;
         for (int round = 0; round < 512; ++round) {
             const observation row{.draft_entropy_nats = 9, .first_draft_entropy_nats = 9};
-            const bool looked = policy.length({.pending = signals::draft_entropy}) > 0;
-            const std::size_t length = looked ? policy.length(row) : 0;
+            const bool looked = policy.plan({.pending = signals::draft_entropy}).length > 0;
+            const std::size_t length = looked ? policy.plan(row).length : 0;
             const double drafting = looked ? look * static_cast<double>(std::max<std::size_t>(length, 1)) : 0;
             const double verifying = 1 + 0.2 * static_cast<double>(length);
             policy.learn({length > 0 ? row : observation{.source = 1}, length, 0, drafting, verifying});
@@ -551,7 +551,7 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ev
         std::size_t asked = 0;
         for (int round = 0; round < 512; ++round) {
             const observation seen{.pending = shown};
-            const double drafting = policy.length(seen) > 0 ? 0.5 : 0;
+            const double drafting = policy.plan(seen).length > 0 ? 0.5 : 0;
             asked += drafting > 0 ? 1 : 0;
             policy.learn({seen, 0, 0, drafting, 1});
             seconds += drafting + 1;
@@ -641,7 +641,7 @@ BOOST_AUTO_TEST_CASE(a_pass_that_took_no_time_ends_no_drafting) {
     happened.verify_seconds = 1e-3;
     for (int i = 0; i < 50; ++i) policy.learn(happened);
     BOOST_TEST(std::isfinite(policy.allowance()));
-    BOOST_TEST(policy.length({.match_length = 5}) > 0u);
+    BOOST_TEST(policy.plan({.match_length = 5}).length > 0u);
 }
 
 /// After a prompt everything takes up to twice as long for a while, as it does until weights are in a near cache, and
@@ -657,7 +657,7 @@ BOOST_AUTO_TEST_CASE(a_slow_beginning_does_not_end_drafting) {
                     const double slow = std::max(1.0, start - 0.06 * static_cast<double>(round));
                     outcome happened;
                     happened.decided_on.match_length = match;
-                    happened.drafted = policy.length(happened.decided_on);
+                    happened.drafted = policy.plan(happened.decided_on).length;
                     happened.accepted = round < rejected ? 0 : happened.drafted;
                     happened.verify_seconds = slow * (1 + 0.09 * static_cast<double>(happened.drafted));
                     policy.learn(happened);
@@ -706,8 +706,8 @@ BOOST_AUTO_TEST_CASE(a_slow_first_plain_pass_costs_no_more_than_two_passes_and_a
 BOOST_AUTO_TEST_CASE(a_look_at_what_is_no_row_is_charged) {
     const observation row{.pending = signals::draft_entropy};
     policy::cost_aware policy({.budget = 0, .verify_seconds = {1, 1}});
-    for (int i = 0; i < 100 && policy.length(row) > 0; ++i) policy.learn(told_of_row(INFINITY, 0, 0, 0.25));
-    BOOST_TEST(policy.length(row) == 0u);
+    for (int i = 0; i < 100 && policy.plan(row).length > 0; ++i) policy.learn(told_of_row(INFINITY, 0, 0, 0.25));
+    BOOST_TEST(policy.plan(row).length == 0u);
     BOOST_TEST(policy.allowance() < 4);
 }
 

@@ -23,9 +23,8 @@ BOOST_AUTO_TEST_SUITE(policy_entropy_bins)
 
 static_assert(SpeculationPolicy<policy::entropy_bins>);
 static_assert(LearnsFromOutcomes<policy::entropy_bins>);
-static_assert(needs_of<policy::entropy_bins> == signals::draft_entropy);
-static_assert(needs_of<policy::target_entropy_bins> == signals::target_entropy);
-static_assert(asked_once<policy::entropy_bins>);
+static_assert(required_signals<policy::entropy_bins> == signals::draft_entropy);
+static_assert(required_signals<policy::target_entropy_bins> == signals::target_entropy);
 
 observation at(double entropy_nats) {
     return {.draft_entropy_nats = 99, .first_draft_entropy_nats = entropy_nats, .target_entropy_nats = 99};
@@ -36,34 +35,34 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 BOOST_AUTO_TEST_CASE(published_bins) {
     const policy::entropy_bins bins;
-    BOOST_TEST(bins.length(at(0)) == 4u);
-    BOOST_TEST(bins.length(at(0.4999)) == 4u);
-    BOOST_TEST(bins.length(at(0.5)) == 3u);
-    BOOST_TEST(bins.length(at(1.4999)) == 3u);
-    BOOST_TEST(bins.length(at(1.5)) == 2u);
-    BOOST_TEST(bins.length(at(2.5)) == 1u);
-    BOOST_TEST(bins.length(at(10.4)) == 1u);
+    BOOST_TEST(bins.plan(at(0)).length == 4u);
+    BOOST_TEST(bins.plan(at(0.4999)).length == 4u);
+    BOOST_TEST(bins.plan(at(0.5)).length == 3u);
+    BOOST_TEST(bins.plan(at(1.4999)).length == 3u);
+    BOOST_TEST(bins.plan(at(1.5)).length == 2u);
+    BOOST_TEST(bins.plan(at(2.5)).length == 1u);
+    BOOST_TEST(bins.plan(at(10.4)).length == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_finite_is_maximum_entropy_and_length_one) {
     const policy::entropy_bins bins({1.0}, {6, 5});
     for (double entropy : {nan, infinity, -infinity}) {
-        BOOST_TEST(bins.length(at(entropy)) == 1u);
+        BOOST_TEST(bins.plan(at(entropy)).length == 1u);
         BOOST_TEST(bins.bin_of(entropy) == 1u);
     }
 }
 
 BOOST_AUTO_TEST_CASE(max_k_bounds_every_length) {
     const policy::entropy_bins bins({0.5, 1.5, 2.5}, {8, 6, 4, 2}, {.max_k = 5});
-    BOOST_TEST(bins.length(at(0)) == 5u);
-    BOOST_TEST(bins.length(at(1)) == 5u);
-    BOOST_TEST(bins.length(at(2)) == 4u);
+    BOOST_TEST(bins.plan(at(0)).length == 5u);
+    BOOST_TEST(bins.plan(at(1)).length == 5u);
+    BOOST_TEST(bins.plan(at(2)).length == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(the_targets_entropy_can_decide_instead) {
     const policy::target_entropy_bins bins;
-    BOOST_TEST(bins.length({.first_draft_entropy_nats = 9, .target_entropy_nats = 0.1}) == 4u);
-    BOOST_TEST(bins.length({}) == 1u);
+    BOOST_TEST(bins.plan({.first_draft_entropy_nats = 9, .target_entropy_nats = 0.1}).length == 4u);
+    BOOST_TEST(bins.plan({}).length == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(acceptance_is_tracked_per_bin) {
@@ -136,10 +135,10 @@ BOOST_AUTO_TEST_CASE(the_published_form_has_its_offset_inside_the_logarithm) {
         const double p = std::exp(static_cast<double>(x)) / total;
         literal -= p * std::log(p + 1e-9);
     }
-    BOOST_TEST(published::entropy_nats(row) == literal, boost::test_tools::tolerance(1e-12));
-    BOOST_TEST(std::isinf(published::entropy_nats(std::vector<float>{0, NAN})));
+    BOOST_TEST(policy::entropy_nats<published>(row) == literal, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(std::isinf(policy::entropy_nats<published>(std::vector<float>{0, NAN})));
     BOOST_TEST(measure::entropy_nats(row) == literal, boost::test_tools::tolerance(1e-6));
-    static_assert(MeasuresEntropy<published> && !MeasuresEntropy<policy::entropy_bins>);
+    static_assert(reads_of<published>.measures_entropy() && !reads_of<policy::entropy_bins>.measures_entropy());
 }
 
 BOOST_AUTO_TEST_CASE(impossible_bins_are_refused_with_their_values) {
@@ -174,9 +173,11 @@ BOOST_AUTO_TEST_CASE(eaad_as_published_is_what_its_page_says) {
     learned.learn({at(0), 4, 4});
     BOOST_TEST(learned.bins()[0].average == 0.55, boost::test_tools::tolerance(1e-12));
     const std::vector<float> certain{40, 0};
-    BOOST_TEST(published.entropy_nats(certain) < 0);  // -ln(1 + 1e-9), as the published formula has it
-    BOOST_TEST(published.length(at(published.entropy_nats(certain))) == 4u);
-    static_assert(needs_of<std::remove_const_t<decltype(published)>> == signals::draft_entropy);
+    BOOST_TEST(policy::entropy_nats<std::remove_const_t<decltype(published)>>(certain) <
+               0);  // -ln(1 + 1e-9), as the published formula has it
+    BOOST_TEST(published.plan(at(policy::entropy_nats<std::remove_const_t<decltype(published)>>(certain))).length ==
+               4u);
+    static_assert(required_signals<std::remove_const_t<decltype(published)>> == signals::draft_entropy);
 }
 
 BOOST_AUTO_TEST_CASE(eaad_as_published_writes_plain_greedy_text_and_refuses_other_temperatures) {

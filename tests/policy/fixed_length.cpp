@@ -13,7 +13,7 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(policy_fixed_length)
 
 static_assert(!LearnsFromOutcomes<policy::fixed_length>);
-static_assert(needs_of<policy::fixed_length> == signals::none);
+static_assert(required_signals<policy::fixed_length> == signals::none);
 static_assert(policy::fixed_length{3}.length({}) == 3);
 
 BOOST_AUTO_TEST_CASE(nothing_moves_it) {

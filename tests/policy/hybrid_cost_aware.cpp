@@ -15,8 +15,8 @@
 using namespace augur;
 using policy::hybrid_cost_aware;
 
-static_assert(SpeculationPolicy<hybrid_cost_aware> && DecidesTopology<hybrid_cost_aware>);
-static_assert(needs_of<hybrid_cost_aware> == signals::none);
+static_assert(SpeculationPolicy<hybrid_cost_aware> && shape_of<hybrid_cost_aware> == draft_shape::tree);
+static_assert(required_signals<hybrid_cost_aware> == signals::none);
 static_assert(signals_of<hybrid_cost_aware> == signals::match_length);
 
 BOOST_AUTO_TEST_SUITE(policy_hybrid_cost_aware)
@@ -48,7 +48,7 @@ observation seen_by(std::size_t source, std::size_t match = 0) {
 made_up_round round(const hybrid_cost_aware& policy, const observation& seen, std::size_t right) {
     made_up_round made;
     made.decided_on = seen;
-    const topology& plan = policy.topology(seen);
+    const topology& plan = *policy.plan(seen).tree;
     for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
     made.decided.drafted = plan.size();
     std::int32_t parent = after_prefix;
@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(matches_get_chains_and_the_other_drafter_trees) {
     }
     BOOST_TEST(chains > 80u);
     BOOST_TEST(trees > 80u);
-    BOOST_TEST(policy.topology(seen_by(0, 7)).size() == 10u);
-    BOOST_TEST(policy.topology(seen_by(0, 7)).is_chain());
-    const topology& tree = policy.topology(seen_by(1));
+    BOOST_TEST(policy.plan(seen_by(0, 7)).tree->size() == 10u);
+    BOOST_TEST(policy.plan(seen_by(0, 7)).tree->is_chain());
+    const topology& tree = *policy.plan(seen_by(1)).tree;
     BOOST_TEST(tree.depth() >= 2u);
     BOOST_TEST(tree.depth() <= 3u);
 }
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(each_spends_its_own_savings) {
     BOOST_TEST(policy.tree_part().allowance() > 10);
     // A token by a chain of a match of one costs less time than it is worth beside plain decoding, not beside this.
     hybrid_cost_aware dear({.verify_seconds = {1, 1.4, 1.8, 2.2}});
-    BOOST_TEST(dear.topology(seen_by(0, 1)).size() > 0u);
+    BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() > 0u);
     for (std::size_t i = 0; i < 10; ++i) {
         made_up_round made;
         made.decided_on = seen_by(1);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(each_spends_its_own_savings) {
         }
         dear.watch(made);
     }
-    BOOST_TEST(dear.topology(seen_by(0, 1)).size() == 0u);
+    BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
     BOOST_TEST(plain >= 5u);
     BOOST_TEST(plain <= 10u);
     const hybrid_cost_aware fresh;
-    BOOST_TEST(fresh.topology(seen_by(0, 7)).size() == 0u);
-    BOOST_TEST(fresh.topology(seen_by(1)).size() == 0u);
+    BOOST_TEST(fresh.plan(seen_by(0, 7)).tree->size() == 0u);
+    BOOST_TEST(fresh.plan(seen_by(1)).tree->size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
     BOOST_TEST(next.chain_part().acceptance(seen_by(0, 7), 3) > 0.8);
     BOOST_TEST(next.tree_part().acceptance(0, 0) < 0.3);
     BOOST_TEST(std::abs(next.tree_part().verify_seconds(5) - policy.tree_part().verify_seconds(5)) < 0.02);
-    BOOST_TEST(next.topology(seen_by(0, 7)).size() > 5u);
+    BOOST_TEST(next.plan(seen_by(0, 7)).tree->size() > 5u);
     const auto refused = [](const char* value) {
         return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
     };

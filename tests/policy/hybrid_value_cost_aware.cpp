@@ -15,9 +15,9 @@
 using namespace augur;
 using policy::hybrid_value_cost_aware;
 
-static_assert(SpeculationPolicy<hybrid_value_cost_aware> && DecidesLength<hybrid_value_cost_aware>);
-static_assert(WeighsNodes<hybrid_value_cost_aware>);
-static_assert(needs_of<hybrid_value_cost_aware> == signals::none);
+static_assert(SpeculationPolicy<hybrid_value_cost_aware> &&
+              shape_of<hybrid_value_cost_aware> == draft_shape::grown_tree);
+static_assert(required_signals<hybrid_value_cost_aware> == signals::none);
 static_assert(signals_of<hybrid_value_cost_aware> == signals::match_length);
 
 BOOST_AUTO_TEST_SUITE(policy_hybrid_value_cost_aware)
@@ -49,16 +49,16 @@ observation seen_by(std::size_t source, std::size_t match = 0) {
 made_up_round round(const hybrid_value_cost_aware& policy, const observation& seen, std::size_t right) {
     made_up_round made;
     made.decided_on = seen;
-    std::size_t length = policy.length(seen);
+    std::size_t length = policy.plan(seen).length;
     if (seen.source > 0 && length > 0) {
         std::vector<float> values;
         float value = 1;
         while (values.size() < length) {
-            values.push_back(value *= policy.expected(0.9f));
+            values.push_back(value *= policy.tree_part().worth(0.9f));
             made.decided_on.drafted = values.size();
-            if (policy.expands(made.decided_on, std::span(values).last(1)) == 0) break;
+            if (policy.tree_part().expand(made.decided_on, std::span(values).last(1)) == 0) break;
         }
-        length = policy.keeps(made.decided_on, values);
+        length = policy.tree_part().keep(made.decided_on, values);
     }
     for (std::size_t node = 0; node < length; ++node) {
         made.proposed.push(0);
@@ -83,9 +83,9 @@ made_up_round turn(hybrid_value_cost_aware& policy, std::size_t match, std::size
 
 BOOST_AUTO_TEST_CASE(each_learns_acceptance_from_its_own_rounds_and_costs_from_all) {
     hybrid_value_cost_aware policy({.verify_seconds = curve});
-    const float before = policy.expected(0.9f);
+    const float before = policy.tree_part().worth(0.9f);
     for (std::size_t i = 0; i < 20; ++i) turn(policy, 5, 99, 0);
-    BOOST_TEST(policy.expected(0.9f) == before);
+    BOOST_TEST(policy.tree_part().worth(0.9f) == before);
     BOOST_TEST(policy.chain_part().acceptance(seen_by(0, 5), 0) > 0.9);
     hybrid_value_cost_aware misled({.verify_seconds = std::vector<double>(11, 1.05)});
     for (std::size_t i = 0; i < 20; ++i) turn(misled, 7, 99, 0);
@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
     BOOST_TEST(plain >= 5u);
     BOOST_TEST(plain <= 10u);
     const hybrid_value_cost_aware fresh;
-    BOOST_TEST(fresh.length(seen_by(0, 7)) == 0u);
-    BOOST_TEST(fresh.length(seen_by(1)) == 0u);
+    BOOST_TEST(fresh.plan(seen_by(0, 7)).length == 0u);
+    BOOST_TEST(fresh.plan(seen_by(1)).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
@@ -196,9 +196,9 @@ BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
     BOOST_TEST(learned.passes.size() == 33u);
     const hybrid_value_cost_aware next({}, learned);
     BOOST_TEST(next.chain_part().acceptance(seen_by(0, 7), 3) > 0.8);
-    BOOST_TEST(next.expected(0.9f) < 0.6f);
+    BOOST_TEST(next.tree_part().worth(0.9f) < 0.6f);
     BOOST_TEST(std::abs(next.tree_part().verify_seconds(5) - policy.tree_part().verify_seconds(5)) < 0.02);
-    BOOST_TEST(next.length(seen_by(0, 7)) > 5u);
+    BOOST_TEST(next.plan(seen_by(0, 7)).length > 5u);
     const auto refused = [](const char* value) {
         return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
     };

@@ -32,10 +32,10 @@ using by_target = policy::hysteresis<switched_by::target_entropy>;
 using by_path = policy::hysteresis<switched_by::path_value>;
 using by_acceptance = policy::hysteresis<switched_by::acceptance>;
 
-static_assert(needs_of<by_entropy> == signals::draft_entropy && asked_once<by_entropy>);
-static_assert(needs_of<by_target> == signals::target_entropy);
-static_assert(needs_of<by_path> == signals::draft_confidence && !asked_once<by_path>);
-static_assert(needs_of<by_acceptance> == signals::none);
+static_assert(required_signals<by_entropy> == signals::draft_entropy);
+static_assert(required_signals<by_target> == signals::target_entropy);
+static_assert(required_signals<by_path> == signals::draft_confidence);
+static_assert(required_signals<by_acceptance> == signals::none);
 static_assert(LearnsFromOutcomes<by_path> && std::is_trivially_copyable_v<by_path>);
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -53,7 +53,7 @@ observation of_path(double value, std::size_t drafted = 0) {
 /// The length of a round on this signal, which is then over.
 template <class Policy>
 std::size_t round_on(Policy& policy, const observation& seen, std::size_t accepted = 0) {
-    const std::size_t length = policy.length(seen);
+    const std::size_t length = policy.plan(seen).length;
     policy.learn({seen, length, std::min(accepted, length)});
     return length;
 }
@@ -118,7 +118,7 @@ void check_inside(const Policy& begun, double low, double high, auto observed) {
         Policy policy = begun;
         for (int round = 0; round < 40; ++round) {
             const double signal = round % 10 == 3 ? low : round % 10 == 7 ? high : inside(random);
-            BOOST_REQUIRE(round_on(policy, observed(signal)) == begun.length(observed(nan)));
+            BOOST_REQUIRE(round_on(policy, observed(signal)) == begun.plan(observed(nan)).length);
         }
         BOOST_REQUIRE(policy.counts().to_long + policy.counts().to_short == 0u);
         BOOST_REQUIRE(policy.counts().long_rounds + policy.counts().short_rounds == 40u);
@@ -167,10 +167,10 @@ BOOST_AUTO_TEST_CASE(what_was_switched_to_stays_for_the_dwell) {
 
 BOOST_AUTO_TEST_CASE(the_path_value_is_that_of_the_short_lengths_rows) {
     const by_path policy({.on = 0.6, .off = 0.4}, {.long_length = 5, .short_length = 2});
-    BOOST_TEST(policy.length(of_path(0.9, 0)) > 0u);
-    BOOST_TEST(policy.length(of_path(0.9, 1)) == 5u);
-    BOOST_TEST(policy.length(of_path(0.3, 1)) == 2u);
-    BOOST_TEST(policy.length(of_path(0.1, 2)) == 5u);  // it was decided
+    BOOST_TEST(policy.plan(of_path(0.9, 0)).length > 0u);
+    BOOST_TEST(policy.plan(of_path(0.9, 1)).length == 5u);
+    BOOST_TEST(policy.plan(of_path(0.3, 1)).length == 2u);
+    BOOST_TEST(policy.plan(of_path(0.1, 2)).length == 5u);  // it was decided
     by_path learned = policy;
     learned.learn({of_path(0.1, 4), 5, 2});
     BOOST_TEST(learned.is_long());
@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(the_path_value_is_that_of_the_short_lengths_rows) {
     learned.learn({of_path(0.3, 1), 2, 2});
     BOOST_TEST(!learned.is_long());
     const by_path none({.on = 0.6, .off = 0.4}, {.long_length = 1, .short_length = 0});
-    BOOST_TEST(none.length(of_path(0.6)) == 1u);
-    BOOST_TEST(none.length(of_path(0.5)) == 0u);
+    BOOST_TEST(none.plan(of_path(0.6)).length == 1u);
+    BOOST_TEST(none.plan(of_path(0.5)).length == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(acceptance_is_averaged_by_judged_token_whatever_the_lengths) {

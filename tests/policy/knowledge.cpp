@@ -53,7 +53,7 @@ text write(cost_aware& policy, const world& in, std::size_t tokens, std::size_t 
     text made;
     for (std::size_t written = 0; written < tokens;) {
         const observation seen{.match_length = match};
-        const outcome happened = in.round(seen, policy.length(seen));
+        const outcome happened = in.round(seen, policy.plan(seen).length);
         policy.learn(happened);
         made.lengths.push_back(happened.drafted);
         made.seconds += happened.draft_seconds + happened.verify_seconds;
@@ -98,11 +98,11 @@ BOOST_AUTO_TEST_CASE(costs_that_changed_are_learned_anew) {
     write(of_slow, {[](std::size_t rows) { return 20 * gentle(rows); }, 5, 1.0}, 200);
     // Rows became dear: what that costs is bounded as ever.
     cost_aware dearer({}, of_gentle.learned());
-    BOOST_TEST(dearer.length({.match_length = 3}) > 0u);
+    BOOST_TEST(dearer.plan({.match_length = 3}).length > 0u);
     const text lost = write(dearer, {steep, 0, 2.0}, 200);
     BOOST_TEST(std::count_if(lost.lengths.begin(), lost.lengths.end(), [](std::size_t n) { return n > 1; }) <= 2);
     BOOST_TEST(lost.seconds < 200 + steep(11) + 10 * 2 + 5);
-    BOOST_TEST(dearer.length({.match_length = 3}) <= 1u);
+    BOOST_TEST(dearer.plan({.match_length = 3}).length <= 1u);
     // Rows became cheap, or the machine twenty times as fast or slow.
     const world cheap{gentle, 5};
     for (const cost_aware* stale : {&of_steep, &of_slow}) {
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(acceptance_that_changed_is_learned_anew) {
     write(of_good, {gentle, 10}, 300);
     cost_aware better({}, of_bad.learned()), worse({}, of_good.learned());
     write(better, {gentle, 10}, 64);
-    BOOST_TEST(better.length({.match_length = 3}) >= 5u);
+    BOOST_TEST(better.plan({.match_length = 3}).length >= 5u);
     BOOST_TEST(write(worse, {gentle, 0}, 64).seconds < 64 + 6);
-    BOOST_TEST(worse.length({.match_length = 3}) <= 1u);
+    BOOST_TEST(worse.plan({.match_length = 3}).length <= 1u);
 }
 
 BOOST_AUTO_TEST_CASE(figures_come_back_with_less_weight) {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(an_untimed_text_teaches_no_costs) {
     const knowledge known = first.learned();
     for (const auto& each : known.passes) BOOST_TEST((each == policy::timed{}));
     BOOST_TEST((known.drafting[0] == policy::timed{}));
-    BOOST_TEST(cost_aware({}, known).length({.match_length = 8}) == 0u);  // a plain pass is measured first
+    BOOST_TEST(cost_aware({}, known).plan({.match_length = 8}).length == 0u);  // a plain pass is measured first
     BOOST_TEST(cost_aware({}, known).acceptance({.match_length = 1}, 0) >
                cost_aware().acceptance({.match_length = 1}, 0));
 }
@@ -249,7 +249,7 @@ struct made_up_round {
 std::vector<std::size_t> write_trees(tree_cost_aware& policy, std::size_t rounds) {
     std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < rounds; ++i) {
-        const topology plan = policy.topology({});
+        const topology plan = *policy.plan({}).tree;
         made_up_round made;
         for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
         std::size_t child = 0;

@@ -27,8 +27,7 @@ BOOST_AUTO_TEST_SUITE(policy_learned_bins)
 
 static_assert(SpeculationPolicy<learned_bins>);
 static_assert(LearnsFromOutcomes<learned_bins>);
-static_assert(needs_of<learned_bins> == signals::draft_entropy);
-static_assert(asked_once<learned_bins>);
+static_assert(required_signals<learned_bins> == signals::draft_entropy);
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -75,7 +74,7 @@ struct world {
     template <class Policy>
     std::size_t round(Policy& policy) {
         const double entropy = -std::log(1 - uniform());
-        const std::size_t length = policy.length(at(entropy));
+        const std::size_t length = policy.plan(at(entropy)).length;
         std::size_t accepted = 0;
         while (accepted < length && uniform() < stands(entropy, accepted)) ++accepted;
         seconds += draft_seconds(length) + verify_seconds(length);
@@ -154,7 +153,7 @@ BOOST_AUTO_TEST_CASE(begins_as_published) {
     const learned_bins learned;
     const policy::entropy_bins fixed;
     for (const double entropy : {-1.0, 0.0, 0.4999, 0.5, 1.4999, 1.5, 2.4999, 2.5, 10.4, 1e300, nan, infinity}) {
-        BOOST_TEST(learned.length(at(entropy)) == fixed.length(at(entropy)));
+        BOOST_TEST(learned.plan(at(entropy)).length == fixed.plan(at(entropy)).length);
         BOOST_TEST(learned.bin_of(entropy) == fixed.bin_of(entropy));
     }
     BOOST_TEST(edges_of(learned) == published, boost::test_tools::per_element());
@@ -163,7 +162,7 @@ BOOST_AUTO_TEST_CASE(begins_as_published) {
 BOOST_AUTO_TEST_CASE(what_is_not_finite_gives_length_one_and_teaches_nothing) {
     learned_bins policy({0.5}, {6, 3}, {.verify_seconds = {1, 1, 1, 1, 1, 1, 1}});
     for (const double entropy : {nan, infinity, -infinity}) {
-        BOOST_TEST(policy.length(at(entropy)) == 1u);
+        BOOST_TEST(policy.plan(at(entropy)).length == 1u);
         policy.learn({at(entropy), 6, 0, 0.1, 1});
         BOOST_TEST(policy.edges_nats()[0] == 0.5);
         BOOST_TEST(policy.acceptance(0, 0) == learned_bins().acceptance(0, 0));
@@ -239,10 +238,10 @@ BOOST_AUTO_TEST_CASE(what_costs_nothing_or_never_pays_sends_edges_to_the_ends) {
     for (int i = 0; i < 500; ++i) free.learn({at(15), 4, 4, 0, 1});
     const std::vector<double> top = {16 - 0.002, 16 - 0.001, 16};
     BOOST_TEST(edges_of(free) == top, close << boost::test_tools::per_element());
-    BOOST_TEST(free.length(at(15.9)) == 4u);
+    BOOST_TEST(free.plan(at(15.9)).length == 4u);
     const auto dear = aimed(published, {4, 3, 2, 1}, 400, 1, {1, 1, 1, 1, 1});
     BOOST_TEST(edges_of(dear) == std::vector<double>({-0.002, -0.001, 0}), boost::test_tools::per_element());
-    BOOST_TEST(dear.length(at(0)) == 1u);
+    BOOST_TEST(dear.plan(at(0)).length == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(edges_move_by_no_more_than_the_rate_and_only_once_costs_are_known) {
@@ -290,7 +289,7 @@ BOOST_AUTO_TEST_CASE(neighbouring_lengths_are_tried_in_turn) {
     const auto lengths_of = [](learned_bins policy, double entropy) {
         std::string made;
         for (int i = 0; i < 16; ++i) {
-            const std::size_t length = policy.length(at(entropy));
+            const std::size_t length = policy.plan(at(entropy)).length;
             made += static_cast<char>('0' + length);
             policy.learn({at(entropy), length, length, 0, 0});  // without times nothing moves
         }
@@ -320,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_million_wild_outcomes_leave_the_edges_in_order) {
         policy.learn({at(entropy), drafted, accepted, one_of(times), one_of(times)});
         const auto edges = policy.edges_nats();
         in_order = in_order && edges[0] < edges[1] && edges[1] < edges[2] && edges[0] >= -0.002 && edges[2] <= 16;
-        const std::size_t length = policy.length(at(entropy));
+        const std::size_t length = policy.plan(at(entropy)).length;
         sensible = sensible && length >= 1 && length <= 4;
         for (std::size_t k = 0; k < before.size(); ++k) BOOST_TEST(std::abs(edges[k] - before[k]) <= 0.02 + 1e-12);
     }
@@ -428,7 +427,7 @@ BOOST_AUTO_TEST_CASE(a_long_list_of_lengths_may_leave_some_unused) {
     std::vector<std::size_t> rounds(9);
     for (int i = 0; i < 6000; ++i) {
         const double entropy = -std::log(1 - of.uniform());
-        const std::size_t length = policy.length(at(entropy));
+        const std::size_t length = policy.plan(at(entropy)).length;
         std::size_t accepted = 0;
         while (accepted < length && of.uniform() < of.stands(entropy, accepted)) ++accepted;
         policy.learn({at(entropy), length, accepted, of.draft_seconds(length), seconds(length)});

@@ -15,8 +15,8 @@
 using namespace augur;
 using policy::tree_cost_aware;
 
-static_assert(SpeculationPolicy<tree_cost_aware> && DecidesTopology<tree_cost_aware>);
-static_assert(needs_of<tree_cost_aware> == signals::none);
+static_assert(SpeculationPolicy<tree_cost_aware> && shape_of<tree_cost_aware> == draft_shape::tree);
+static_assert(required_signals<tree_cost_aware> == signals::none);
 
 BOOST_AUTO_TEST_SUITE(policy_tree_cost_aware)
 
@@ -70,7 +70,7 @@ struct total {
 total live(auto& policy, const world& in, std::size_t rounds) {
     total sum;
     for (std::size_t i = 0; i < rounds; ++i) {
-        const auto made = in.round(policy.topology({}));
+        const auto made = in.round(*policy.plan({}).tree);
         sum.tokens += static_cast<double>(made.decided.accepted + 1);
         sum.seconds += made.draft_seconds + made.verify_seconds + made.accept_seconds;
         sum.drafted += made.decided.drafted > 0 ? 1 : 0;
@@ -91,7 +91,7 @@ double flat(std::size_t rows) {
 BOOST_AUTO_TEST_CASE(a_draft_that_is_always_right_becomes_a_deep_chain) {
     tree_cost_aware policy({.max_nodes = 16, .max_depth = 8});
     live(policy, {[](std::size_t) { return std::size_t{0}; }, flat}, 150);
-    const topology& plan = policy.topology({});
+    const topology& plan = *policy.plan({}).tree;
     BOOST_TEST(plan.depth() == 8u);
     BOOST_TEST(plan.size() <= 9u);
     BOOST_TEST(policy.acceptance(0, 0) > 0.9);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_draft_that_is_right_among_several_becomes_a_wide_tree) {
     std::mt19937 random(1);
     tree_cost_aware policy({.max_nodes = 16, .max_depth = 4});
     live(policy, {[&](std::size_t depth) { return depth == 0 ? random() % 4 : 99; }, flat}, 400);
-    const topology& plan = policy.topology({});
+    const topology& plan = *policy.plan({}).tree;
     std::size_t first = 0;
     for (const std::int32_t parent : plan.parents()) first += parent == after_prefix ? 1 : 0;
     BOOST_TEST(first >= 3u);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(what_judging_takes_is_a_cost_of_a_row) {
         in.accept_seconds = accept_seconds;
         const total sum = live(policy, in, 400);
         BOOST_TEST(sum.seconds < 1.03 * flat(1) * sum.tokens + 3);  // it never loses more than is allowed
-        return policy.topology({}).size();
+        return policy.plan({}).tree->size();
     };
     BOOST_TEST(nodes_at(0) >= 3u);
     BOOST_TEST(nodes_at(0.33) <= 1u);
@@ -137,9 +137,9 @@ BOOST_AUTO_TEST_CASE(a_step_of_the_cost_ends_the_tree) {
     tree_cost_aware policy({.max_nodes = 32, .max_depth = 6});
     const auto step = [](std::size_t rows) { return rows <= 8 ? 1.0 : 2.0; };
     live(policy, {[&](std::size_t) { return random() % 10 < 6 ? 0 : random() % 3; }, step, 1e-4}, 300);
-    BOOST_TEST(policy.topology({}).size() >=
+    BOOST_TEST(policy.plan({}).tree->size() >=
                5u);  // what lies between two measured costs is taken for the line between them
-    BOOST_TEST(policy.topology({}).size() <= 7u);
+    BOOST_TEST(policy.plan({}).tree->size() <= 7u);
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(what_no_expectation_pays_for_is_tried_now_and_then) {
     tree_cost_aware policy({.verify_seconds = {1, 1.6, 2.2, 2.8}});  // a node is expected to stand once in two
     const world in{[&](std::size_t) { return rank; },
                    [](std::size_t rows) { return 1 + 0.6 * static_cast<double>(rows - 1); }};
-    BOOST_TEST(policy.topology({}).size() == 0u);
+    BOOST_TEST(policy.plan({}).tree->size() == 0u);
     BOOST_TEST(live(policy, in, 30).drafted > 0u);
     rank = 0;
     live(policy, in, 300);
@@ -214,8 +214,8 @@ BOOST_AUTO_TEST_CASE(what_no_expectation_pays_for_is_tried_now_and_then) {
 }
 
 BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {
-    BOOST_TEST(tree_cost_aware().topology({}).size() == 0u);
-    BOOST_TEST(tree_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).topology({}).size() > 0u);
+    BOOST_TEST(tree_cost_aware().plan({}).tree->size() == 0u);
+    BOOST_TEST(tree_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).plan({}).tree->size() > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(what_paid_meanwhile_is_tried_soon_again) {
 BOOST_AUTO_TEST_CASE(a_node_can_have_as_many_children_as_ranks_are_distinguished) {
     policy::basic_tree_cost_aware<2> policy({.max_nodes = 4, .max_depth = 1});
     live(policy, {[](std::size_t) { return std::size_t{1}; }, flat}, 50);
-    BOOST_TEST((policy.topology({}) == topology{-1, -1}));
+    BOOST_TEST((*policy.plan({}).tree == topology{-1, -1}));
 }
 
 BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(drafting_in_vain_is_charged) {
     for (int i = 0; i < 400; ++i) {
         made_up_round made;
         made.verify_seconds = 1;
-        if (policy.topology({}).size() > 0) {
+        if (policy.plan({}).tree->size() > 0) {
             made.draft_seconds = 0.5;
             ++tried;
         }

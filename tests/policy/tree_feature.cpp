@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/head_tree.hpp>
-#include <augur/draft/prompt_lookup.hpp>
+#include <augur/draft/lookup_tree.hpp>
 #include <augur/measure/entropy.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
 BOOST_AUTO_TEST_CASE(a_draft_without_rows_keeps_the_tree_that_it_starts_with) {
     const testing::full_mock target(testing::hashed_model(3, 1));
     const policy::tree_hysteresis<> policy(bank, {.on = 0.1}, {.starts_aggressive = true});
-    const auto scheme = speculate(draft::prompt_lookup(1, 2), target, policy, accept::exact{});
+    const auto scheme = speculate(draft::lookup_tree(), target, policy, accept::exact{});
     const auto made = decode::generate(scheme, std::vector<token>{2, 0, 1, 2, 0}, testing::up_to(30, 0));
     BOOST_TEST(made.policy.switches() == 0u);
     BOOST_TEST(made.policy.rounds()[1] == made.counts.rounds());
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(switching_allocates_nothing) {
     std::size_t nodes = 0;
     for (int round = 0; round < 1000; ++round) {
         const observation seen{.target_confidence = 1, .path_value = round % 2 == 0 ? 0.9 : 0.1};
-        nodes += policy.topology(seen).size() + ladder.topology(seen).size();
+        nodes += policy.plan(seen).tree->size() + ladder.plan(seen).tree->size();
         policy.learn({seen, 1, 0});
         ladder.learn({seen, 1, 0});
     }

@@ -21,10 +21,10 @@ using by_target = policy::tree_hysteresis<tree_feature::target_confidence>;
 using by_entropy = policy::tree_hysteresis<tree_feature::entropy>;
 using by_accepted = policy::tree_hysteresis<tree_feature::accepted_length>;
 
-static_assert(DecidesTopology<by_path> && LooksAhead<by_path> && LearnsFromOutcomes<by_path>);
-static_assert(needs_of<by_path> == signals::target_confidence);
+static_assert(shape_of<by_path> == draft_shape::tree && LearnsFromOutcomes<by_path>);
+static_assert(required_signals<by_path> == signals::target_confidence);
 static_assert(signals_of<by_path> == (signals::target_confidence | signals::draft_confidence));
-static_assert(needs_of<by_entropy> == signals::target_entropy && signals_of<by_accepted> == signals::none);
+static_assert(required_signals<by_entropy> == signals::target_entropy && signals_of<by_accepted> == signals::none);
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -37,7 +37,7 @@ observation of_path(double target, double path) {
 
 /// The nodes of a round on this, which is then over.
 std::size_t round_on(auto& policy, const observation& seen, std::size_t accepted = 0) {
-    const std::size_t nodes = policy.topology(seen).size();
+    const std::size_t nodes = policy.plan(seen).tree->size();
     policy.learn({seen, nodes, accepted});
     return nodes;
 }
@@ -78,9 +78,9 @@ BOOST_AUTO_TEST_CASE(while_rows_are_to_come_the_draft_goes_on) {
     const tree::bank with_plain{topology(), large};
     by_path policy(with_plain, {.on = 0.5});
     observation seen = of_path(1, 0.1);
-    BOOST_TEST(policy.topology(seen).size() == 0u);
+    BOOST_TEST(policy.plan(seen).tree->size() == 0u);
     seen.pending = signals::draft_confidence;
-    BOOST_TEST(policy.topology(seen).size() == 6u);
+    BOOST_TEST(policy.plan(seen).tree->size() == 6u);
     policy.learn({seen, 0, 0});
     BOOST_TEST(policy.tree() == 0u);      // that answer was none
     observation early = of_path(1, 0.9);  // of the rows so far
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(any_pair_of_the_bank) {
     BOOST_TEST(round_on(policy, of_path(1, 1)) == 6u);
     BOOST_TEST(policy.rounds() == (std::vector<std::size_t>{0, 1, 1}), boost::test_tools::per_element());
     const by_path& same = policy;
-    BOOST_TEST(&same.topology(of_path(1, 0)) == &bank.shape(1));
+    BOOST_TEST(same.plan(of_path(1, 0)).tree == &bank.shape(1));
 }
 
 BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {

@@ -16,12 +16,12 @@ using by_path = policy::tree_ladder<>;
 using by_entropy = policy::tree_ladder<tree_feature::entropy>;
 using by_accepted = policy::tree_ladder<tree_feature::accepted_length>;
 
-static_assert(DecidesTopology<by_path> && LooksAhead<by_path> && LearnsFromOutcomes<by_path>);
+static_assert(shape_of<by_path> == draft_shape::tree && LearnsFromOutcomes<by_path>);
 
 const tree::bank bank{topology(), topology{-1}, topology{-1, -1, 0}, topology{-1, -1, 0, 0, 1}};
 
 std::size_t round_on(auto& policy, const observation& seen) {
-    const std::size_t nodes = policy.topology(seen).size();
+    const std::size_t nodes = policy.plan(seen).tree->size();
     policy.learn({seen, nodes, 0});
     return nodes;
 }

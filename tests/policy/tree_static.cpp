@@ -7,8 +7,8 @@
 
 using namespace augur;
 
-static_assert(SpeculationPolicy<policy::tree_static> && DecidesTopology<policy::tree_static>);
-static_assert(!LearnsFromOutcomes<policy::tree_static> && needs_of<policy::tree_static> == signals::none);
+static_assert(SpeculationPolicy<policy::tree_static> && shape_of<policy::tree_static> == draft_shape::tree);
+static_assert(!LearnsFromOutcomes<policy::tree_static> && required_signals<policy::tree_static> == signals::none);
 
 BOOST_AUTO_TEST_SUITE(policy_tree_static)
 
@@ -17,11 +17,11 @@ const topology tree{-1, -1, 0, 0, 1};
 BOOST_AUTO_TEST_CASE(nothing_moves_it) {
     const policy::tree_static policy(tree);
     observation seen;
-    BOOST_TEST((policy.topology(seen) == tree));
+    BOOST_TEST((*policy.plan(seen).tree == tree));
     seen.draft_entropy_nats = std::numeric_limits<double>::infinity();
     seen.round = 7;
-    BOOST_TEST((policy.topology(seen) == tree));
-    BOOST_TEST((policy::tree_static().topology(seen) == topology()));
+    BOOST_TEST((*policy.plan(seen).tree == tree));
+    BOOST_TEST((*policy::tree_static().plan(seen).tree == topology()));
 }
 
 BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {

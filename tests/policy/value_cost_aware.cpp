@@ -20,9 +20,8 @@
 using namespace augur;
 using policy::value_cost_aware;
 
-static_assert(SpeculationPolicy<value_cost_aware> && DecidesLength<value_cost_aware>);
-static_assert(WeighsNodes<value_cost_aware>);
-static_assert(needs_of<value_cost_aware> == signals::none);
+static_assert(SpeculationPolicy<value_cost_aware> && shape_of<value_cost_aware> == draft_shape::grown_tree);
+static_assert(required_signals<value_cost_aware> == signals::none);
 
 BOOST_AUTO_TEST_SUITE(policy_value_cost_aware)
 
@@ -68,14 +67,14 @@ struct world {
     std::vector<node> grown(const value_cost_aware& policy, observation& seen) const {
         std::vector<node> all;
         std::vector<std::int32_t> level{after_prefix};
-        const std::size_t depths = policy.length(seen);
+        const std::size_t depths = policy.plan(seen).length;
         while (seen.drafted < depths && !level.empty()) {
             const std::size_t first = all.size();
             for (const std::int32_t parent : level) {
                 const double above = parent == after_prefix ? 1 : double{all[static_cast<std::size_t>(parent)].value};
                 for (std::size_t rank = 0; rank < width; ++rank) {
                     const auto probability = static_cast<float>(believed[rank]);
-                    const double value = above * double{policy.expected(probability)};
+                    const double value = above * double{policy.worth(probability)};
                     all.push_back({parent, rank, probability, static_cast<float>(value)});
                 }
             }
@@ -85,7 +84,7 @@ struct world {
             sort(level, all);
             level.resize(std::min(level.size(), width));
             if (seen.drafted == depths) break;
-            level.resize(std::min(level.size(), policy.expands(seen, values(level, all))));
+            level.resize(std::min(level.size(), policy.expand(seen, values(level, all))));
         }
         return all;
     }
@@ -107,7 +106,7 @@ struct world {
         for (std::size_t i = 0; i < all.size(); ++i) best[i] = static_cast<std::int32_t>(i);
         sort(best, all);
         if (made.decided_on.drafted > 0) {
-            best.resize(std::min(best.size(), policy.keeps(made.decided_on, values(best, all))));
+            best.resize(std::min(best.size(), policy.keep(made.decided_on, values(best, all))));
         }
         std::sort(best.begin(), best.end());
         std::vector<std::size_t> ranks;
@@ -179,8 +178,8 @@ BOOST_AUTO_TEST_CASE(a_draft_that_is_always_right_becomes_a_deep_chain) {
     const total after = live(policy, in, 50);
     BOOST_TEST(after.tokens > 50 * 8.5);  // of 9; some rounds are plain
     BOOST_TEST(after.nodes < 50 * 9.0);
-    BOOST_TEST(policy.expected(0.97f) > 0.95f);
-    BOOST_TEST(policy.expected(0.01f) < 0.05f);
+    BOOST_TEST(policy.worth(0.97f) > 0.95f);
+    BOOST_TEST(policy.worth(0.01f) < 0.05f);
 }
 
 BOOST_AUTO_TEST_CASE(a_draft_that_is_right_among_several_becomes_a_wide_tree) {
@@ -221,7 +220,7 @@ BOOST_AUTO_TEST_CASE(what_the_drafter_believes_is_compared_with_what_comes_true)
     value_cost_aware policy;
     const world in{.believed = {0.9, 0.05, 0.02, 0.01}, .taken = as_often({0.2, 0.05, 0.02, 0.01})};
     live(policy, in, 300);
-    BOOST_TEST(std::abs(policy.expected(0.9f) - 0.2f) < 0.12f);
+    BOOST_TEST(std::abs(policy.worth(0.9f) - 0.2f) < 0.12f);
     BOOST_TEST(live(policy, in, 100).nodes < 100 * 3.0);
 }
 
@@ -296,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ev
     std::size_t asked = 0;
     for (int i = 0; i < 512; ++i) {
         made_up_round made;
-        made.draft_seconds = policy.length({}) > 0 ? 0.5 : 0;
+        made.draft_seconds = policy.plan({}).length > 0 ? 0.5 : 0;
         made.verify_seconds = 1;
         asked += made.draft_seconds > 0 ? 1 : 0;
         seconds += 1 + made.draft_seconds;
@@ -308,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ev
         made_up_round made{.decided_on = {.source = 1}, .draft_seconds = 0.5, .verify_seconds = 1};
         policy.watch(made);
     }
-    BOOST_TEST(policy.length({.source = 1}) > 0u);
+    BOOST_TEST(policy.plan({.source = 1}).length > 0u);
 }
 
 /// What drafting takes is not known before the first look, which is one depth.
@@ -368,17 +367,17 @@ BOOST_AUTO_TEST_CASE(no_more_is_drafted_than_could_be_lost) {
     const std::vector<double> dear{1, 1.6, 2.2, 2.8};
     const std::vector<float> sure{1, 1, 1, 1};
     const value_cost_aware poor({.credit = 1, .verify_seconds = dear}), rich({.credit = 16, .verify_seconds = dear});
-    BOOST_TEST(poor.keeps({.drafted = 0}, sure) == 1u);
-    BOOST_TEST(rich.keeps({.drafted = 0}, sure) == 4u);
+    BOOST_TEST(poor.keep({.drafted = 0}, sure) == 1u);
+    BOOST_TEST(rich.keep({.drafted = 0}, sure) == 4u);
     const value_cost_aware poorer({.credit = 1, .verify_seconds = flat()});
-    BOOST_TEST(poorer.expands({.drafted = 1}, sure) == 0u);
-    BOOST_TEST(value_cost_aware({.credit = 16, .verify_seconds = flat()}).expands({.drafted = 1}, sure) == 4u);
+    BOOST_TEST(poorer.expand({.drafted = 1}, sure) == 0u);
+    BOOST_TEST(value_cost_aware({.credit = 16, .verify_seconds = flat()}).expand({.drafted = 1}, sure) == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_are_not_worth_a_row_are_not_expanded) {
     value_cost_aware policy({.verify_seconds = flat()});
     live(policy, {.taken = as_often({0.6, 0.2, 0.1, 0.05})}, 20);
-    BOOST_TEST(policy.expands({.drafted = 1}, std::vector<float>{0.9f, 1e-4f}) == 1u);
+    BOOST_TEST(policy.expand({.drafted = 1}, std::vector<float>{0.9f, 1e-4f}) == 1u);
 }
 
 /// A round of a chain of so many nodes of which the first were accepted, from a drafter that shows its rows.
@@ -399,13 +398,13 @@ made_up_round of_chain(std::size_t nodes, std::size_t accepted, double draft_sec
 BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
     for (const std::size_t nodes : {1u, 2u, 3u}) {
         value_cost_aware policy({.max_nodes = nodes, .verify_seconds = {1, 1.01, 1.02, 1.03}});
-        BOOST_TEST(policy.expands({.drafted = 1}, std::vector<float>{0.5f}) <= 1u);
+        BOOST_TEST(policy.expand({.drafted = 1}, std::vector<float>{0.5f}) <= 1u);
         const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0)};
         BOOST_TEST(live(policy, in, 50).nodes > 30.0 * static_cast<double>(nodes));
     }
     value_cost_aware three({.max_nodes = 3, .credit = 16, .verify_seconds = {1, 1.1, 1.2, 1.3}});
     three.watch(of_chain(3, 3, 0));  // a depth costs nothing, but a node a row
-    BOOST_TEST(three.expands({.drafted = 1}, std::vector<float>{1e-4f}) == 0u);
+    BOOST_TEST(three.expand({.drafted = 1}, std::vector<float>{1e-4f}) == 0u);
 }
 
 /// Drafters of chains say nothing of depths, and what they lose is charged all the same.
@@ -414,7 +413,7 @@ BOOST_AUTO_TEST_CASE(chains_are_charged_too) {
     double seconds = 0;
     for (std::size_t i = 0; i < 512; ++i) {
         made_up_round made;
-        for (std::size_t node = 0; node < policy.length({}); ++node) made.proposed.push(0);
+        for (std::size_t node = 0; node < policy.plan({}).length; ++node) made.proposed.push(0);
         made.decided.drafted = made.proposed.size();
         made.draft_seconds = 0.1 * static_cast<double>(made.proposed.size());
         made.verify_seconds = flat()[made.proposed.size()];
@@ -506,15 +505,15 @@ BOOST_AUTO_TEST_CASE(a_further_row_costs_what_it_does_near_as_many_as_are_drafte
             made.verify_seconds = step[nodes];
             policy.watch(made);
         }
-        return policy.expands({.drafted = 1}, std::vector<float>{0.1f});
+        return policy.expand({.drafted = 1}, std::vector<float>{0.1f});
     };
     BOOST_TEST(expands_after(4) == 1u);
     BOOST_TEST(expands_after(16) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(begins_with_a_plain_round_unless_passes_were_measured) {
-    BOOST_TEST(value_cost_aware().length({}) == 0u);
-    BOOST_TEST(value_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).length({}) == 8u);
+    BOOST_TEST(value_cost_aware().plan({}).length == 0u);
+    BOOST_TEST(value_cost_aware({.verify_seconds = {1, 1.01, 1.02, 1.03}}).plan({}).length == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(plain_decoding_is_measured_again_while_drafts_pay) {
@@ -534,7 +533,7 @@ BOOST_AUTO_TEST_CASE(what_is_learned_goes_into_the_next_text) {
     BOOST_TEST(known.drafting.size() == 2u);
     value_cost_aware second({}, known);
     BOOST_TEST(second.drafting_seconds(8) == first.drafting_seconds(8));
-    BOOST_TEST(second.expected(0.97f) > 0.95f);
+    BOOST_TEST(second.worth(0.97f) > 0.95f);
     BOOST_TEST(live(second, in, 10).tokens > 60);
     BOOST_CHECK_THROW(value_cost_aware({}, {.accepted = {{}}}), error);
 }
@@ -542,16 +541,16 @@ BOOST_AUTO_TEST_CASE(what_is_learned_goes_into_the_next_text) {
 BOOST_AUTO_TEST_CASE(any_value_has_an_answer) {
     const value_cost_aware policy({.verify_seconds = {1, 1.01, 1.02, 1.03}});
     for (const float odd : {-1.0f, 0.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
-        BOOST_TEST(policy.expected(odd) >= 0.0f);
-        BOOST_TEST(policy.expected(odd) <= 1.0f);
+        BOOST_TEST(policy.worth(odd) >= 0.0f);
+        BOOST_TEST(policy.worth(odd) <= 1.0f);
     }
     constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     for (const std::vector<float>& values :
          {std::vector<float>{}, {nan, nan}, {infinity, 1, 0}, {2, -1, -infinity}, {0, 0, 0}, {0.9f, nan, nan}}) {
-        BOOST_TEST(policy.keeps({.drafted = 1}, values) <= values.size());
-        BOOST_TEST(policy.expands({.drafted = 1}, values) <= values.size());
+        BOOST_TEST(policy.keep({.drafted = 1}, values) <= values.size());
+        BOOST_TEST(policy.expand({.drafted = 1}, values) <= values.size());
     }
-    BOOST_TEST(policy.keeps({.drafted = 1}, std::vector<float>{0.9f, nan, nan}) == 1u);
+    BOOST_TEST(policy.keep({.drafted = 1}, std::vector<float>{0.9f, nan, nan}) == 1u);
 }
 
 struct branches_seen {
@@ -582,12 +581,12 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
 /// Trees that depend on the draft's rows and on how many of their nodes are worth it, and on no clock.
 struct unlearning {
     value_cost_aware by{{.verify_seconds = {1, 1.1, 1.2, 1.3, 1.5, 1.7, 2}}};
-    std::size_t length(const observation& seen) const { return by.length(seen); }
-    float expected(float probability) const { return by.expected(probability); }
+    std::size_t length(const observation& seen) const { return by.plan(seen).length; }
+    float expected(float probability) const { return by.worth(probability); }
     std::size_t expands(const observation& seen, std::span<const float> values) const {
-        return by.expands(seen, values);
+        return by.expand(seen, values);
     }
-    std::size_t keeps(const observation& seen, std::span<const float> values) const { return by.keeps(seen, values); }
+    std::size_t keeps(const observation& seen, std::span<const float> values) const { return by.keep(seen, values); }
 };
 
 BOOST_AUTO_TEST_CASE(distributions_are_kept) {

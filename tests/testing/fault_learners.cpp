@@ -47,8 +47,7 @@ void learns_and_keeps_them(testing::fault_tally& tally, const char* what, const 
     std::optional<train::trainer<head_type>> online;
     const auto scheme = speculate(draft::self_speculation<head_type&, draft::sampled>(head), target, two, criterion);
     const auto chosen = fault_choice(temperature);
-    const testing::fault_runs runs(scheme, testing::fault_prompt, testing::fault_places, chosen,
-                                   learning_step{online});
+    const testing::fault_runs runs(scheme, testing::fault_prompt, testing::fault_places, chosen, learning_step{online});
     const auto run = [&](const testing::disturbance& by) {
         head.assign(first.values());  // each run is the first
         online.emplace(head, testing::wild_steps());

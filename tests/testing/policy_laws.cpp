@@ -57,19 +57,19 @@ BOOST_AUTO_TEST_CASE(final_classes_are_policies_too) {
 
 /// A tree where the target was sure, a chain where it was not.
 struct tree_where_sure {
-    static constexpr signals needs = signals::target_entropy;
+    static constexpr signals_read reads{.required = signals::target_entropy};
     augur::topology sure{-1, 0};
     augur::topology unsure{-1, -1, 0};
-    const augur::topology& topology(const observation& seen) const {
-        return seen.target_entropy_nats < 1 ? sure : unsure;
-    }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation& seen) const { return {.tree = seen.target_entropy_nats < 1 ? &sure : &unsure}; }
 };
 
 /// The same by the round's first row, and it grows with what is accepted.
 struct tree_that_grows {
-    static constexpr signals uses = signals::draft_entropy;
+    static constexpr signals_read reads{.available = signals::draft_entropy};
     augur::topology wanted{-1};
-    const augur::topology& topology(const observation&) const { return wanted; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.tree = &wanted}; }
     void learn(const outcome& happened) { wanted = topology_of(happened.accepted); }
     static augur::topology topology_of(std::size_t accepted) { return augur::topology::chain(1 + accepted % 2); }
 };
@@ -83,20 +83,26 @@ BOOST_AUTO_TEST_CASE(policies_on_topologies_keep_them) {
 struct alternates {
     augur::topology trees[2] = {{-1, -1}, {-1, 0}};
     mutable std::size_t asked = 0;
-    const augur::topology& topology(const observation&) const { return trees[asked++ % 2]; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.tree = &trees[asked++ % 2]}; }
 };
 
 /// Reads what it did not declare.
 struct tree_by_confidence : tree_where_sure {
-    const augur::topology& topology(const observation& seen) const {
-        return seen.draft_confidence > 0.5 ? sure : unsure;
-    }
+    draft_plan plan(const observation& seen) const { return {.tree = seen.draft_confidence > 0.5 ? &sure : &unsure}; }
+};
+
+/// Says that it plans chains.
+struct tree_in_secret : alternates {
+    static constexpr draft_shape plans = draft_shape::chain;
+    draft_plan plan(const observation&) const { return {.tree = &trees[0]}; }
 };
 
 /// Wants nothing.
 struct no_tree {
     augur::topology none;
-    const augur::topology& topology(const observation&) const { return none; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    draft_plan plan(const observation&) const { return {.tree = &none}; }
 };
 
 BOOST_AUTO_TEST_CASE(wrong_trees_are_caught_and_shown) {
@@ -104,6 +110,8 @@ BOOST_AUTO_TEST_CASE(wrong_trees_are_caught_and_shown) {
     BOOST_TEST(r.breaks("equal observations, equal lengths"), r);
     BOOST_TEST(r.broken[0].what.find(": parents {-1, -1}, then parents {-1, 0}") != std::string::npos, r);
     BOOST_TEST(policy_laws(tree_by_confidence{}).breaks("undeclared signals change nothing"));
+    const auto hidden = policy_laws(tree_in_secret{});
+    BOOST_TEST(hidden.breaks("plans are of the declared shape"), hidden);
     const auto nothing = policy_laws(no_tree{});
     BOOST_TEST(nothing.kept(), nothing);
     BOOST_TEST(nothing.notes.size() == 1u, nothing);
@@ -158,7 +166,7 @@ bool is_confident(const observation& seen) {
 /// Reads a signal that it does not declare: in a decoding it drafts nothing, for the signal is never there.
 template <signals Read, signals Declared = signals::none>
 struct reads_undeclared {
-    static constexpr signals needs = Declared;
+    static constexpr signals_read reads{.required = Declared};
     std::size_t length(const observation& seen) const { return is_confident<Read>(seen) ? 4 : 0; }
 };
 
@@ -172,7 +180,7 @@ struct learns_from_undeclared {
 /// Was told that entropy is to come, and ends the draft before it has.
 template <signals Used = signals::draft_entropy>
 struct does_not_wait {
-    static constexpr signals uses = Used;
+    static constexpr signals_read reads{.available = Used};
     std::size_t length(const observation& seen) const { return is_confident<Used>(seen) ? 4 : 0; }
 };
 
@@ -194,7 +202,7 @@ struct looks_now_and_then : does_not_wait<> {
 
 /// Waits for matches, but not for rows.
 struct waits_for_one_of_two {
-    static constexpr signals uses = signals::match_length | signals::draft_entropy;
+    static constexpr signals_read reads{.available = signals::match_length | signals::draft_entropy};
     std::size_t length(const observation& seen) const {
         if (includes(seen.pending, signals::match_length)) return 4;
         return seen.match_length > 2 && !includes(seen.pending, signals::draft_entropy) ? 4
@@ -214,9 +222,8 @@ std::string broken_by(const Policy& policy, std::string_view law) {
 BOOST_AUTO_TEST_CASE(a_signal_that_is_read_but_not_declared_is_named) {
     const auto names = [](const auto& policy, const std::string& signal) {
         const auto found = broken_by(policy, "undeclared signals change nothing");
-        BOOST_TEST(
-            found.find("it reads " + signal + ", which is neither in `needs` nor in `uses`") != std::string::npos,
-            found);
+        BOOST_TEST(found.find("it reads " + signal + ", which it does not declare in `reads`") != std::string::npos,
+                   found);
     };
     using enum signals;
     names(reads_undeclared<draft_entropy>{}, "draft_entropy");
@@ -234,11 +241,12 @@ BOOST_AUTO_TEST_CASE(a_signal_that_is_read_but_not_declared_is_named) {
 BOOST_AUTO_TEST_CASE(a_signal_that_is_used_is_waited_for) {
     using enum signals;
     const auto found = broken_by(does_not_wait<>{}, "what is used is waited for");
-    BOOST_TEST(found.find("it uses draft_entropy, but answers 0 wherever that is pending") != std::string::npos, found);
+    BOOST_TEST(found.find("it reads draft_entropy, but answers 0 wherever that is pending") != std::string::npos,
+               found);
     BOOST_TEST(policy_laws(does_not_wait<draft_confidence>{}).breaks("what is used is waited for"));
     BOOST_TEST(policy_laws(does_not_wait<match_length>{}).breaks("what is used is waited for"));
     const auto of_two = broken_by(waits_for_one_of_two{}, "what is used is waited for");
-    BOOST_TEST(of_two.find("it uses draft_entropy") != std::string::npos, of_two);
+    BOOST_TEST(of_two.find("it reads draft_entropy") != std::string::npos, of_two);
     keeps(waits<>{});
     keeps(waits<draft_confidence>{});
     keeps(waits<match_length>{});
@@ -292,6 +300,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_policy) {
     all.breaks(policy_laws(reads_undeclared<signals::target_entropy>{}), "undeclared signals change nothing");
     all.breaks(policy_laws(does_not_wait<>{}), "what is used is waited for");
     all.breaks(policy_laws(counts_questions{}), "equal observations, equal lengths");
+    all.breaks(policy_laws(tree_in_secret{}), "plans are of the declared shape");
     all.breaks(policy_laws(refuses_nan{}), "every observation has an answer");
     all.breaks(policy_laws(shares_memory{}), "a copy learns apart");
     all.breaks(policy_laws(looks_at_the_clock{}), "equal pasts, equal lengths");

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(signals_that_are_read_late_or_seldom_are_found) {
 /// Has an answer to so many.
 template <std::size_t observation::*Count, std::size_t Most>
 struct answers_to {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
     std::size_t length(const observation& seen) const {
         if (seen.*Count > Most) throw std::out_of_range("too many");
         return 3;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(what_a_policy_throws_is_reported_wherever_it_is_asked) {
 /// Means "one more", and says "this one".
 template <signals Needs>
 struct this_one {
-    static constexpr signals needs = Needs;
+    static constexpr signals_read reads{.required = Needs};
     std::size_t length(const observation& seen) const {
         return seen.drafted + (Needs == signals::none || seen.draft_confidence > 0.5 ? 1 : 0);
     }
@@ -168,7 +168,7 @@ struct this_one {
 
 /// The same, mended.
 struct goes_on {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
     std::size_t length(const observation& seen) const { return seen.drafted + (seen.draft_confidence > 0.5 ? 2 : 0); }
 };
 

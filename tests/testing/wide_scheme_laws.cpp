@@ -70,28 +70,28 @@ BOOST_AUTO_TEST_CASE(a_scheme_that_is_wrong_far_out_is_found) {
     BOOST_TEST(bounded.skipped.size() == 3u, bounded);
 }
 
-/// Measures the first tokens of a row, by a form of its own.
-template <std::size_t First>
-struct measures_the_first {
-    static constexpr signals needs = signals::draft_entropy;
-    static double entropy_nats(logit_row row) {
-        return measure::entropy_nats(logit_row(row.data(), std::min(row.size(), First)));
-    }
+/// Measures rows by a form of its own.
+template <double (*Form)(logit_row)>
+struct measures_by {
+    static constexpr signals_read reads{.required = signals::draft_entropy, .entropy_nats = Form};
     std::size_t length(const observation& seen) const { return seen.draft_entropy_nats < 1 ? 4 : 0; }
 };
-/// Measures whole vectors.
-struct measures_whole_vectors : measures_the_first<SIZE_MAX> {
-    static double entropy_nats(logit_row row) {
-        const std::size_t size = row.size() < 64 ? row.size() : row.size() / 64 * 64;
-        return measure::entropy_nats(logit_row(row.data(), size));
-    }
-};
+template <std::size_t First>
+double of_the_first(logit_row row) {
+    return measure::entropy_nats(logit_row(row.data(), std::min(row.size(), First)));
+}
+double of_whole_vectors(logit_row row) {
+    const std::size_t size = row.size() < 64 ? row.size() : row.size() / 64 * 64;
+    return measure::entropy_nats(logit_row(row.data(), size));
+}
 /// A share of the most that there can be.
-struct measures_a_share : measures_the_first<SIZE_MAX> {
-    static double entropy_nats(logit_row row) {
-        return measure::entropy_nats(row) / std::log(static_cast<double>(row.size()));
-    }
-};
+double as_a_share(logit_row row) {
+    return measure::entropy_nats(row) / std::log(static_cast<double>(row.size()));
+}
+template <std::size_t First>
+using measures_the_first = measures_by<of_the_first<First>>;
+using measures_whole_vectors = measures_by<of_whole_vectors>;
+using measures_a_share = measures_by<as_a_share>;
 
 BOOST_AUTO_TEST_CASE(a_policy_that_measures_a_part_of_wide_rows_is_found) {
     const auto wrong = [](const auto& policy, const std::string& vocabulary) {

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_head_that_remembers_other_paths_is_found_out) {
 }
 
 struct every_other_round {
-    static constexpr signals uses = signals::none;
+    static constexpr signals_read reads{.available = signals::none};
     std::size_t length(const observation& seen) const { return seen.round % 2 == 0 ? 2 : 0; }
 };
 

@@ -126,6 +126,9 @@ class stage {
         !branches<Inner>,
         "augur: inside a cascade a link judges chains, but this drafter branches (its proposals are trees); let "
         "it draft for the last link");
+    static_assert(shape_of<Policy> == draft_shape::chain,
+                  "augur: inside a cascade a link judges chains, but this link's policy plans trees; let it plan for "
+                  "the last link");
     static_assert(augur::detail::optional_members_of_drafter<Inner>::fit &&
                   augur::detail::optional_members_of_policy<Policy>::fit &&
                   augur::detail::optional_members_of_criterion<Criterion>::fit);

@@ -39,12 +39,6 @@ struct name_branches {
 struct name_drafts_in_target {
     int drafts_in_target;
 };
-struct name_asked_once {
-    int asked_once;
-};
-struct name_entropy_nats {
-    int entropy_nats;
-};
 struct name_learn {
     int learn;
 };
@@ -54,20 +48,8 @@ struct name_abandon {
 struct name_watch {
     int watch;
 };
-struct name_topology {
-    int topology;
-};
-struct name_looks_ahead {
-    int looks_ahead;
-};
-struct name_expected {
-    int expected;
-};
-struct name_expands {
-    int expands;
-};
-struct name_keeps {
-    int keeps;
+struct name_plan {
+    int plan;
 };
 struct name_certain {
     int certain;
@@ -144,20 +126,6 @@ concept NamesDraftsInTarget = CanBeDerivedFrom<T> && !requires {
     typename just<T>::drafts_in_target;
 };
 template <class T>
-concept NamesAskedOnce = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_asked_once>::asked_once;
-}
-&&!requires {
-    typename just<T>::asked_once;
-};
-template <class T>
-concept NamesEntropyNats = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_entropy_nats>::entropy_nats;
-}
-&&!requires {
-    typename just<T>::entropy_nats;
-};
-template <class T>
 concept NamesLearn = CanBeDerivedFrom<T> && !requires {
     &with_name<T, name_learn>::learn;
 }
@@ -179,39 +147,11 @@ concept NamesWatch = CanBeDerivedFrom<T> && !requires {
     typename just<T>::watch;
 };
 template <class T>
-concept NamesLooksAhead = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_looks_ahead>::looks_ahead;
+concept NamesPlan = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_plan>::plan;
 }
 &&!requires {
-    typename just<T>::looks_ahead;
-};
-template <class T>
-concept NamesExpected = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_expected>::expected;
-}
-&&!requires {
-    typename just<T>::expected;
-};
-template <class T>
-concept NamesExpands = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_expands>::expands;
-}
-&&!requires {
-    typename just<T>::expands;
-};
-template <class T>
-concept NamesKeeps = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_keeps>::keeps;
-}
-&&!requires {
-    typename just<T>::keeps;
-};
-template <class T>
-concept NamesTopology = CanBeDerivedFrom<T> && !requires {
-    &with_name<T, name_topology>::topology;
-}
-&&!requires {
-    typename just<T>::topology;
+    typename just<T>::plan;
 };
 template <class T>
 concept NamesCertain = CanBeDerivedFrom<T> && !requires {

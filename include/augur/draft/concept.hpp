@@ -99,7 +99,8 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
 ///         rests on a match.
 ///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains
-///         refuse. `static constexpr bool drafts_in_target = true` when it drafts in the target's own sequence
+///         refuse; `static constexpr bool grows = true` when it grows them by value where a plan says so.
+///         `static constexpr bool drafts_in_target = true` when it drafts in the target's own sequence
 ///         (DraftsInTarget). A member of one of these names that is written otherwise does not compile.
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
 ///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
@@ -231,6 +232,12 @@ void on_commit(const D& drafter, typename D::state_type& state, const prefix& co
 template <class D>
 inline constexpr bool branches = requires {
     requires static_cast<bool>(D::branches);
+};
+
+/// A drafter that can grow trees by value (growth_budget).
+template <class D>
+inline constexpr bool grows = requires {
+    requires static_cast<bool>(D::grows);
 };
 
 /// A drafter that drafts in the target's own sequence (self-speculation): it runs the target's first layers, whose

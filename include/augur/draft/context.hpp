@@ -10,10 +10,11 @@
 #include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
-#include "augur/policy/length_query.hpp"
+#include "augur/policy/plan_query.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/observation.hpp"
+#include "augur/types/plan.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/topology.hpp"
@@ -47,6 +48,7 @@ class context {
           target_(target),
           committed_(before.size()) {
         query_.begin(policy_, start_, room_, shown);
+        check_plan();
     }
 
     /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
@@ -55,12 +57,13 @@ class context {
         observation start = start_;
         start.source = source;
         query_.begin(policy_, start, room_, shown);
+        check_plan();
     }
 
     /// For drafters that make one tree together, before the next of them begins: what a policy that looks ahead saw of
     /// the chain holds for the whole tree, until another chain is shown.
     void keep_chain() {
-        if constexpr (LooksAhead<Policy>) {
+        if (query_.looked_ahead()) {
             start_.path_value = query_.seen().path_value;
             start_.path_value_sum = query_.seen().path_value_sum;
         }
@@ -69,11 +72,12 @@ class context {
     /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
-    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where the
-    /// policy decides lengths: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of
+    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where it
+    /// wants a length: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of
     /// them as there are; stays until the policy is asked again.
     std::span<const std::int32_t> plan() {
-        const topology* const whole = query_.plan(policy_);
+        const topology* const whole = query_.plan(policy_).tree;
+        check_plan();
         if (whole == nullptr) return {};
         if (whole->depth() <= room_) return whole->parents();
         if (cut_.depth() != room_ || cut_from_ != whole) cut_ = whole->within(room_);
@@ -83,7 +87,7 @@ class context {
 
     /// Rows of the draft's greedy chain that the policy looks at before it plans a tree: the one after the prefix, the
     /// one after its best token, and so on. To be shown in this order by wants_more(drafted, row).
-    std::size_t rows_ahead() const { return query_.rows_ahead(policy_); }
+    std::size_t rows_ahead() const { return query_.rows_ahead(); }
 
     /// Whether another token is wanted after `drafted` of them (in a tree: on its path), as far as can be told without
     /// the draft's row.
@@ -92,30 +96,38 @@ class context {
     /// The same once the row that the token would be drawn from is known. Computes the signals that the policy needs
     /// and asks it, if it needs any. A row that holds NaN or infinity counts as one of maximum entropy.
     bool wants_more(std::size_t drafted, logit_row row) {
-        const bool looks = policy::length_query<Policy>::looks_at_row(drafted);
-        if (looks && (!LooksAhead<Policy> || drafted < rows_ahead())) see(drafted, row);
+        if (query_.looks_at_row(drafted)) see(drafted, row);
         return wants_more(drafted);
     }
 
     /// Of a tree that the draft's own rows suggest (draft::dynamic_tree): what the probability that the drafter gives a
     /// token after its parent is worth; no more than 1, or a node would be worth more than its parent.
-    float expected(float probability) const {
-        if constexpr (WeighsNodes<Policy>) return std::min(1.0f, static_cast<float>(policy_.expected(probability)));
-        return probability;
+    float worth(float probability) const {
+        const growth_budget* const grow = query_.planned().grow;
+        return grow == nullptr ? probability : std::min(1.0f, grow->worth(probability));
     }
     /// After how many of its deepest nodes, at this depth, it is to grow, by their values, the largest first.
     std::size_t wants_after(std::size_t depth, std::span<const float> values) {
-        if constexpr (WeighsNodes<Policy>) return policy_.expands(query_.see_depth(depth), values);
-        return values.size();
+        const growth_budget* const grow = query_.planned().grow;
+        return grow == nullptr ? values.size() : grow->expand(query_.see_depth(depth), values);
     }
     /// Once it has grown to this depth: how many of its nodes are to be drafted, the best ones.
     std::size_t wants_of(std::size_t depth, std::span<const float> values) {
-        if constexpr (WeighsNodes<Policy>) return policy_.keeps(query_.see_depth(depth), values);
-        return values.size();
+        const growth_budget* const grow = query_.planned().grow;
+        return grow == nullptr ? values.size() : grow->keep(query_.see_depth(depth), values);
     }
 
-    /// For drafters that match n-grams: see policy::length_query::see_match.
-    void matched(std::size_t length) { query_.see_match(policy_, length); }
+    /// Whether the plan asks for a tree that grows by value, as far as can be told so far.
+    bool wants_growth() const {
+        return shape_of<Policy> == draft_shape::grown_tree &&
+               (query_.planned().grow != nullptr || !query_.is_answered());
+    }
+
+    /// For drafters that match n-grams: see policy::plan_query::see_match.
+    void matched(std::size_t length) {
+        query_.see_match(policy_, length);
+        check_plan();
+    }
 
     /// The transformed distribution of the token after the prefix, speculative tokens included.
     void distribution_of(logit_row row, distribution& out) const { transform_.apply(row, before_, out); }
@@ -171,6 +183,16 @@ class context {
             confidence = measure::confidence(measure::moments(row));
         }
         query_.see_row(policy_, drafted, entropy_nats, confidence);
+        check_plan();
+    }
+
+    /// Throws where the policy's answer is of another shape than it declares; where AUGUR_CHECK_SIGNALS is defined,
+    /// also where it reads a signal that it does not declare.
+    void check_plan() const {
+        policy::check_shape<Policy>(query_.planned());
+#ifdef AUGUR_CHECK_SIGNALS
+        policy::check_signals(policy_, query_.seen(), query_.planned());
+#endif
     }
 
     static constexpr std::size_t turn_bit = 50;  ///< of a round's number; no decoding has so many
@@ -190,7 +212,7 @@ class context {
     topology cut_;           ///< of the plan, where it is too deep
     const topology* cut_from_ = nullptr;
     std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
-    policy::length_query<Policy> query_;
+    policy::plan_query<Policy> query_;
 };
 
 }  // namespace augur::draft

@@ -46,6 +46,7 @@ class eagle_tree {
     };
     static constexpr bool shows_rows = true;
     static constexpr bool branches = true;
+    static constexpr bool grows = true;
 
     explicit eagle_tree(Source&& source, dynamic_tree limits = {})
         : model_(std::forward<Source>(source)), limits_(limits) {

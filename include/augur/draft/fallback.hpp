@@ -53,6 +53,7 @@ class fallback<D...> : public several<D...> {
         std::vector<float> row{};
     };
     static constexpr bool branches = (augur::branches<D> || ...);
+    static constexpr bool grows = (augur::grows<D> || ...);
     static_assert(!drawn || !((augur::branches<D> && std::same_as<typename D::claim_type, point_mass>) || ...),
                   "augur::draft::fallback: a drafter of trees of point masses cannot stand beside one that draws from "
                   "rows; let both claim the same");

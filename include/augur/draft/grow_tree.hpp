@@ -26,7 +26,8 @@ namespace augur::draft {
 /// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k`
 /// children each; the value of a node is the product of the probabilities that the drafter gives the tokens on its
 /// path. Of all nodes made so, the `nodes` with the largest values are drafted; of equals the shallower, then the
-/// earlier. A policy that weighs nodes (WeighsNodes) has these as limits, and probabilities that it believes.
+/// earlier. A plan with a growth_budget has these as limits, and
+/// probabilities that it believes.
 struct dynamic_tree {
     std::size_t depth = 5;
     std::size_t top_k = 4;
@@ -123,7 +124,7 @@ struct tree_work {
             const auto probability = static_cast<float>(std::exp(below) / seen.sum);
             grown.push(t, node);
             grown.add_confidence(probability);
-            values.push_back(static_cast<float>(value * double{context.expected(probability)}));
+            values.push_back(static_cast<float>(value * double{context.worth(probability)}));
         }
     }
 
@@ -170,7 +171,7 @@ struct tree_work {
 /// Whether the policy of a context plans trees, and not lengths.
 template <SpeculationPolicy Policy, Chooser C>
 constexpr bool plans_trees(const context<Policy, C>&) {
-    return DecidesTopology<Policy>;
+    return shape_of<Policy> == draft_shape::tree;
 }
 
 /// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
@@ -188,11 +189,10 @@ inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, t
 /// has, as in fill_plan.
 template <class Source, class State>
 flow::task look_ahead(const Source& source, State& state, auto& context, tree_work& work) {
-    const std::size_t rows = context.rows_ahead();
-    bool wanted = rows > 0;
+    bool wanted = context.rows_ahead() > 0;
     const auto see = [&](std::int32_t node, logit_row row) {
         work.keep(row);
-        if (!context.wants_more(work.known - 1, row) || work.known == rows) return;
+        if (!context.wants_more(work.known - 1, row) || work.known >= context.rows_ahead()) return;
         const token best = work.ranked_child(row, context, 0, 1);
         wanted = best != no_token;
         if (wanted) work.chain.push(best, node);
@@ -239,7 +239,7 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         }
     };
     work.begin();
-    if (context.rows_ahead() > 1) co_await look_ahead(source, state, context, work);
+    if (plans_trees(context) && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
     work.level.assign(1, after_prefix);
     while (wanted && !work.level.empty()) {
         const std::size_t first = made.size();

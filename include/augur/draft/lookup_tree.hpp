@@ -28,7 +28,10 @@ struct trie_limits {
     }
     /// Where the policy plans a tree, that one's; else no deeper than it wants.
     trie_limits within(auto& context) const {
-        if (plans_trees(context)) return {.nodes = context.plan().size(), .depth = context.wanted()};
+        if (plans_trees(context)) {
+            const std::size_t nodes_planned = context.plan().size();
+            return {.nodes = std::max(nodes_planned, context.wanted()), .depth = context.wanted()};
+        }
         return {nodes, std::min(depth, context.wanted())};
     }
     friend bool operator==(const trie_limits&, const trie_limits&) = default;

@@ -54,6 +54,7 @@ class merged<A, B> : public several<A, B> {
         std::vector<std::int32_t> numbers{};  ///< of its nodes in the tree
     };
     static constexpr bool branches = true;
+    static constexpr bool grows = augur::grows<A> || augur::grows<B>;
     static constexpr std::size_t most_nodes = 256;
 
     /// Refuses drafters of different vocabularies, and no nodes.
@@ -81,7 +82,9 @@ class merged<A, B> : public several<A, B> {
 
  private:
     std::size_t room(auto& context) const {
-        return plans_trees(context) ? std::min(nodes_, context.plan().size()) : nodes_;
+        if (!plans_trees(context)) return nodes_;
+        const std::size_t planned = context.plan().size();
+        return std::min(nodes_, std::max(planned, context.wanted()));
     }
 
     static void add(state_type& state, proposal<point_mass>& made, std::size_t most) {

@@ -26,8 +26,8 @@ namespace augur::draft {
 /// of a node are picked from the row after its path as `Drawing` says, by default as the criterion asks: the largest
 /// logits (argmax, and every drawing at temperature 0); draws without replacement (sampled), or with it
 /// (sampled_with_replacement); the first arrivals of the noise that belongs to the position (shared_noise). Where the
-/// policy decides a length it drafts a chain, that of draft_model, or with a `dynamic_tree` the tree that the rows
-/// suggest, of point masses.
+/// policy plans a length it drafts a chain, that of draft_model; with a `dynamic_tree`, or where the plan asks for one,
+/// the tree that the rows suggest, of point masses.
 /// Cost: one pass for each depth over its inner nodes and those above, where the model is a TreeModel; else a pass for
 /// each inner node, of as many tokens as its path does not share with the one before. What was committed of the nodes
 /// that it ran stays in the cache of a TreeModel.
@@ -51,6 +51,7 @@ class model_tree {
     };
     static constexpr bool shows_rows = true;
     static constexpr bool branches = true;
+    static constexpr bool grows = std::same_as<Drawing, argmax>;
 
     explicit model_tree(Source&& source, Drawing drawing = {})
         : model_(std::forward<Source>(source)), drawing_(drawing) {}
@@ -79,8 +80,8 @@ class model_tree {
             return draw_child(state, row, context, proposed, node, sibling, count);
         };
         if constexpr (std::same_as<Drawing, argmax>) {
-            if (limits_ && !plans_trees(context)) {
-                co_await grow_by_value(*limits_, *this, state, context, proposed, state.work);
+            if ((limits_ || context.wants_growth()) && !plans_trees(context)) {
+                co_await grow_by_value(limits_.value_or(dynamic_tree{}), *this, state, context, proposed, state.work);
                 co_return;
             }
         }

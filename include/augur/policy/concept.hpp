@@ -1,87 +1,70 @@
 #pragma once
-// What decides how far to guess.
+// The SpeculationPolicy concept: decides what a round drafts.
 
 #include <concepts>
 #include <cstddef>
-#include <span>
 
+#include "augur/detail/host_device.hpp"
 #include "augur/detail/named_member.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
+#include "augur/types/plan.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/scores.hpp"
-#include "augur/types/topology.hpp"
 
 namespace augur {
 
-/// `policy.length(observation) const`: the number of tokens this round should draft in all.
+/// The signals that a policy reads, in its one declaration:
+/// `static constexpr signals_read reads{.required = signals::draft_entropy};`.
+struct signals_read {
+    signals required = signals::none;   ///< with a drafter that does not show them it does not compile
+    signals available = signals::none;  ///< shown where the drafter has them
+    /// Measures a row's entropy, in nats, in place of measure::entropy_nats.
+    double (*entropy_nats)(logit_row) = nullptr;
+
+    constexpr bool measures_entropy() const { return entropy_nats != nullptr; }
+};
+
+/// `policy.plan(observation) const -> draft_plan`: what the round should draft.
+template <class P>
+concept Plans = requires(const P& policy, const observation& seen) {
+    { policy.plan(seen) } -> std::same_as<draft_plan>;
+};
+
+/// `policy.length(observation) const`: the number of tokens that this round should draft in all.
 template <class P>
 concept DecidesLength = requires(const P& policy, const observation& seen) {
     { policy.length(seen) } -> std::convertible_to<std::size_t>;
 };
 
-/// `policy.topology(observation) const -> const augur::topology&`: the tree that this round should draft. The policy
-/// keeps it.
-template <class P>
-concept DecidesTopology = requires(const P& policy, const observation& seen) {
-    { policy.topology(seen) } -> std::same_as<const topology&>;
-};
-
-/// `policy.looks_ahead() const`: how many rows of the draft's greedy chain it has to see before it decides on a tree.
-template <class P>
-concept LooksAhead = DecidesTopology<P> && requires(const P& policy) {
-    { policy.looks_ahead() } -> std::convertible_to<std::size_t>;
-};
-
-/// Of a tree that the draft's own rows suggest (draft::dynamic_tree):
-/// `policy.expected(float) const`: the probability that a token is accepted after its parent, by the one that the
-/// drafter gives it. The product along a node's path is its value.
-/// `policy.expands(observation, values) const`: after how many of the deepest nodes the tree should grow;
-/// `policy.keeps(observation, values) const`: how many of all its nodes should be drafted. Of these nodes' values the
-/// largest come first, and observation::drafted is the depth that was reached.
-template <class P>
-concept WeighsNodes = DecidesLength<P> &&
-    requires(const P& policy, const observation& seen, float probability, std::span<const float> values) {
-    { policy.expected(probability) } -> std::convertible_to<float>;
-    { policy.expands(seen, values) } -> std::convertible_to<std::size_t>;
-    { policy.keeps(seen, values) } -> std::convertible_to<std::size_t>;
-};
-
-/// What a round should draft: a length, or a tree.
-template <class P>
-concept DecidesPlan = DecidesLength<P> || DecidesTopology<P>;
-
-/// Decides how far to guess, or in what shape, before the next verification.
-/// Define: length(observation) const, or topology(observation) const in its place.
-///         A length is asked once before drafting; but where the policy needs a signal of the draft's rows, before each
-///         token instead, with that token's row observed and its value not yet chosen. Drafting goes on while fewer
-///         tokens than the answer are drafted.
-///         Optional: `static constexpr signals needs` (default none), without which it does not compile;
-///         `static constexpr signals uses` (default none), shown where the drafter has them: then it is asked before
-///         drafting, too, with those that are to come in observation::pending; an answer of 0 there ends the draft
-///         before they are known, any other means "ask again". No other signals are computed: what is in neither is NaN
-///         (or 0 matched), always, and a policy that reads it decides on that in silence;
-///         `static constexpr bool asked_once = true`, when the round's first row decides and the others need no
-///         measuring;
-///         `static double entropy_nats(logit_row)`, to be measured with instead of measure::entropy_nats;
+/// The SpeculationPolicy concept: decides what a round drafts before the next verification.
+/// Define: plan(observation) const; or its shorthand length(observation) const, for chains: a plan of this length that
+///         asks again with each row of the draft, where it reads them. A plan holds for the round, but for rows that it
+///         wants to see first (draft_plan::look), and signals that are pending. Drafting goes on while fewer tokens
+///         than the answer are drafted.
+///         Optional: `static constexpr signals_read reads` (default none). Before the required ones are known it is
+///         not asked. The available ones, where the drafter shows them, are in observation::pending until they are
+///         known: an answer of 0 ends the draft before they are, any other means "ask again". No other signals are
+///         computed: they are NaN (or 0 matched), always. A policy that reads one decides on that in silence, but where
+///         AUGUR_CHECK_SIGNALS is defined: then it is an error;
+///         `static constexpr draft_shape plans` (default chain): what its plans are. A drafter that cannot make that
+///         shape is refused at compile time;
 ///         `void learn(const outcome&)`, called after every round; or `void watch(const auto& view)`, which is shown
 ///         all of it (types/round_view.hpp). One that is noexcept is called when the round is committed; another
 ///         before, on a copy that is kept with the round, when the tokens have no text yet.
-///         A topology is asked as with asked_once: before drafting, or with the round's first row; or, where
-///         `looks_ahead() const` is more than 1, with so many rows of the greedy chain: after the prefix, after its
-///         best token, ...
-///         A policy on lengths may weigh the nodes of dynamic trees, too (WeighsNodes); its length is their depth then.
 /// Laws:   equal policies and equal observations, equal answers; 0, or no node, means plain decoding, never an error;
 ///         any double in an observation, NaN and infinity included, has an answer;
-///         it reads no signal that it does not declare, and does not end every draft while one that it uses is pending.
+///         it reads no signal that it does not declare, and does not end every draft while one of them is pending;
+///         its plans are of the shape that it declares.
 ///         Suite: testing::policy_laws, which finds all of these.
 /// Cannot change the output's distribution; only acceptance can.
-/// Composes: with any drafter, target and criterion; each decoding has its own copy.
+/// Composes: with any drafter of its shape, any target and criterion; each decoding has its own copy.
 ///         struct one_more { std::size_t length(const observation& seen) const { return seen.last_accepted + 1; } };
 ///         speculate(draft, target, one_more{}, accept::exact{})
 /// Models: policy::fixed_length, policy::entropy_bins. Smallest: tests/policy/concept.cpp.
 template <class P>
-concept SpeculationPolicy = std::copyable<P> && DecidesPlan<P>;
+concept SpeculationPolicy = std::copyable<P> &&(Plans<P> || DecidesLength<P>);
 
 /// A policy that is told what became of each round.
 template <class P>
@@ -89,74 +72,119 @@ concept LearnsFromOutcomes = requires(P& policy, const outcome& happened) {
     { policy.learn(happened) } -> std::same_as<void>;
 };
 
-/// A policy that measures entropy in its own way.
-template <class P>
-concept MeasuresEntropy = requires(logit_row row) {
-    { P::entropy_nats(row) } -> std::convertible_to<double>;
-};
-
-/// The signals that a policy needs.
+/// What the policy declares to read.
 template <SpeculationPolicy P>
-inline constexpr signals needs_of = [] {
-    if constexpr (requires { P::needs; }) {
-        return P::needs;
+inline constexpr signals_read reads_of = [] {
+    if constexpr (requires {
+                      { P::reads } -> std::same_as<const signals_read&>;
+                  }) {
+        return P::reads;
     } else {
-        return signals::none;
+        return signals_read{};
     }
 }();
+
+/// The signals without which the policy is not asked.
+template <SpeculationPolicy P>
+inline constexpr signals required_signals = reads_of<P>.required;
 
 /// All signals that the policy is shown where there are any.
 template <SpeculationPolicy P>
-inline constexpr signals signals_of = [] {
-    if constexpr (requires { P::uses; }) {
-        return needs_of<P> | P::uses;
+inline constexpr signals signals_of = reads_of<P>.required | reads_of<P>.available;
+
+/// What the policy's plans are.
+template <SpeculationPolicy P>
+inline constexpr draft_shape shape_of = [] {
+    if constexpr (requires {
+                      { P::plans } -> std::same_as<const draft_shape&>;
+                  }) {
+        return P::plans;
     } else {
-        return needs_of<P>;
+        return draft_shape::chain;
     }
 }();
-
-/// Whether the policy decides on the first of a round's rows.
-template <SpeculationPolicy P>
-inline constexpr bool asked_once = (DecidesTopology<P> && !LooksAhead<P>) || requires {
-    requires static_cast<bool>(P::asked_once);
-};
 
 namespace detail {
 
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class P>
 struct optional_members_of_policy {
+    static_assert(!DecidesLength<P> || !NamesPlan<P>,
+                  "augur: this policy has both length(observation) and plan(observation), so that nobody could tell "
+                  "which answer is meant; leave one of them out");
+    static_assert(!NamesPlan<P> || Plans<P>,
+                  "augur: this policy has a member plan that cannot be called as augur::draft_plan plan(const "
+                  "observation&) const, so that it would be ignored");
     static_assert(
-        !DecidesLength<P> || !DecidesTopology<P>,
-        "augur: this policy has both length(observation) and topology(observation), so that nobody could tell "
-        "which plan is meant; leave one of them out");
-    static_assert(!NamesTopology<P> || DecidesTopology<P>,
-                  "augur: this policy has a member topology that cannot be called as const augur::topology& "
-                  "topology(const observation&) const, so that nobody would call it");
-    static_assert(!NamesLooksAhead<P> || LooksAhead<P>,
-                  "augur: this policy has a member looks_ahead, but none that can be called as std::size_t "
-                  "looks_ahead() const beside topology(observation), so that nobody would call it");
+        !requires { P::reads; } ||
+            requires {
+                { P::reads } -> std::same_as<const signals_read&>;
+            },
+        "augur: this policy has a member reads that is no static constexpr augur::signals_read");
     static_assert(
-        !(NamesExpected<P> || NamesExpands<P> || NamesKeeps<P>) || WeighsNodes<P>,
-        "augur: this policy has a member expected, expands or keeps, but not all three that can be called as "
-        "float expected(float) const, std::size_t expands(const observation&, std::span<const float>) const "
-        "and std::size_t keeps(const observation&, std::span<const float>) const, beside length(observation), "
-        "so that nobody would call it");
+        !requires { P::plans; } ||
+            requires {
+                { P::plans } -> std::same_as<const draft_shape&>;
+            },
+        "augur: this policy has a member plans that is no static constexpr augur::draft_shape");
     static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
                   "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
-                  "nobody would call it");
-    static_assert(!NamesEntropyNats<P> || MeasuresEntropy<P>,
-                  "augur: this policy has a member entropy_nats that cannot be called as static double "
-                  "entropy_nats(logit_row), so that nobody would call it");
-    static_assert(
-        !NamesAskedOnce<P> || requires { flag<static_cast<bool>(P::asked_once)>::value; },
-        "augur: this policy has a member asked_once that is no static constexpr bool");
+                  "it would be ignored");
     static constexpr bool fit = true;
 };
 
 }  // namespace detail
 
 namespace policy {
+
+/// What the policy answers. The plan of a length asks again with each row, where the policy reads rows. `rows`: those
+/// that it has seen.
+AUGUR_WHERE_ARGUMENTS_CAN
+template <SpeculationPolicy P>
+AUGUR_HOST_DEVICE constexpr draft_plan answer(const P& asked, const observation& seen, std::size_t rows = 0) {
+    if constexpr (Plans<P>) {
+        return asked.plan(seen);
+    } else {
+        return {.length = static_cast<std::size_t>(asked.length(seen)), .look = rows + 1};
+    }
+}
+
+/// Throws where an answer is of another shape than the policy declares.
+template <SpeculationPolicy P>
+void check_shape(const draft_plan& answered) {
+    if constexpr (Plans<P> && shape_of<P> != draft_shape::tree) {
+        if (answered.tree != nullptr) {
+            augur::detail::fail("this policy answered with a tree of ", answered.tree->size(),
+                                " nodes, but does not declare static constexpr draft_shape plans = draft_shape::tree");
+        }
+    }
+    if constexpr (Plans<P> && shape_of<P> != draft_shape::grown_tree) {
+        if (answered.grow != nullptr) {
+            augur::detail::fail(
+                "this policy answered with a tree that grows, but does not declare static constexpr "
+                "draft_shape plans = draft_shape::grown_tree");
+        }
+    }
+}
+
+/// Throws where the answer depends on a signal that the policy does not declare: it is asked once more, with other
+/// values of these.
+template <SpeculationPolicy P>
+void check_signals(const P& asked, const observation& seen, const draft_plan& answered) {
+    observation other = seen;
+    const auto poison = [](signals one, auto&... values) {
+        if (!includes(signals_of<P>, one)) ((values = 1), ...);
+    };
+    poison(signals::draft_entropy, other.draft_entropy_nats, other.first_draft_entropy_nats);
+    poison(signals::target_entropy, other.target_entropy_nats);
+    poison(signals::target_confidence, other.target_confidence);
+    poison(signals::draft_confidence, other.draft_confidence, other.path_value, other.path_value_sum);
+    poison(signals::match_length, other.match_length);
+    const draft_plan again = answer(asked, other);
+    if (again.length == answered.length && again.tree == answered.tree && again.grow == answered.grow) return;
+    augur::detail::fail("this policy reads a signal that it does not declare in reads: it answers a length of ",
+                        answered.length, ", and ", again.length, " where the undeclared signals are 1");
+}
 
 /// Tells a policy what became of a round, if it learns.
 template <SpeculationPolicy P>
@@ -171,7 +199,7 @@ void show(P& to, const View& view) {
     static_assert(
         !augur::detail::NamesWatch<P> || Watches<P, View>,
         "augur: this policy has a member watch that cannot be called as void watch(const auto& view), so that "
-        "nobody would call it");
+        "it would be ignored");
     if constexpr (Watches<P, View>) {
         to.watch(view);
     } else {
@@ -195,9 +223,8 @@ inline constexpr bool may_throw_learning = [] {
 /// The entropy of a row as the policy measures it.
 template <SpeculationPolicy P>
 double entropy_nats(logit_row row) {
-    static_assert(augur::detail::optional_members_of_policy<P>::fit);
-    if constexpr (MeasuresEntropy<P>) {
-        return P::entropy_nats(row);
+    if constexpr (reads_of<P>.measures_entropy()) {
+        return reads_of<P>.entropy_nats(row);
     } else {
         return measure::entropy_nats(row);
     }
@@ -207,7 +234,7 @@ double entropy_nats(logit_row row) {
 template <SpeculationPolicy P, class Rows>
 void see_target(observation& seen, const Rows& rows, std::size_t row) {
     if constexpr (includes(signals_of<P>, signals::target_entropy)) {
-        if constexpr (!MeasuresEntropy<P> && requires { rows.entropy_nats(row); }) {
+        if constexpr (!reads_of<P>.measures_entropy() && requires { rows.entropy_nats(row); }) {
             seen.target_entropy_nats = rows.entropy_nats(row);
         } else {
             seen.target_entropy_nats = entropy_nats<P>(rows[row]);

@@ -21,7 +21,7 @@ struct confidence_stop_options {
 /// Source: Liu et al. 2024, Kangaroo, section 3.2: eta = 0.6, at most 6 tokens.
 class confidence_stop {
  public:
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
 
     explicit confidence_stop(confidence_stop_options options = {}) : options_(options) {
         if (!(options_.threshold >= 0 && options_.threshold <= 1)) {

@@ -46,8 +46,7 @@ struct cost_aware_options {
 template <std::size_t Sources>
 class basic_cost_aware {
  public:
-    static constexpr signals uses = signals::match_length | signals::draft_entropy;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads{.available = signals::match_length | signals::draft_entropy};
     /// Drafters that are distinguished; later ones share the last's figures.
     static constexpr std::size_t most_sources = Sources;
     /// Rounds after which plain decoding is measured again.
@@ -82,7 +81,10 @@ class basic_cost_aware {
         return all;
     }
 
-    std::size_t length(const observation& seen) const {
+    /// A length, which the round's first row or match decides.
+    draft_plan plan(const observation& seen) const { return {.length = length_on(seen)}; }
+
+    std::size_t length_on(const observation& seen) const {
         if (measures_plain()) return 0;
         if (includes(seen.pending, signals::match_length)) return affordable(0) ? options_.max_length : 0;
         const source& from = source_of(seen);
@@ -96,7 +98,7 @@ class basic_cost_aware {
         const observation& seen = happened.decided_on;
         source& from = sources_[std::min(seen.source, most_sources - 1)];
         const bool looked = !std::isnan(seen.first_draft_entropy_nats);
-        const bool asked = seen.source > 0 || length(seen) > 0;  // one before it may have looked, too
+        const bool asked = seen.source > 0 || length_on(seen) > 0;  // one before it may have looked, too
         const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());

@@ -89,23 +89,17 @@ inline void check_bins(std::span<const double> edges_nats, std::span<const std::
     }
 }
 
-/// Has a way of its own to measure, or none.
-template <entropy_form>
-struct measured_in {};
-template <>
-struct measured_in<entropy_form::offset> {
-    static double entropy_nats(logit_row row) { return measure::entropy_nats_offset(row); }
-};
-
 /// The first bin whose upper edge (nats, exclusive) exceeds the entropy chooses the length; the last length is for
 /// everything above. NaN and infinity count as maximum entropy and give length 1 (or less, where max_k is less).
 /// Bins are filled with acceptance while decoding: read them after the run.
 /// No effect on the distribution, no randomness. Source: EAAD, "The Entropy-Adaptive k Selection Mechanism".
 template <entropy_of Of = entropy_of::draft, entropy_form Form = entropy_form::exact>
-class basic_entropy_bins : public measured_in<Form> {
+class basic_entropy_bins {
  public:
-    static constexpr signals needs = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads{
+        .required = Of == entropy_of::draft ? signals::draft_entropy : signals::target_entropy,
+        .entropy_nats =
+            Form == entropy_form::offset ? +[](logit_row row) { return measure::entropy_nats_offset(row); } : nullptr};
 
     /// EAAD's published bins: edges 0.5, 1.5, 2.5 nats, lengths 4, 3, 2, 1.
     basic_entropy_bins() : basic_entropy_bins({0.5, 1.5, 2.5}, {4, 3, 2, 1}) {}
@@ -118,10 +112,11 @@ class basic_entropy_bins : public measured_in<Form> {
         for (bin_statistics& bin : bins_) bin.average = options_.acceptance_init;
     }
 
-    std::size_t length(const observation& seen) const {
+    /// A length, which the round's first row decides.
+    draft_plan plan(const observation& seen) const {
         const double entropy = entropy_seen(seen);
         const std::size_t chosen = std::isfinite(entropy) ? lengths_[bin_of(entropy)] : 1;
-        return std::min(chosen, options_.max_k);
+        return {.length = std::min(chosen, options_.max_k)};
     }
 
     void learn(const outcome& happened) noexcept {

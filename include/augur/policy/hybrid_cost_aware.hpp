@@ -34,7 +34,8 @@ struct hybrid_cost_aware_options {
 template <class Trees>
 class hybrid_parts {
  public:
-    static constexpr signals uses = signals::match_length;
+    static constexpr signals_read reads{.available = signals::match_length};
+    static constexpr draft_shape plans = Trees::plans;
 
     /// What the next text's policy can begin with: of the chains, then of the trees.
     knowledge learned() const {
@@ -72,7 +73,7 @@ class hybrid_parts {
         }
     }
 
-    /// Rows of the draft are not among the signals in `uses`: chains are decided on as if there were none.
+    /// Rows of the draft are not among the signals that it reads: chains are decided on as if there were none.
     static observation without_rows(observation seen) {
         seen.first_draft_entropy_nats = observation::unknown;
         return seen;
@@ -136,14 +137,15 @@ class hybrid_cost_aware : public hybrid_parts<tree_cost_aware> {
     explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
         : hybrid_parts("hybrid_cost_aware", "tree_cost_aware", options, before) {
         for (std::size_t length = 0; length <= options.max_length; ++length) {
-            plans_.push_back(augur::topology::chain(length));
+            chains_by_length_.push_back(augur::topology::chain(length));
         }
     }
 
-    const augur::topology& topology(const observation& asked) const {
+    draft_plan plan(const observation& asked) const {
         const observation seen = without_rows(asked);
-        if (chain_part().measures_plain()) return plans_.front();
-        return drafts_chains(seen) ? plans_[chain_part().length(seen)] : tree_part().topology(seen);
+        if (chain_part().measures_plain()) return {.tree = &chains_by_length_.front()};
+        if (!drafts_chains(seen)) return tree_part().plan(seen);
+        return {.tree = &chains_by_length_[chain_part().length_on(seen)]};
     }
 
     friend std::ostream& operator<<(std::ostream& out, const hybrid_cost_aware& p) {
@@ -151,7 +153,7 @@ class hybrid_cost_aware : public hybrid_parts<tree_cost_aware> {
     }
 
  private:
-    std::vector<augur::topology> plans_;  ///< chains, by their length
+    std::vector<augur::topology> chains_by_length_;
 };
 
 }  // namespace augur::policy

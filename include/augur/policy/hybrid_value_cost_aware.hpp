@@ -24,17 +24,10 @@ class hybrid_value_cost_aware : public hybrid_parts<value_cost_aware> {
     explicit hybrid_value_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
         : hybrid_parts("hybrid_value_cost_aware", "value_cost_aware", options, before) {}
 
-    std::size_t length(const observation& asked) const {
+    draft_plan plan(const observation& asked) const {
         const observation seen = without_rows(asked);
-        if (chain_part().measures_plain() || tree_part().measures_plain()) return 0;
-        return drafts_chains(seen) ? chain_part().length(seen) : tree_part().length(seen);
-    }
-    float expected(float probability) const { return tree_part().expected(probability); }
-    std::size_t expands(const observation& seen, std::span<const float> values) const {
-        return tree_part().expands(seen, values);
-    }
-    std::size_t keeps(const observation& seen, std::span<const float> values) const {
-        return tree_part().keeps(seen, values);
+        if (chain_part().measures_plain() || tree_part().measures_plain()) return {};
+        return drafts_chains(seen) ? chain_part().plan(seen) : tree_part().plan(seen);
     }
 
     friend std::ostream& operator<<(std::ostream& out, const hybrid_value_cost_aware& p) {

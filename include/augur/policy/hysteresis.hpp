@@ -48,7 +48,7 @@ enum class switched_by {
 /// A signal's name, the range of its thresholds and its direction.
 struct switching_signal {
     const char* name;
-    signals needs;
+    signals required;
     double most;  ///< that a threshold can be; the least is 0
     bool low_is_long;
 };
@@ -98,11 +98,10 @@ struct hysteresis_counts {
 /// of trees.
 template <switched_by By>
 class hysteresis {
-    static constexpr switching_signal reads = signal_of(By);
+    static constexpr switching_signal traits = signal_of(By);
 
  public:
-    static constexpr signals needs = reads.needs;
-    static constexpr bool asked_once = By != switched_by::path_value;
+    static constexpr signals_read reads{.required = traits.required};
 
     /// The long length is switched on at `thresholds.on`, and off at `thresholds.off`: of an entropy the greater one.
     explicit hysteresis(band thresholds, hysteresis_options options = {})
@@ -114,8 +113,10 @@ class hysteresis {
         check();
     }
 
-    AUGUR_HOST_DEVICE constexpr std::size_t length(const observation& seen) const {
-        return is_long_after(seen) ? options_.long_length : options_.short_length;
+    /// A length. A path value is asked for with each row of the short length, the others once.
+    AUGUR_HOST_DEVICE constexpr draft_plan plan(const observation& seen) const {
+        return {.length = is_long_after(seen) ? options_.long_length : options_.short_length,
+                .look = By == switched_by::path_value ? seen.drafted + 2 : 0};
     }
 
     AUGUR_HOST_DEVICE constexpr void learn(const outcome& happened) noexcept {
@@ -140,7 +141,7 @@ class hysteresis {
 
     friend std::ostream& operator<<(std::ostream& out, const hysteresis& p) {
         const hysteresis_options& chosen = p.options_;
-        out << "hysteresis{.by=" << reads.name << ", .on=" << p.thresholds_.on << ", .off=" << p.thresholds_.off
+        out << "hysteresis{.by=" << traits.name << ", .on=" << p.thresholds_.on << ", .off=" << p.thresholds_.off
             << ", .long_length=" << chosen.long_length << ", .short_length=" << chosen.short_length
             << ", .dwell=" << chosen.dwell;
         if (By == switched_by::acceptance) {
@@ -177,13 +178,13 @@ class hysteresis {
         using augur::detail::fail;
         const auto [on, off] = thresholds_;
         for (const double each : {on, off}) {
-            if (each >= 0 && each <= reads.most) continue;
-            fail("hysteresis: a threshold of ", reads.name, " is ", each, "; it must be ",
-                 reads.low_is_long ? "0 or more, and finite" : "in [0, 1]");
+            if (each >= 0 && each <= traits.most) continue;
+            fail("hysteresis: a threshold of ", traits.name, " is ", each, "; it must be ",
+                 traits.low_is_long ? "0 or more, and finite" : "in [0, 1]");
         }
-        if (!(reads.low_is_long ? thresholds_.mirrored() : thresholds_).ordered()) {
-            fail("hysteresis: ", reads.name, " switches the long length on at ", on, " and off at ", off,
-                 "; off must not be ", reads.low_is_long ? "below" : "above", " on");
+        if (!(traits.low_is_long ? thresholds_.mirrored() : thresholds_).ordered()) {
+            fail("hysteresis: ", traits.name, " switches the long length on at ", on, " and off at ", off,
+                 "; off must not be ", traits.low_is_long ? "below" : "above", " on");
         }
         if (options_.long_length <= options_.short_length) {
             fail("hysteresis: the long length is ", options_.long_length, " and the short one ", options_.short_length,

@@ -38,8 +38,7 @@ struct learned_bins_options {
 template <std::size_t Cells>
 class basic_learned_bins {
  public:
-    static constexpr signals needs = signals::draft_entropy;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
     /// Entropies that are distinguished: cell c is from (c / 4)^2 nats to ((c + 1) / 4)^2, the last open.
     static constexpr std::size_t cells = Cells;
 
@@ -58,9 +57,10 @@ class basic_learned_bins {
         fit();
     }
 
-    std::size_t length(const observation& seen) const {
+    /// A length, which the round's first row decides.
+    draft_plan plan(const observation& seen) const {
         const double entropy = seen.first_draft_entropy_nats;
-        return std::isfinite(entropy) ? lengths_[tried(bin_of(entropy))] : 1;
+        return {.length = std::isfinite(entropy) ? lengths_[tried(bin_of(entropy))] : 1};
     }
 
     void learn(const outcome& happened) noexcept {

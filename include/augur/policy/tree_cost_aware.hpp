@@ -45,6 +45,7 @@ struct tree_cost_aware_options {
 template <std::size_t Ranks>
 class basic_tree_cost_aware {
  public:
+    static constexpr draft_shape plans = draft_shape::tree;
     /// Children of a node that are distinguished, and the most that it gets.
     static constexpr std::size_t ranks = Ranks;
     /// Rounds after which plain decoding is measured again.
@@ -74,7 +75,7 @@ class basic_tree_cost_aware {
     }
 
     const tree_cost_aware_options& options() const { return options_; }
-    const augur::topology& topology(const observation&) const { return plan_; }
+    draft_plan plan(const observation&) const { return {.tree = &plan_}; }
 
     void watch(const auto& view) {
         const outcome happened = view.result();

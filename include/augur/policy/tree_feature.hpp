@@ -26,24 +26,27 @@ enum class tree_feature {
     accepted_length,    ///< tokens committed in a round, averaged over the rounds
 };
 
-/// A feature's name, what it needs to be shown, and the range of its thresholds.
+/// A feature's name, what it reads, and the range of its thresholds.
 struct tree_feature_traits {
     tree_feature feature;
     std::string_view name;
-    signals needs;
-    signals uses;
+    signals_read reads;
     double least, most;
     bool low_is_large;  ///< less means a larger tree
 
-    constexpr bool is_of_chain() const { return includes(uses, signals::draft_confidence); }
+    constexpr bool is_of_chain() const { return includes(reads.available, signals::draft_confidence); }
 };
 inline constexpr tree_feature_traits all_tree_features[] = {
-    {tree_feature::path_value, "path_value", signals::target_confidence, signals::draft_confidence, 0, 1, false},
-    {tree_feature::path_value_sum, "path_value_sum", signals::target_confidence, signals::draft_confidence, 0, 1024,
+    {tree_feature::path_value, "path_value", {signals::target_confidence, signals::draft_confidence}, 0, 1, false},
+    {tree_feature::path_value_sum,
+     "path_value_sum",
+     {signals::target_confidence, signals::draft_confidence},
+     0,
+     1024,
      false},
-    {tree_feature::target_confidence, "target_confidence", signals::target_confidence, signals::none, 0, 1, false},
-    {tree_feature::entropy, "entropy", signals::target_entropy, signals::none, 0, 1024, true},
-    {tree_feature::accepted_length, "accepted_length", signals::none, signals::none, 1, 1024, false},
+    {tree_feature::target_confidence, "target_confidence", {signals::target_confidence}, 0, 1, false},
+    {tree_feature::entropy, "entropy", {signals::target_entropy}, 0, 1024, true},
+    {tree_feature::accepted_length, "accepted_length", {}, 1, 1024, false},
 };
 constexpr const tree_feature_traits& traits_of(tree_feature one) {
     return all_tree_features[static_cast<std::size_t>(one)];
@@ -111,10 +114,10 @@ template <tree_feature By>
 class tree_place {
  public:
     static constexpr tree_feature_traits traits = traits_of(By);
-    static constexpr signals needs = traits.needs;
-    static constexpr signals uses = traits.uses;
+    static constexpr signals_read reads = traits.reads;
+    static constexpr draft_shape plans = draft_shape::tree;
 
-    /// Of the greedy chain, for features that are of it.
+    /// Rows of the greedy chain that it wants to see first, for features that are of it.
     std::size_t looks_ahead() const {
         if (!traits.is_of_chain()) return 0;
         const std::size_t chosen = meter_.options().depth;
@@ -138,9 +141,9 @@ class tree_place {
         return waits || std::isnan(value) ? at_ : next(at_, value);
     }
     /// While the rows of the chain are still to come, the answer is the deepest tree, so that they do.
-    const augur::topology& shape(const observation& seen, auto&& next) const {
+    draft_plan plan_after(const observation& seen, auto&& next) const {
         const bool waits = traits.is_of_chain() && includes(seen.pending, signals::draft_confidence);
-        return waits ? deepest() : trees_.shape(after(seen, next));
+        return {.tree = &(waits ? deepest() : trees_.shape(after(seen, next))), .look = looks_ahead()};
     }
     void move(const outcome& happened, auto&& next) {
         const std::size_t now = after(happened.decided_on, next);

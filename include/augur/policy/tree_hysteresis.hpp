@@ -43,7 +43,7 @@ class tree_hysteresis : public tree_place<By> {
         check();
     }
 
-    const augur::topology& topology(const observation& seen) const { return base::shape(seen, switched()); }
+    draft_plan plan(const observation& seen) const { return base::plan_after(seen, switched()); }
     void learn(const outcome& happened) noexcept { base::move(happened, switched()); }
 
     const band& thresholds() const { return thresholds_; }

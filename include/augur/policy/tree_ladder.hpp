@@ -37,7 +37,7 @@ class tree_ladder : public tree_place<By> {
         check(chosen);
     }
 
-    const augur::topology& topology(const observation& seen) const { return base::shape(seen, bins()); }
+    draft_plan plan(const observation& seen) const { return base::plan_after(seen, bins()); }
     void learn(const outcome& happened) noexcept { base::move(happened, bins()); }
 
     friend std::ostream& operator<<(std::ostream& out, const tree_ladder& p) {

@@ -15,10 +15,12 @@ namespace augur::policy {
 /// No effect on the distribution, no randomness. Cost: none of its own; each node is a row of the target's pass.
 class tree_static {
  public:
+    static constexpr draft_shape plans = draft_shape::tree;
+
     tree_static() = default;
     explicit tree_static(augur::topology shape) : shape_(std::move(shape)) {}
 
-    const augur::topology& topology(const observation&) const { return shape_; }
+    draft_plan plan(const observation&) const { return {.tree = &shape_}; }
 
     friend bool operator==(const tree_static&, const tree_static&) = default;
     friend std::ostream& operator<<(std::ostream& out, const tree_static& p) {

@@ -39,13 +39,13 @@ struct value_cost_aware_options {
 /// most; none where none gains. It spends accumulated savings: a tree is only as large as it could pay for if none of
 /// it were accepted, from an allowance that grows with every gain and by a small share of the time. So the time that it
 /// loses against plain decoding is bounded, whatever the text does. Where looking at rows does not pay it is left for
-/// longer and longer, at most 64 rounds. With drafters of chains it is a fixed length, max_depth. Effect on the
-/// distribution: none. Trees depend on the clock, so the rounds of two runs may differ; under exact and coupled the
-/// text does not. Cost: O(max_nodes) per round beside the drafter's, no randomness, nothing allocated. Source: EAGLE-2
-/// (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv 2604.09731): a node is added only while it brings
-/// more than its row costs.
-class value_cost_aware {
+/// longer and longer, at most 64 rounds. Effect on the distribution: none. Trees depend on the clock, so the rounds of
+/// two runs may differ; under exact and coupled the text does not. Cost: O(max_nodes) per round beside the drafter's,
+/// no randomness, nothing allocated. Source: EAGLE-2 (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv
+/// 2604.09731): a node is added only while it brings more than its row costs.
+class value_cost_aware : public growth_budget {
  public:
+    static constexpr draft_shape plans = draft_shape::grown_tree;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
     /// In knowledge.
@@ -72,8 +72,15 @@ class value_cost_aware {
 
     const value_cost_aware_options& options() const { return options_; }
 
-    /// The most depths of a tree: 0 where the round is to be plain.
-    std::size_t length(const observation&) const {
+    /// Its length is the most depths of a tree: 0 where the round is to be plain.
+    draft_plan plan(const observation&) const { return {.length = depths(), .grow = this}; }
+
+    float worth(float probability) const override {
+        const float sane = sane_of(probability);
+        return static_cast<float>(accepted_[kind_of(sane)].rate(double{sane}, doubt));
+    }
+
+    std::size_t depths() const {
         if (measures_plain()) return 0;
         const bool due = account_.rounds() - looked_at_ >= look_after_;
         const double look = drafting_seconds(1);  // which one slow look may have made too much
@@ -81,12 +88,7 @@ class value_cost_aware {
         return due || are_few() || looks_.gained > 0 ? options_.max_depth : 0;
     }
 
-    float expected(float probability) const {
-        const float sane = sane_of(probability);
-        return static_cast<float>(accepted_[kind_of(sane)].rate(double{sane}, doubt));
-    }
-
-    std::size_t expands(const observation& seen, std::span<const float> values) const {
+    std::size_t expand(const observation& seen, std::span<const float> values) const override {
         const double drafting = drafting_seconds(seen.drafted + 1);
         if (!affordable(drafting + verify_seconds(2) - verify_seconds(1))) return 0;
         const double row = pace() * row_seconds(), depth = pace() * (drafting - drafting_seconds(seen.drafted));
@@ -100,7 +102,7 @@ class value_cost_aware {
         return gain > depth ? count : 0;
     }
 
-    std::size_t keeps(const observation& seen, std::span<const float> values) const {
+    std::size_t keep(const observation& seen, std::span<const float> values) const override {
         const std::size_t most =
             std::min({values.size(), options_.max_nodes, 2 * account_.passes().most_measured() - 1});
         const double drafting = drafting_seconds(seen.drafted);
@@ -122,7 +124,7 @@ class value_cost_aware {
         const outcome happened = view.result();
         const std::size_t nodes = view.proposed.size();
         // What drafters before it took may be of those that only look, which no length of this one's spares.
-        const bool asked = happened.decided_on.source == 0 && length(happened.decided_on) > 0;
+        const bool asked = happened.decided_on.source == 0 && depths() > 0;
         const std::size_t depths = std::max<std::size_t>(happened.decided_on.drafted, nodes > 0 ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());

@@ -23,8 +23,9 @@ namespace augur::testing {
 
 /// A policy that wants a tree.
 struct wants_tree {
-    augur::topology wanted;
-    const augur::topology& topology(const observation&) const { return wanted; }
+    static constexpr draft_shape plans = draft_shape::tree;
+    topology wanted;
+    draft_plan plan(const observation&) const { return {.tree = &wanted}; }
 };
 
 /// Checks laws, which are members of `cases`, into a report.

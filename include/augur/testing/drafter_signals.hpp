@@ -29,7 +29,7 @@ namespace augur::testing {
 /// A policy that needs `Needed`, wants a fixed length, and counts how often it is asked.
 template <signals Needed>
 struct asked_policy {
-    static constexpr signals needs = Needed;
+    static constexpr signals_read reads{.required = Needed};
     std::size_t tokens = 0;
     std::size_t* times = nullptr;
 
@@ -42,7 +42,7 @@ struct asked_policy {
 /// One that wants more as long as what it is shown of a row, or of a match, is good enough.
 template <signals Needed>
 struct policy_by_signals {
-    static constexpr signals needs = Needed;
+    static constexpr signals_read reads{.required = Needed};
     double least_confidence = 0;
     double most_entropy_nats = std::numeric_limits<double>::infinity();
     std::size_t least_match = 0;
@@ -68,7 +68,7 @@ struct recording_policy {
         double entropy_nats = 0;
         bool seen = false;
     };
-    static constexpr signals needs = signals::draft_entropy | signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_entropy | signals::draft_confidence};
     std::size_t tokens = 0;
     std::vector<shown>* rows = nullptr;
 

@@ -54,9 +54,13 @@ template <class P>
 std::string learned_by(const P& policy) {
     std::ostringstream out;
     if constexpr (requires { out << policy; }) out << policy;
-    if constexpr (requires(const observation& seen) { policy.length(seen); }) {
+    if constexpr (SpeculationPolicy<P>) {
         choices from(7);
-        for (std::size_t i = 0; i < 24; ++i) out << ' ' << policy.length(some_observation(from, needs_of<P>));
+        for (std::size_t i = 0; i < 24; ++i) {
+            const draft_plan plan = policy::answer(policy, some_observation(from, required_signals<P>));
+            out << ' ' << plan.length;
+            if (plan.tree != nullptr) out << '/' << plan.tree->size();
+        }
     }
     if constexpr (requires { policy.acceptance(std::size_t{0}, std::size_t{0}); }) {
         out << ' ' << policy.acceptance(std::size_t{0}, std::size_t{0});

@@ -9,6 +9,8 @@
 
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/decode/generate.hpp"
+#include "augur/draft/fallback.hpp"
+#include "augur/draft/model_tree.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/testing/choices.hpp"
@@ -36,28 +38,6 @@ struct clockless : Policy {
 /// A final class cannot be given another clock.
 template <SpeculationPolicy Policy>
 using clockless_t = std::conditional_t<std::is_final_v<Policy>, Policy, clockless<Policy>>;
-
-/// What a policy answers: a length, or its tree as it is then.
-template <SpeculationPolicy Policy>
-auto plan_of(const Policy& policy, const observation& seen) {
-    if constexpr (DecidesTopology<Policy>) {
-        return topology(policy.topology(seen));
-    } else {
-        return static_cast<std::size_t>(policy.length(seen));
-    }
-}
-inline std::string described_plan(std::size_t length) {
-    return std::to_string(length);
-}
-inline std::string described_plan(const topology& tree) {
-    return "parents " + describe(tree.parents());
-}
-inline bool is_empty(std::size_t length) {
-    return length == 0;
-}
-inline bool is_empty(const topology& tree) {
-    return tree.size() == 0;
-}
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
 template <SpeculationPolicy Policy>
@@ -89,6 +69,16 @@ class policy_law_cases {
         return first == second ? ""
                                : described(seen) + augur::detail::message(": ", described_plan(first), ", then ",
                                                                           described_plan(second));
+    }
+
+    std::string plans_are_of_the_declared_shape(choices& from) const {
+        const observation seen = noted(from, some_observation(from, declared));
+        try {
+            policy::check_shape<Policy>(policy::answer(policy_, seen));
+        } catch (const error& found) {
+            return found.what();
+        }
+        return "";
     }
 
     std::string equal_pasts_equal_lengths(choices& from) const requires LearnsFromOutcomes<Policy> {
@@ -129,8 +119,8 @@ class policy_law_cases {
         return "";
     }
 
-    /// Where a signal of `uses` is pending, 0 ends the draft before it is known. Of many policies and observations one
-    /// must go on, or none may draft once it is known.
+    /// Where a signal that is read if available is pending, 0 ends the draft before it is known. Of many policies and
+    /// observations one must go on, or none may draft once it is known.
     std::string waits_for(signals used, const effort& tries) const {
         std::string lost;
         for (std::size_t i = 0; i < 8 * tries.cases; ++i) {
@@ -145,7 +135,7 @@ class policy_law_cases {
             if (!is_empty(plan_of(policy, seen))) return "";
         }
         if (lost.empty()) return lost;
-        return augur::detail::message("it uses ", name_of(used),
+        return augur::detail::message("it reads ", name_of(used),
                                       ", but answers 0 wherever that is pending, which ends the "
                                       "draft before it is known; then it would have been ",
                                       lost);
@@ -163,9 +153,9 @@ class policy_law_cases {
         const Policy policy = some_policy(from, past);
         observation seen = before_drafting(from);
         given.drafts |= !is_empty(plan_of(policy, seen));
-        if constexpr (DecidesLength<Policy>) {
+        if constexpr (shape_of<Policy> == draft_shape::chain) {
             const auto answered = [&] {
-                const std::size_t length = plan_of(policy, seen);
+                const std::size_t length = plan_of(policy, seen).length;
                 given.one_more |= seen.drafted > 0 && length == seen.drafted + 1;
                 given.further |= length > seen.drafted + 1;
             };
@@ -190,8 +180,17 @@ class policy_law_cases {
             return broken_promise(scheme, prompt, chosen, 10'000'000, from.tolerance());
         };
         std::string found;
-        if constexpr (!includes(needs_of<Policy>, signals::match_length)) found = drafted_by(markov_model(draft_rows));
-        if constexpr (includes(signals_of<Policy>, signals::match_length)) {
+        if constexpr (shape_of<Policy> != draft_shape::chain) {
+            const auto tree = draft::model_tree(markov_model(draft_rows)).drawn_by(draft::argmax{});
+            if constexpr (includes(signals_of<Policy>, signals::match_length)) {
+                found = drafted_by(draft::fallback(draft::prompt_lookup(1, 2), tree));
+            } else {
+                found = drafted_by(tree);
+            }
+        } else if constexpr (!includes(required_signals<Policy>, signals::match_length)) {
+            found = drafted_by(markov_model(draft_rows));
+        }
+        if constexpr (shape_of<Policy> == draft_shape::chain && includes(signals_of<Policy>, signals::match_length)) {
             if (found.empty()) found = drafted_by(draft::prompt_lookup(1, 2));
         }
         if (found.empty()) return found;
@@ -252,7 +251,7 @@ class policy_law_cases {
         const auto got = plan_of(blind, seen);
         if (got == expected) return "";
         return augur::detail::message("it reads ", name_of(hidden),
-                                      ", which is neither in `needs` nor in `uses`: in a decoding its answer is ",
+                                      ", which it does not declare in `reads`: in a decoding its answer is ",
                                       described_plan(got), ", not ", described_plan(expected), ", on ",
                                       described(known), past.empty() ? "" : ", having learned", past);
     }
@@ -265,7 +264,7 @@ namespace detail {
 template <SpeculationPolicy Policy>
 void check_waiting(report& r, const policy_law_cases<Policy>& cases, const effort& tries) {
     constexpr signals of_draft = signals::draft_entropy | signals::draft_confidence | signals::match_length;
-    if constexpr (!includes(needs_of<Policy>, of_draft) && includes(signals_of<Policy>, of_draft)) {
+    if constexpr (!includes(required_signals<Policy>, of_draft) && includes(signals_of<Policy>, of_draft)) {
         const effort once{.seed = tries.seed, .cases = 1, .shrinks = 0};
         check(r, "what is used is waited for", once, [&](choices&) {
             std::string found;
@@ -301,11 +300,11 @@ void note_answers(report& r, const policy_law_cases<Policy>& cases, const effort
 }  // namespace detail
 
 /// Checks every law on random observations and outcomes: the same answers to the same, no signal read that is not
-/// declared, none that is used and never waited for. Decodings with sampled drafts (and, for policies on matches,
-/// n-gram drafts) have to keep plain sampling's law exactly, whatever the policy learns meanwhile; that is not checked
-/// of a final class that learns. A form of its own for entropy must see all of rows of up to 140,000 tokens. Counts of
-/// rounds and tokens are small as a rule, and now and then 8 to 2^20. A policy that never drafts is noted, as is one
-/// that never wants more than one token more.
+/// declared, none that is used and never waited for. Decodings with sampled drafts (of policies that plan trees, with
+/// trees of the best tokens; for policies on matches, with n-gram drafts) have to keep plain sampling's law exactly,
+/// whatever the policy learns meanwhile; that is not checked of a final class that learns. A form of its own for
+/// entropy must see all of rows of up to 140,000 tokens. Counts of rounds and tokens are small as a rule, and now and
+/// then 8 to 2^20. A policy that never drafts is noted, as is one that never wants more than one token more.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {
     report r{"policy_laws"};
@@ -316,6 +315,7 @@ report policy_laws(const Policy& policy, const effort& tries = {}) {
     };
     law("equal observations, equal lengths", &c::equal_observations_equal_lengths);
     law("every observation has an answer", &c::every_observation_has_an_answer);
+    law("plans are of the declared shape", &c::plans_are_of_the_declared_shape);
     if constexpr (LearnsFromOutcomes<Policy>) {
         law("a copy learns apart", &c::a_copy_learns_apart);
         law("equal pasts, equal lengths", &c::equal_pasts_equal_lengths);

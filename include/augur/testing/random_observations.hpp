@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/policy/concept.hpp"
 #include "augur/testing/choices.hpp"
+#include "augur/testing/report.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
+#include "augur/types/plan.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::testing {
 
@@ -96,6 +100,35 @@ inline outcome some_outcome(choices& from, signals declared, std::string& past) 
     from.note([&] { return "learned" + text; });
     past += text;
     return made;
+}
+
+/// What a policy answers, its tree as it is then.
+struct kept_plan {
+    std::size_t length = 0;
+    topology tree{};
+    bool has_tree = false;
+    bool grows = false;
+    std::size_t look = 0;
+
+    friend bool operator==(const kept_plan&, const kept_plan&) = default;
+};
+template <SpeculationPolicy Policy>
+kept_plan plan_of(const Policy& policy, const observation& seen) {
+    const draft_plan answered = policy::answer(policy, seen, seen.drafted);
+    kept_plan made{.has_tree = answered.tree != nullptr,
+                   .grows = answered.grow != nullptr,
+                   .look = Plans<Policy> ? answered.look : 0};
+    if (made.has_tree) made.tree = *answered.tree;
+    made.length = made.has_tree ? made.tree.depth() : answered.length;
+    return made;
+}
+inline std::string described_plan(const kept_plan& plan) {
+    std::string made = plan.has_tree ? "parents " + describe(plan.tree.parents()) : std::to_string(plan.length);
+    if (plan.grows) made += ", growing";
+    return plan.look > 0 ? made + augur::detail::message(" (look ", plan.look, ')') : made;
+}
+inline bool is_empty(const kept_plan& plan) {
+    return plan.length == 0;
 }
 
 }  // namespace augur::testing

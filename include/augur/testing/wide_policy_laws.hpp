@@ -19,8 +19,8 @@
 
 namespace augur::testing {
 
-/// `Policy::entropy_nats(row)` of few tokens among many impossible ones is that of the few alone.
-template <MeasuresEntropy Policy>
+/// The policy's own form of entropy of few tokens among many impossible ones is that of the few alone.
+template <SpeculationPolicy Policy>
 class wide_entropy_cases {
  public:
     static constexpr std::size_t windows = 8;
@@ -43,7 +43,7 @@ class wide_entropy_cases {
         for (std::size_t i = 0; i < few; ++i) {
             row[static_cast<std::size_t>(numbers[i])] = logits[i] = 0.5f * static_cast<float>(from.below(8));
         }
-        const double expected = Policy::entropy_nats(logits), got = Policy::entropy_nats(row);
+        const double expected = policy::entropy_nats<Policy>(logits), got = policy::entropy_nats<Policy>(row);
         if (std::abs(got - expected) <= std::max(1e-5, from.tolerance())) return "";
         return augur::detail::message("in a vocabulary of ", vocabulary, ", tokens ",
                                       describe(std::vector<token>(numbers.begin(), numbers.end())), " with logits ",
@@ -55,7 +55,7 @@ class wide_entropy_cases {
 namespace detail {
 template <class Policy>
 void check_wide_signals(report& r, const effort& tries) {
-    if constexpr (MeasuresEntropy<Policy>) {
+    if constexpr (reads_of<Policy>.measures_entropy()) {
         const char* name = "the entropy of a wide row is that of its few tokens";
         const wide_entropy_cases<Policy> cases;
         report near;

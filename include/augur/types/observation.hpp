@@ -6,7 +6,7 @@
 
 namespace augur {
 
-/// Signals that cost something to compute. A policy names the ones it needs: `static constexpr signals needs = ...`.
+/// Signals that cost something to compute. A policy declares those that it reads (signals_read, policy/concept.hpp).
 enum class signals : unsigned {
     none = 0,
     draft_entropy = 1,       ///< entropy of the row that the next drafted token would come from

@@ -31,7 +31,7 @@ namespace {
 
 /// As long as the match is, and no longer than it may be: asked by kernels.
 struct as_long_as_the_match {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
         return seen.match_length < 4 ? 2 * seen.match_length - 1 : 7;
@@ -40,7 +40,7 @@ struct as_long_as_the_match {
 
 /// Would draft without knowing its match, or not at all, whatever the match.
 struct at_odd_lengths {
-    static constexpr signals uses = signals::match_length;
+    static constexpr signals_read reads{.available = signals::match_length};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
         if (includes(seen.pending, signals::match_length)) return seen.prefix_length % 2;

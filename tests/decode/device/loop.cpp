@@ -45,7 +45,7 @@ static_assert(
 
 /// Three lengths by the entropy of each row, as a user would write it for kernels.
 struct by_entropy {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
         return seen.draft_entropy_nats < 1.2 ? 5 : (seen.draft_entropy_nats < 1.6 ? 2 : 0);
@@ -54,7 +54,7 @@ struct by_entropy {
 
 /// Drafts in every third round, so that the draft falls behind, and then as the target was sure.
 struct now_and_then {
-    static constexpr signals needs = signals::target_entropy;
+    static constexpr signals_read reads{.required = signals::target_entropy};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
         if (seen.round % 3 != 0) return 0;
@@ -63,13 +63,12 @@ struct now_and_then {
 };
 
 struct now_and_then_if_shown : now_and_then {
-    static constexpr signals needs = signals::none;
-    static constexpr signals uses = signals::target_entropy;
+    static constexpr signals_read reads{.available = signals::target_entropy};
 };
 
 /// Learns, and looks at confidence.
 struct learner {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
 
     std::size_t rounds = 0, drafted = 0, accepted = 0;
     double paths = 0;

@@ -30,7 +30,7 @@ namespace {
 
 /// By the entropy of each row; the last row looked at often yields no token.
 struct by_entropy {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
 
     AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
         return seen.draft_entropy_nats < 1.2 ? 5 : (seen.draft_entropy_nats < 1.6 ? 2 : 0);

@@ -22,8 +22,7 @@ template <policy::entropy_of Of = policy::entropy_of::draft>
 class kernel_bins {
  public:
     using host_policy = policy::basic_entropy_bins<Of>;
-    static constexpr signals needs = host_policy::needs;
-    static constexpr bool asked_once = true;
+    static constexpr signals_read reads{.required = host_policy::reads.required};
     static constexpr std::size_t most_bins = 16;
 
     /// Throws for more bins.
@@ -38,9 +37,9 @@ class kernel_bins {
         unknown_ = std::min<std::size_t>(1, of.max_k());
     }
 
-    AUGUR_HOST_DEVICE std::size_t length(const observation& seen) const {
+    AUGUR_HOST_DEVICE draft_plan plan(const observation& seen) const {
         const double entropy = entropy_seen(seen);
-        return std::isfinite(entropy) ? lengths_[bin_of(entropy)] : unknown_;
+        return {.length = std::isfinite(entropy) ? lengths_[bin_of(entropy)] : unknown_};
     }
 
     AUGUR_HOST_DEVICE void learn(const outcome& happened) {

@@ -16,7 +16,7 @@
 #include "augur/decode/device/loop_drafter.hpp"
 #include "augur/decode/device/loop_state.hpp"
 #include "augur/measure/entropy.hpp"
-#include "augur/policy/length_query.hpp"
+#include "augur/policy/plan_query.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/token.hpp"
@@ -100,7 +100,7 @@ struct draft_token {
  private:
     AUGUR_WHERE_ARGUMENTS_CAN
     AUGUR_KERNEL bool wanted(State& s) const {
-        if (decltype(s.asks)::looks_at_row(s.drafted)) {
+        if (s.asks.looks_at_row(s.drafted)) {
             s.asks.see_row(s.policy, s.drafted, scanned->entropy_nats, measure::confidence(scanned->moments));
         }
         return s.drafted < s.asks.wanted();
@@ -131,7 +131,7 @@ class rows_to_tokens {
         : vocabulary_(sizes.vocabulary),
           weights_(on, claims_rows ? sizes.most_drafted * sizes.vocabulary : 0),
           totals_(on, claims_rows ? sizes.most_drafted : 0) {
-        if (state_type::asks_type::looks_at_row(0)) seen_.emplace(on, sizes.vocabulary, 1);
+        if (state_type::asks_type::reads_rows) seen_.emplace(on, sizes.vocabulary, 1);
     }
 
     /// Launches, for one row of logits: that after the tokens drafted so far.

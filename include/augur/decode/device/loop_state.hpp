@@ -12,7 +12,7 @@
 #include "augur/backend/device/team.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/policy/concept.hpp"
-#include "augur/policy/length_query.hpp"
+#include "augur/policy/plan_query.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/token.hpp"
 
@@ -20,10 +20,11 @@ namespace augur::decode::device {
 
 using namespace backend::device;  // what kernels are made of
 
-/// Trivially copyable, and asked by functions that kernels can call: length, and learn where it has one, are
-/// AUGUR_HOST_DEVICE or constexpr. It uses the default entropy.
+/// Trivially copyable, and asked by functions that kernels can call: plan or length, and learn where it has one, are
+/// AUGUR_HOST_DEVICE or constexpr. It plans chains, by the default entropy.
 template <class P>
-concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && !MeasuresEntropy<P>;
+concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && shape_of<P>
+== draft_shape::chain && !reads_of<P>.measures_entropy();
 
 /// What became of a round, for the host: tokens drafted, of these committed, and committed in all.
 struct round_note {
@@ -44,7 +45,7 @@ struct loop_mail {
 /// In the system's memory. Words that loops and choices look at are named for what they say.
 template <KernelPolicy Policy>
 struct loop_state {
-    using asks_type = policy::length_query<Policy>;
+    using asks_type = policy::plan_query<Policy>;
     static constexpr std::size_t most_stops = 8;
 
     std::uint64_t seed = 0;

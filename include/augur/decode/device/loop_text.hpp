@@ -42,7 +42,7 @@ class loop_text {
     using view_type = loop_view<state_type, S>;
     static_assert(LoopDrafter<Drafter, view_type>);
     static_assert(
-        shows_all_of(needs_of<Policy>, Drafter::shown),
+        shows_all_of(required_signals<Policy>, Drafter::shown),
         "augur::decode::device: this policy needs to see what this drafter does not show: rows (use a resident "
         "draft model), or matches (use kernel_lookup)");
 

@@ -1,11 +1,11 @@
-#include "augur/policy/length_query.hpp"
+#include "augur/policy/plan_query.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
 using namespace augur;
 
-BOOST_AUTO_TEST_SUITE(policy_length_query)
+BOOST_AUTO_TEST_SUITE(policy_plan_query)
 
 /// Answers what it is told to, and writes down what it was shown.
 struct recording {
@@ -17,28 +17,32 @@ struct recording {
     }
 };
 struct needs_entropy : recording {
-    static constexpr signals needs = signals::draft_entropy;
+    static constexpr signals_read reads{.required = signals::draft_entropy};
 };
-struct needs_the_first_entropy : needs_entropy {
-    static constexpr bool asked_once = true;
+/// Decides by the first of the rows.
+struct needs_the_first_entropy {
+    static constexpr signals_read reads{.required = signals::draft_entropy};
+    std::vector<observation>* shown;
+    draft_plan plan(const observation& seen) const {
+        shown->push_back(seen);
+        return {.length = 3};
+    }
 };
 struct needs_confidence : recording {
-    static constexpr signals needs = signals::draft_confidence;
+    static constexpr signals_read reads{.required = signals::draft_confidence};
 };
 struct uses_matches : recording {
-    static constexpr signals uses = signals::match_length;
+    static constexpr signals_read reads{.available = signals::match_length};
 };
 struct needs_matches : recording {
-    static constexpr signals needs = signals::match_length;
+    static constexpr signals_read reads{.required = signals::match_length};
 };
 
 template <class Policy>
-using query = policy::length_query<Policy>;
+using query = policy::plan_query<Policy>;
 
-static_assert(!query<recording>::looks_at_row(0));
-static_assert(query<needs_entropy>::looks_at_row(0) && query<needs_entropy>::looks_at_row(7));
-static_assert(query<needs_the_first_entropy>::looks_at_row(0) && !query<needs_the_first_entropy>::looks_at_row(1));
-static_assert(!query<uses_matches>::looks_at_row(0));
+static_assert(!query<recording>::reads_rows && query<needs_entropy>::reads_rows);
+static_assert(!query<uses_matches>::reads_rows);
 
 struct fixture {
     std::vector<observation> shown;
@@ -105,28 +109,46 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_needs_the_match_is_not_asked_before, fixtu
     BOOST_TEST(asked.wanted() == 3u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_plan_that_looks_no_further_is_asked_with_the_first_row_alone, fixture) {
+    const needs_the_first_entropy policy{&shown};
+    query<needs_the_first_entropy> asked;
+    asked.begin(policy, {}, 10, signals::draft_entropy);
+    BOOST_TEST(!asked.is_answered());
+    BOOST_TEST(asked.looks_at_row(0));
+    asked.see_row(policy, 0, 0.5, 0.9);
+    BOOST_TEST(asked.is_answered());
+    BOOST_TEST(!asked.looks_at_row(1));
+    BOOST_TEST(asked.wanted() == 3u);
+    BOOST_TEST(shown.size() == 1u);
+}
+
 /// Decides on a tree once it has seen two rows of the draft's chain.
-struct looks_at_two : recording {
-    static constexpr signals needs = signals::draft_confidence;
-    augur::topology plan{after_prefix, 0, 1};
-    const augur::topology& topology(const observation& seen) const {
+struct looks_at_two {
+    static constexpr signals_read reads{.required = signals::draft_confidence};
+    static constexpr draft_shape plans = draft_shape::tree;
+    std::vector<observation>* shown;
+    topology wanted{after_prefix, 0, 1};
+    draft_plan plan(const observation& seen) const {
         shown->push_back(seen);
-        return plan;
+        return {.tree = &wanted, .look = 2};
     }
-    std::size_t looks_ahead() const { return 2; }
-    std::size_t length(const observation&) const = delete;
 };
 
-BOOST_FIXTURE_TEST_CASE(who_looks_ahead_is_asked_with_the_last_of_its_rows, fixture) {
-    const looks_at_two policy{{&shown}};
+BOOST_FIXTURE_TEST_CASE(who_looks_ahead_is_asked_again_with_the_last_of_its_rows, fixture) {
+    const looks_at_two policy{&shown};
     query<looks_at_two> asked;
     asked.begin(policy, {}, 10, signals::draft_confidence);
+    BOOST_TEST(asked.rows_ahead() == 1u);
     asked.see_row(policy, 0, 0, 0.5);
-    BOOST_TEST(shown.empty());
-    BOOST_TEST(asked.wanted() == 10u);
-    asked.see_row(policy, 1, 0, 0.5);
     BOOST_TEST(shown.size() == 1u);
-    BOOST_TEST(shown[0].path_value == 0.25);
+    BOOST_TEST(asked.rows_ahead() == 2u);
+    BOOST_TEST(asked.looks_at_row(1));
+    asked.see_row(policy, 1, 0, 0.5);
+    BOOST_TEST(shown.size() == 2u);
+    BOOST_TEST(shown[1].path_value == 0.25);
+    BOOST_TEST(!asked.looks_at_row(2));
+    BOOST_TEST(asked.plan(policy).tree == &policy.wanted);
+    BOOST_TEST(shown.size() == 2u);
     BOOST_TEST(asked.wanted() == 3u);
 }
 

@@ -1,0 +1,13 @@
+// A policy that plans trees which grow by value needs a drafter that grows them: a Model drafts chains, and n-grams vote.
+// expected-error {{this policy plans trees that grow by value, but this drafter grows none}}
+#include "augur/accept/exact.hpp"
+#include "augur/cascade/speculator.hpp"
+#include "augur/draft/lookup_tree.hpp"
+#include "augur/policy/value_cost_aware.hpp"
+#include "augur/testing/models.hpp"
+
+int main() {
+    const auto target = augur::testing::hashed_model(8, 1);
+    augur::speculate(target, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
+    augur::speculate(augur::draft::lookup_tree{}, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
+}
