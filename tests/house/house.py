@@ -266,6 +266,18 @@ class Text(House):
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
 
 
+class Release(House):
+    def test_changes_project_and_header_name_one_version(self):
+        """CHANGELOG.md's first section is the release that is being made, or the last one made."""
+        text = {path: (ROOT / path).read_text(encoding="utf-8") for path in ("CHANGELOG.md", "CMakeLists.txt", "include/augur/version.hpp")}
+        project = re.search(r"^project\(augur VERSION (\d+\.\d+\.\d+)", text["CMakeLists.txt"], re.MULTILINE)[1]
+        header = re.search(r'string_view version = "([^"]*)";', text["include/augur/version.hpp"])[1]
+        sections = re.findall(r"^## (.*)", text["CHANGELOG.md"], re.MULTILINE)
+        self.assertEqual([project, project], [header, sections[0].removesuffix(", unreleased")])
+        released = r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d"
+        self.assertNothing(name for name in sections[1:] if not re.fullmatch(released, name))
+
+
 class Format(House):
     def test_sources_are_formatted(self):
         formatter = shutil.which("clang-format-14") or shutil.which("clang-format")
