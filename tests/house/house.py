@@ -139,12 +139,28 @@ class Folders(House):
 
 class Mirrors(House):
     def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
+        """What users spell has a page by its name. What these are made of has its comment, and a link from their page."""
+        link, linked = re.compile(r"\]\(([^)#\s]+\.hpp)\)"), set()
+        for page in sorted((ROOT / "docs").glob("*/*.md")):
+            if page.parent.name != "systems":  # those link to all that a paper's line is met by
+                linked.update((page.parent / target).resolve() for target in link.findall(page.read_text(encoding="utf-8")))
         offenders = []
         for folder in ("accept", "cascade", "draft", "policy"):
             for header in sorted((ROOT / "include" / "augur" / folder).glob("*.hpp")):
-                for mirror in (f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"):
-                    if not (ROOT / mirror).is_file():
-                        offenders.append(f"{name(header)} has no {mirror}")
+                test, page = f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"
+                if not (ROOT / test).is_file():
+                    offenders.append(f"{name(header)} has no {test}")
+                if not (ROOT / page).is_file() and header not in linked:
+                    offenders.append(f"{name(header)} has no {page}, and no page of what users spell links to it")
+        self.assertNothing(offenders)
+
+    def test_no_page_says_only_that_there_is_nothing_to_say(self):
+        """Of a name without parameters that nobody else described first, the comment of the header says enough."""
+        offenders = []
+        for page in sorted((ROOT / "docs").glob("*/*.md")):
+            text = page.read_text(encoding="utf-8")
+            if re.search(r"^## Parameters\nNone\.$", text, re.MULTILINE) and re.search(r"^## Source\nOurs\.$", text, re.MULTILINE):
+                offenders.append(name(page))
         self.assertNothing(offenders)
 
     def test_their_pages_say_what_is_guaranteed_what_it_costs_and_where_it_comes_from(self):
