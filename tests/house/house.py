@@ -137,6 +137,22 @@ class Folders(House):
         self.assertEqual(2, len(cycle_of_folders(between, top_folder)))
 
 
+    def test_their_drawing_is_of_these_includes(self):
+        import folders  # which needs this module
+
+        self.assertTrue(folders.drawn(own_includes()) == folders.DRAWING.read_text(encoding="utf-8"), "run tests/house/folders.py")
+
+    def test_an_arrow_is_drawn_where_no_way_through_others_is(self):
+        import folders
+
+        includes = {"draft/a.hpp": ["accept/b.hpp", "types/d.hpp", "draft/c.hpp"], "accept/b.hpp": ["types/d.hpp"], "augur.hpp": ["draft/a.hpp"]}
+        edges = folders.edges_of(includes)
+        self.assertEqual({("draft", "accept"), ("draft", "types"), ("accept", "types")}, edges)
+        self.assertEqual({("draft", "accept"), ("accept", "types")}, folders.reduced(edges))
+        with self.assertRaisesRegex(KeyError, "WHAT is not of these folders: .*elsewhere"):
+            folders.drawn({"elsewhere/a.hpp": ["types/b.hpp"]})
+
+
 class Mirrors(House):
     def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
         """What users spell has a page by its name. What these are made of has its comment, and a link from their page."""
