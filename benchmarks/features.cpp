@@ -53,7 +53,7 @@ struct settings {
     std::vector<std::string> tasks{"code", "maths", "conversation"};
     std::size_t grow = 2, max_tokens = 128, seeds = 2, nodes = 32, thresholds = 7, threads = 0;
     float temperature = 0.7f;
-    /// BF16 trees after 256 tokens, and a row of a Hydra head, by the tables of docs/benchmarks.md.
+    /// BF16 trees after 256 tokens, and a row of a Hydra head, by the tables of docs/measurements.
     std::vector<double> rows{1, 2, 4, 8, 12, 16, 32}, verify_ms{6.54, 6.98, 7.33, 8.38, 9.48, 12.34, 19.29};
     double row_ms = 0.21;
 };

@@ -5,7 +5,7 @@
     benchmarks/features.py --benchmark build/dev/benchmarks/bench_features --model model.gguf --output DIR [--tasks code maths conversation]
 
 bench_features decodes the prompts of each task and writes DIR/TASK.json, unless that is there. Correlations are of the rounds that the published
-tree makes, AUROC of prompts that were left out. Speeds are modelled, of prompts that no tree was grown on (docs/benchmarks.md). Into
+tree makes, AUROC of prompts that were left out. Speeds are modelled, of prompts that no tree was grown on (docs/measurements/trees.md). Into
 DIR go results.md and *.json, *.svg, the charts. Needs numpy; nothing is timed, so other work may run meanwhile.
 """
 

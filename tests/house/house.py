@@ -137,14 +137,46 @@ class Folders(House):
         self.assertEqual(2, len(cycle_of_folders(between, top_folder)))
 
 
+    def test_their_drawing_is_of_these_includes(self):
+        import folders  # which needs this module
+
+        self.assertTrue(folders.drawn(own_includes()) == folders.DRAWING.read_text(encoding="utf-8"), "run tests/house/folders.py")
+
+    def test_an_arrow_is_drawn_where_no_way_through_others_is(self):
+        import folders
+
+        includes = {"draft/a.hpp": ["accept/b.hpp", "types/d.hpp", "draft/c.hpp"], "accept/b.hpp": ["types/d.hpp"], "augur.hpp": ["draft/a.hpp"]}
+        edges = folders.edges_of(includes)
+        self.assertEqual({("draft", "accept"), ("draft", "types"), ("accept", "types")}, edges)
+        self.assertEqual({("draft", "accept"), ("accept", "types")}, folders.reduced(edges))
+        with self.assertRaisesRegex(KeyError, "WHAT is not of these folders: .*elsewhere"):
+            folders.drawn({"elsewhere/a.hpp": ["types/b.hpp"]})
+
+
 class Mirrors(House):
     def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
+        """What users spell has a page by its name. What these are made of has its comment, and a link from their page."""
+        link, linked = re.compile(r"\]\(([^)#\s]+\.hpp)\)"), set()
+        for page in sorted((ROOT / "docs").glob("*/*.md")):
+            if page.parent.name != "systems":  # those link to all that a paper's line is met by
+                linked.update((page.parent / target).resolve() for target in link.findall(page.read_text(encoding="utf-8")))
         offenders = []
         for folder in ("accept", "cascade", "draft", "policy"):
             for header in sorted((ROOT / "include" / "augur" / folder).glob("*.hpp")):
-                for mirror in (f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"):
-                    if not (ROOT / mirror).is_file():
-                        offenders.append(f"{name(header)} has no {mirror}")
+                test, page = f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"
+                if not (ROOT / test).is_file():
+                    offenders.append(f"{name(header)} has no {test}")
+                if not (ROOT / page).is_file() and header not in linked:
+                    offenders.append(f"{name(header)} has no {page}, and no page of what users spell links to it")
+        self.assertNothing(offenders)
+
+    def test_no_page_says_only_that_there_is_nothing_to_say(self):
+        """Of a name without parameters that nobody else described first, the comment of the header says enough."""
+        offenders = []
+        for page in sorted((ROOT / "docs").glob("*/*.md")):
+            text = page.read_text(encoding="utf-8")
+            if re.search(r"^## Parameters\nNone\.$", text, re.MULTILINE) and re.search(r"^## Source\nOurs\.$", text, re.MULTILINE):
+                offenders.append(name(page))
         self.assertNothing(offenders)
 
     def test_their_pages_say_what_is_guaranteed_what_it_costs_and_where_it_comes_from(self):
@@ -264,6 +296,18 @@ class Text(House):
     def test_nothing_is_put_off(self):
         marker = re.compile(rb"\b(?:TO" + rb"DO|FIX" + rb"ME|XX" + rb"X)\b")
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
+
+
+class Release(House):
+    def test_changes_project_and_header_name_one_version(self):
+        """CHANGELOG.md's first section is the release that is being made, or the last one made."""
+        text = {path: (ROOT / path).read_text(encoding="utf-8") for path in ("CHANGELOG.md", "CMakeLists.txt", "include/augur/version.hpp")}
+        project = re.search(r"^project\(augur VERSION (\d+\.\d+\.\d+)", text["CMakeLists.txt"], re.MULTILINE)[1]
+        header = re.search(r'string_view version = "([^"]*)";', text["include/augur/version.hpp"])[1]
+        sections = re.findall(r"^## (.*)", text["CHANGELOG.md"], re.MULTILINE)
+        self.assertEqual([project, project], [header, sections[0].removesuffix(", unreleased")])
+        released = r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d"
+        self.assertNothing(name for name in sections[1:] if not re.fullmatch(released, name))
 
 
 class Format(House):

@@ -8,12 +8,13 @@
     mutate.py --only block  those in headers whose path contains this (with any of the above)
     mutate.py --not device  those in headers whose path does not contain this; may be said several times
     mutate.py --minutes 20  begins no other mutant after so long; --stale goes on from there
-    mutate.py --check       whether every mutant fits the headers, and the pages state what was recorded; compiles nothing
-    mutate.py --state       adapts the record to the list of mutants, and the pages to the record; compiles nothing
+    mutate.py --check       whether every mutant fits the headers, and the page states what was recorded; compiles nothing
+    mutate.py --state       adapts the record to the list of mutants, and the page to the record; compiles nothing
 
-Prints killed or survived for each, and the difference that each survivor makes; results.json keeps each verdict, with the test
-that killed, date and commit (record.py), and README.md and docs/contributing.md state the sums. Exits 1 when fewer than 95% are
-killed, 2 when something does not fit. The headers are copied first; only the record and the pages change.
+Prints killed or survived for each, and the difference that each survivor makes; verdicts.txt keeps each verdict, with the test
+that killed and the date (record.py), and docs/contributing.md states the sums. build/mutation/results.json, which is not tracked,
+says more of what was judged here: how, and at which commit. Exits 1 when fewer than 95% are killed, 2 when something does not fit.
+The headers are copied first; only the record and the page change.
 """
 
 import argparse
@@ -37,7 +38,7 @@ from record import ROOT, Misfit
 from together import Together
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "contributing.md"]
+PAGES = [ROOT / "docs" / "contributing.md"]
 # Of tests, the cheapest first: the last ones compile and run for as long as all others together.
 FOLDERS = ["emulated", "commit", "decode", "accept", "draft", "policy", "cascade", "verify", "transform", "random", "tree", "types", "measure", "model"]
 FOLDERS += ["detail", "io", "tune", "encoder", "train", "testing", "conformance", "backend/host", "backend/device", "decode/device"]
@@ -373,7 +374,7 @@ def main():
     mutants = parse((HERE / "mutants.txt").read_text(encoding="utf-8"))
     for mutant in mutants:
         mutant.apply(header_text(mutant))
-    results = record.Record(HERE / "results.json", mutants)
+    results = record.Record(HERE / "verdicts.txt", mutants, ROOT / "build" / "mutation" / "results.json")
     if arguments.check:
         record.check(results, PAGES)
     visible = [mutant for mutant in mutants if not mutant.equivalent and arguments.only in mutant.header]

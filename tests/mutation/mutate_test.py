@@ -55,7 +55,8 @@ class Recorded(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name) / "results.json"
+        self.path = pathlib.Path(folder.name) / "verdicts.txt"
+        self.details = pathlib.Path(folder.name) / "made" / "results.json"
         self.page = self.path.with_name("page.md")
         self.page.write_text("a <!-- mutants -->x<!-- /mutants --> b\n<!-- mutants by folder --><!-- /mutants by folder -->\n")
         self.mutants = [mutate.Mutant("accept/exact.hpp", "a", "b"), mutate.Mutant("accept/exact.hpp", "a", "c")]
@@ -64,7 +65,7 @@ class Recorded(unittest.TestCase):
         self.step = mutate.ROOT / "tests" / "decode" / "step.cpp"
 
     def read(self, mutants=None):
-        return record.Record(self.path, self.mutants if mutants is None else mutants)
+        return record.Record(self.path, self.mutants if mutants is None else mutants, self.details)
 
     def judged(self):
         results = self.read()
@@ -79,12 +80,38 @@ class Recorded(unittest.TestCase):
         self.assertEqual([True, True, True, False], [results.stale(mutant) for mutant in self.mutants])
 
     def test_every_verdict_is_in_the_file_when_it_is_entered(self):
-        first, second, third, fourth = json.loads(self.judged().path.read_text()).values()
+        first, second, third, fourth = json.loads(self.judged().details.read_text()).values()
         self.assertEqual((first["verdict"], first["test"], first["how"]), ("killed", "tests/accept/exact.cpp", "fails"))
         self.assertEqual((second["test"], second["commit"]), ("tests/decode/step.cpp", "0123456789ab"))
         self.assertRegex(first["date"], r"^\d{4}-\d\d-\d\d$")
         self.assertEqual((third["verdict"], "test" in third), ("survived", False))
         self.assertEqual(fourth, {"verdict": "equivalent"})
+
+    def test_what_is_tracked_is_a_line_for_each_header(self):
+        exact, token = self.judged().path.read_text().splitlines()
+        day = r"\d{4}-\d\d-\d\d: [0-9a-f]{8}"
+        self.assertRegex(exact, f"^accept/exact.hpp; accept/exact.cpp [0-9a-f]{{8}} {day}; decode/step.cpp [0-9a-f]{{8}} {day}$")
+        self.assertRegex(token, f"^types/token.hpp; survived {day}$")
+
+    def test_what_is_tracked_says_all_that_is_compared(self):
+        said = self.judged()
+        said.details.unlink()
+        alone = self.read()
+        self.assertEqual(said.table(), alone.table())
+        self.assertEqual(said.sentence(), alone.sentence())
+        for mutant in self.mutants:
+            self.assertEqual((said.stale(mutant), said.killer(mutant)), (alone.stale(mutant), alone.killer(mutant)))
+        self.assertNotIn("how", alone.of[record.identity(self.mutants[0])])
+
+    def test_what_was_made_elsewhere_changes_no_verdict(self):
+        text = self.judged().path.read_text()
+        self.path.write_text(text.replace("accept/exact.cpp", "accept/walk.cpp"))
+        self.assertEqual("tests/accept/walk.cpp", self.read().killer(self.mutants[0]))
+
+    def test_a_line_that_is_not_understood_is_refused(self):
+        self.path.write_text("accept/exact.hpp; accept/exact.cpp: 01234567\n")
+        with self.assertRaisesRegex(record.Misfit, "accept/exact.cpp: 01234567' of accept/exact.hpp"):
+            self.read()
 
     def test_what_was_judged_is_not_stale_unless_it_survived(self):
         results = self.judged()
@@ -128,7 +155,7 @@ class Recorded(unittest.TestCase):
         record.state(results, [self.page])
         record.check(results, [self.page])
         text = self.page.read_text()
-        self.assertIn(f"a <!-- mutants -->{results.sentence()}<!-- /mutants --> b", text)
+        self.assertIn(f"a <!-- mutants -->\n{results.sentence()}\n<!-- /mutants --> b", text)
         self.page.write_text(text.replace("2 killed", "3 killed"))
         with self.assertRaisesRegex(record.Misfit, "2 killed"):
             record.check(results, [self.page])
@@ -139,11 +166,12 @@ class Recorded(unittest.TestCase):
     def test_the_record_is_of_the_list(self):
         self.judged()
         record.state(self.read(), [self.page])
-        for others in (self.mutants[:3], [*self.mutants, mutate.Mutant("types/token.hpp", "new", "")]):
-            with self.assertRaisesRegex(record.Misfit, "results.json is not of this list"):
-                record.check(self.read(others), [self.page])
+        with self.assertRaisesRegex(record.Misfit, "verdicts.txt is not of this list"):
+            record.check(self.read(self.mutants[1:]), [self.page])
+        with self.assertRaisesRegex(record.Misfit, "page.md states other numbers"):
+            record.check(self.read([*self.mutants, mutate.Mutant("types/token.hpp", "new", "")]), [self.page])
 
-    def test_both_pages_have_markers(self):
+    def test_the_page_has_markers(self):
         for page in mutate.PAGES:
             self.assertTrue(re.search(r"<!-- (mutants[a-z ]*) -->.*<!-- /\1 -->", page.read_text(encoding="utf-8"), re.DOTALL), page)
 

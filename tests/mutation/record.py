@@ -1,4 +1,10 @@
-"""What became of each mutant, in results.json, and the numbers that the pages state from it."""
+"""What became of each mutant, in verdicts.txt, and the numbers that the pages state from it.
+
+verdicts.txt is tracked: a line for each header, so that two branches collide only where both judge one header's mutants.
+    accept/exact.hpp; accept/exact.cpp 64458458 2026-11-23: 721dd715 ed1685b2; survived 2026-11-24: 4570086f
+says that the test tests/accept/exact.cpp killed two of them, with the code of header and test that 64458458 stands for. Equivalent
+mutants and those that were never judged are not in it: the list says which these are.
+"""
 
 import datetime
 import hashlib
@@ -10,6 +16,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERDICTS = ["killed", "survived", "equivalent", "not judged"]
+DIGITS = 8  # of a hash: identities are compared within one header
+GROUP = re.compile(r"(survived|\S+ [0-9a-f]{%d}) (\d{4}-\d\d-\d\d):((?: [0-9a-f]{%d})+)" % (DIGITS, DIGITS))
 
 
 class Misfit(Exception):
@@ -17,7 +25,7 @@ class Misfit(Exception):
 
 
 def digest(*texts):
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:DIGITS]
 
 
 def identity(mutant):
@@ -55,13 +63,40 @@ def commit():
     return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
-class Record:
-    """By identity: the verdict; of those judged also date and commit, and of those killed the test (file) and how."""
+def parsed(text):
+    """By identity the verdicts of verdicts.txt."""
+    entries = {}
+    for line in text.splitlines():
+        header, *groups = line.split("; ")
+        for group in groups:
+            found = GROUP.fullmatch(group)
+            if not found:
+                raise Misfit(f"verdicts.txt: {group!r} of {header} is no group of verdicts")
+            killer, date = found[1].split(), {"date": found[2]}
+            entry = {"verdict": "survived"} if found[1] == "survived" else {"verdict": "killed", "test": f"tests/{killer[0]}", "judged": killer[1]}
+            entries |= {f"{header} {each}": entry | date for each in found[3].split()}
+    return entries
 
-    def __init__(self, path, mutants):
-        """What the file says of these mutants; others are dropped, and what it does not know is not judged."""
-        self.path = path
-        self.written = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+def replace(path, text):
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+class Record:
+    """By identity: the verdict; of those judged also the date, and of those killed the test (file) and what was judged."""
+
+    def __init__(self, path, mutants, details=None):
+        """What the file says of these mutants; others are dropped, and what it does not know is not judged. `details` is a JSON file
+        that is written, never tracked: how and at which commit each mutant was judged, as far as it was judged here."""
+        self.path, self.details = path, details
+        self.written = parsed(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if details and details.is_file():
+            for key, entry in json.loads(details.read_text(encoding="utf-8")).items():
+                known = self.written.get(key)
+                if known and all(entry.get(name) == value for name, value in known.items()):
+                    self.written[key] = entry
         self.of = {identity(mutant): self._entry(mutant) for mutant in mutants}
         if len(self.of) != len(mutants):
             seen = set()
@@ -99,13 +134,21 @@ class Record:
         self.save()
 
     def text(self):
-        lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in self.of.items()]
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        groups = {}
+        for key, entry in self.of.items():
+            if entry["verdict"] in ("killed", "survived"):
+                header, own = key.split()
+                killer = f"{entry['test'].removeprefix('tests/')} {entry['judged']}" if entry["verdict"] == "killed" else "survived"
+                groups.setdefault(header, {}).setdefault(f"{killer} {entry['date']}", []).append(own)
+        line = lambda header, of: "; ".join([header, *(f"{name}: {' '.join(sorted(own))}" for name, own in sorted(of.items()))])
+        return "".join(f"{line(header, of)}\n" for header, of in sorted(groups.items()))
 
     def save(self):
-        part = self.path.with_suffix(".part")
-        part.write_text(self.text(), encoding="utf-8")
-        os.replace(part, self.path)
+        replace(self.path, self.text())
+        if self.details:
+            self.details.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in self.of.items()]
+            replace(self.details, "{\n" + ",\n".join(lines) + "\n}\n")
 
     def counts(self):
         """By folder and in all: how many mutants there are of each verdict."""
@@ -141,7 +184,7 @@ class Record:
 
 def restated(page, record):
     """The page with the record's numbers between its markers."""
-    parts = {"mutants": record.sentence(), "mutants by folder": f"\n{record.table()}\n"}
+    parts = {"mutants": f"\n{record.sentence()}\n", "mutants by folder": f"\n{record.table()}\n"}
     for name, text in parts.items():
         page = re.sub(f"(<!-- {name} -->).*?(<!-- /{name} -->)", lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
     return page
@@ -155,7 +198,7 @@ def state(record, pages):
 def check(record, pages):
     """The record is of this list, and every page states its numbers."""
     if not record.path.is_file() or record.text() != record.path.read_text(encoding="utf-8"):
-        raise Misfit(f"{record.path.name} is not of this list of mutants; mutate.py --state writes it anew")
+        raise Misfit(f"{record.path.name} is not of this list of mutants; mutate.py --state leaves out what is not in the list")
     for page in pages:
         text = page.read_text(encoding="utf-8")
         if "<!-- mutants" not in text:

@@ -11,7 +11,6 @@ struct your_rule : accept::rejection_sampling {};
 const auto large = testing::hashed_model(4, 1), small = testing::hashed_model(4, 2);
 
 bool an_engine() {
-    const auto &target = large, &draft = small;
     const std::vector<token> prompt{0, 1};
     // block 1
     return result.tokens.size() == 128;
@@ -20,10 +19,9 @@ bool an_engine() {
 // block 2
 
 int main() {
-    const auto &target = large, &draft = small;
     const std::vector<token> prompt{0, 1};
-    const auto yours = speculate(draft, target, your_policy{}, accept::coupled{});
-    bool holds = decode::generate(yours, prompt).tokens == decode::generate(plain(target), prompt).tokens;
+    const auto yours = speculate(small, large, your_policy{}, accept::coupled{});
+    bool holds = decode::generate(yours, prompt).tokens == decode::generate(plain(large), prompt).tokens;
     const auto certain = testing::hashed_model(4, 1, 200);  // so that every path is more likely than not
     const auto drafted = decode::generate(speculate(certain, certain, your_policy{}, accept::coupled{}), prompt);
     holds = holds && drafted.counts.accepted_length() > 5;
