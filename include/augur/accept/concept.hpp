@@ -1,5 +1,5 @@
 #pragma once
-// The only thing that may change the output's distribution.
+// The AcceptanceCriterion concept: accepts or replaces drafted tokens; the only part that may change the output.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Walks a chain or a tree of drafted tokens with a criterion: along accepted tokens, then the token that follows.
+// Walks a chain or tree of drafted tokens with a criterion: accepted tokens first, then the token that follows.
 
 #include <algorithm>
 #include <concepts>

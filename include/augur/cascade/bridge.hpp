@@ -1,5 +1,5 @@
 #pragma once
-// Text between models of different vocabularies: what one wrote, another reads in tokens of its own.
+// Converts text between models of different vocabularies: detokenizes by one, tokenizes by the other.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,6 @@
 #pragma once
-// A whole stage as a drafter: what its model accepts is a draft for a better one.
+// Adapts a stage (drafter, verifier, policy, criterion) to a Drafter: what its verifier accepts is the next stage's
+// draft.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// Models that take turns at writing, and the policy that says whose turn it is.
+// The switching scheme: several models take turns at decoding, a SwitchingPolicy decides which.
 
 #include <algorithm>
 #include <concepts>

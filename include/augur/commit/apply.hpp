@@ -1,5 +1,5 @@
 #pragma once
-// The transaction: a verdict becomes committed tokens, and everything that depends on them moves together.
+// Commits a verdict: prefix, caches, penalties and statistics move together, or not at all.
 
 #include <algorithm>
 #include <cstddef>

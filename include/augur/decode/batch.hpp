@@ -1,5 +1,5 @@
 #pragma once
-// Several texts at once, with what their models are asked for computed together.
+// Decodes several sequences at once and batches their model passes.
 
 #include <algorithm>
 #include <cstddef>

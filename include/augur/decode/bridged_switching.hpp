@@ -1,5 +1,5 @@
 #pragma once
-// Entropy adaptive decoding by models of different vocabularies: they take turns, and hand each other text.
+// Entropy adaptive decoding with models of different vocabularies: they take turns and exchange text.
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// From a prompt to a text: rounds until something ends them.
+// Generates a text from a prompt: runs rounds until a stop condition holds.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Everything that changes while one text is decoded.
+// A session: all state that changes while one sequence is decoded.
 
 #include <algorithm>
 #include <cstddef>

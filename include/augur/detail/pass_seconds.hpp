@@ -1,5 +1,5 @@
 #pragma once
-// How long a pass over some rows takes, from passes that were timed.
+// Estimates the time of a pass by its number of rows, from measured passes.
 
 #include <algorithm>
 #include <cmath>

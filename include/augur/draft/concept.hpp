@@ -1,5 +1,5 @@
 #pragma once
-// Who guesses.
+// The Drafter concept: proposes tokens for verification.
 
 #include <concepts>
 #include <coroutine>

@@ -1,5 +1,5 @@
 #pragma once
-// A layer on the target's last hidden states as a drafter.
+// Adapts an EAGLE layer (on the target's last hidden states) to a Drafter of chains.
 
 #include <cstddef>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// A head on a model's own hidden states after some of its layers: what self-speculation drafts with.
+// The ExitHead concept: logits from a hidden state after some layers, for self-speculation.
 
 #include <concepts>
 #include <cstddef>

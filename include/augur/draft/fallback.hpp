@@ -1,5 +1,5 @@
 #pragma once
-// Several drafters: each round the first that has something to say.
+// Combines drafters: each round, the first that proposes anything.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Draft heads, as Medusa and Hydra have them: each guesses one token further ahead, all from one hidden state.
+// Drafts chains with Medusa or Hydra heads: each predicts one token further ahead from one hidden state.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What mostly follows an n-gram, for many n-grams.
+// A read-only table from n-grams to their most frequent continuation.
 
 #include <algorithm>
 #include <bit>

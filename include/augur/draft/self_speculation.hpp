@@ -1,5 +1,5 @@
 #pragma once
-// The target's own first layers draft, and its others verify from where these have stopped.
+// Self-speculation: the target's lower layers draft, its upper layers verify from their hidden states.
 
 #include <concepts>
 #include <cstddef>

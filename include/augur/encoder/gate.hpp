@@ -1,5 +1,5 @@
 #pragma once
-// A cascade of encoders instead of models: how far up it must go is decided by how near the features of neighbours are.
+// A cascade of encoders that stops where neighbouring encoders' features agree.
 
 #include <array>
 #include <bitset>

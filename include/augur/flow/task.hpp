@@ -1,6 +1,5 @@
 #pragma once
-// Work that stops wherever it needs a model, and goes on with the answer: a coroutine, with its frame in storage of its
-// own.
+// A coroutine that suspends wherever it needs a model and resumes with the answer; its frame lies in an arena.
 
 #include <concepts>
 #include <coroutine>

@@ -1,5 +1,5 @@
 #pragma once
-// What a round waits for.
+// The work items that a suspended round waits for.
 
 #include <algorithm>
 #include <exception>

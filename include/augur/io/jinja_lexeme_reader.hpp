@@ -1,5 +1,5 @@
 #pragma once
-// What a parser of templates needs: the lexemes one after another, names as numbers, nodes of bounded height.
+// The parser's token stream: lexemes in order, names as numbers, nodes of bounded height.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// A template's source as Jinja2's tokens, with trim_blocks and lstrip_blocks as transformers sets them.
+// Lexes a template into Jinja2's tokens, with trim_blocks and lstrip_blocks as transformers sets them.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Jinja2's filters of lists, and the one door to all filters.
+// Jinja2's filters of lists, and the dispatch to all filters.
 
 #include <algorithm>
 #include <augur/io/jinja_arguments.hpp>

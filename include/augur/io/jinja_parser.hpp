@@ -1,5 +1,5 @@
 #pragma once
-// The expressions of a template: Jinja2's grammar.
+// Parses the expressions of a template (Jinja2's grammar).
 
 #include <algorithm>
 #include <augur/io/jinja_ast.hpp>

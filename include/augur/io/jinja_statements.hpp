@@ -1,5 +1,5 @@
 #pragma once
-// The statements of a template, and so the whole program.
+// Parses the statements of a template, and so the whole program.
 
 #include <algorithm>
 #include <augur/io/jinja_ast.hpp>

@@ -1,6 +1,5 @@
 #pragma once
-// The one door for JSON out of untrusted files: how large, how deep and of how many values a document may be. See
-// docs/io/json.md.
+// Parses JSON from untrusted files, with limits on size, depth and number of values. See docs/io/json.md.
 
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>

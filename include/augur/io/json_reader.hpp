@@ -1,5 +1,5 @@
 #pragma once
-// Typed access to JSON: what has another type or is out of range is an error, never a default. See docs/io/json.md.
+// Typed access to JSON: a wrong type or a value out of range is an error, never a default. See docs/io/json.md.
 
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Greedy merging of neighbours, the heart of every byte pair encoding.
+// Greedily merges neighbouring symbols: the core of every byte pair encoding.
 
 #include <algorithm>
 #include <augur/types/token.hpp>

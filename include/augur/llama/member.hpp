@@ -1,5 +1,5 @@
 #pragma once
-// The files of a family: small models that were made for one target, and share its embedding and head.
+// Draft checkpoints: files of small models that were made for one target and share its embedding and head.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Products of a pass's rows with matrices, shared by threads, and their inputs, rounded as each matrix reads them.
+// Matrix products of a pass's rows, shared by threads, with inputs quantised as each matrix needs.
 
 #include <algorithm>
 #include <array>

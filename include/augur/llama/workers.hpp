@@ -1,5 +1,5 @@
 #pragma once
-// Kernels and the threads that share their work: which thread takes what never changes a result.
+// The kernels and threads that share a model's work: which thread does what never changes a result.
 
 #include <algorithm>
 #include <cstddef>

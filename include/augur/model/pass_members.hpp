@@ -1,6 +1,6 @@
 #pragma once
-// That the members by which a model offers passes fit together: what is named but cannot be called would be passed over
-// in silence.
+// Checks that the optional members by which a model offers passes fit together: a misspelled one is refused, not
+// ignored.
 
 #include "augur/detail/named_member.hpp"
 #include "augur/model/concepts.hpp"

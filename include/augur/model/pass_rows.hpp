@@ -1,5 +1,5 @@
 #pragma once
-// The rows of one pass, whatever a model returns rows as.
+// The rows of one pass, whatever type a model returns.
 
 #include <cstddef>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// That two models speak of the same tokens.
+// Checks that two models have the same vocabulary.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Chains of those drafters that look up, and trees of the one that comes after them, by measured cost and acceptance.
+// Chains from lookup drafters, trees from the drafter after them; both sized by measured cost and acceptance.
 
 #include <algorithm>
 #include <cstddef>

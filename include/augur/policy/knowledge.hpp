@@ -1,5 +1,5 @@
 #pragma once
-// What a policy learned in one text, as plain numbers with which the policy of the next one begins.
+// The state that a policy learned in one sequence, as plain numbers, to start the next one with.
 
 #include <cmath>
 #include <cstddef>

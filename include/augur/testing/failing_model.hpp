@@ -1,5 +1,5 @@
 #pragma once
-// Any model as one whose calls can be made to throw.
+// A model wrapper whose calls can be made to throw.
 
 #include <cstddef>
 #include <cstdint>

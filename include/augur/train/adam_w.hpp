@@ -1,5 +1,5 @@
 #pragma once
-// The steps that a head takes against the slope of its losses.
+// The AdamW optimizer.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What a head has learned, on disk. See docs/train/checkpoint.md.
+// Saves and loads the parameters of a trained head. See docs/train/checkpoint.md.
 
 #include <cstddef>
 #include <cstdint>

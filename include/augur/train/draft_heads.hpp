@@ -1,5 +1,5 @@
 #pragma once
-// Medusa's and Hydra's heads, which can learn. See docs/train/draft_heads.md.
+// Trainable Medusa and Hydra heads. See docs/train/draft_heads.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A head on hidden states after some layers, which can learn. See docs/train/exit_head.md.
+// A trainable head on the hidden states after some layers. See docs/train/exit_head.md.
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// One update of a head: losses of a batch, their slope, a step.
+// One training step of a head: losses of a batch, their gradient, an optimizer step.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A verifier's head that follows what it says, within a bound. See docs/train/slow_updates.md.
+// Slow updates: trains the verifier's own head within a bound. See docs/train/slow_updates.md.
 
 #include <algorithm>
 #include <cmath>

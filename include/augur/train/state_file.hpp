@@ -1,5 +1,5 @@
 #pragma once
-// Files of what was learned: written beside and renamed when whole, read with every value checked. POSIX only.
+// Files of training state: written atomically, read with every value checked. POSIX only.
 
 #include <fcntl.h>
 #include <sys/stat.h>

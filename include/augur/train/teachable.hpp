@@ -1,5 +1,5 @@
 #pragma once
-// What a trainer teaches: weights of a drafter, as one array of numbers. See docs/train/teachable.md.
+// The concept of trainable drafters: their parameters as one array. See docs/train/teachable.md.
 
 #include <concepts>
 #include <cstddef>

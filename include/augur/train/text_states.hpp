@@ -1,5 +1,5 @@
 #pragma once
-// States of whole texts, for heads that attend to what was before a position.
+// Hidden states of whole sequences, for heads that attend to earlier positions.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A head that learns from the rounds it drafts in. See docs/train/trainer.md.
+// The online trainer: trains a head on the rounds that it drafts in. See docs/train/trainer.md.
 
 #include <algorithm>
 #include <cmath>

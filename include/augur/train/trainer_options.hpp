@@ -1,5 +1,5 @@
 #pragma once
-// When a trainer learns, from what, and how much time that may take. See docs/train/trainer.md.
+// The options of the online trainer: when to train, on what, and within which share of time. See docs/train/trainer.md.
 
 #include <cstddef>
 #include <functional>

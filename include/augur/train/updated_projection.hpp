@@ -1,5 +1,5 @@
 #pragma once
-// A fixed matrix with a low-rank update that is learned, and where the numbers of several such updates lie.
+// A frozen matrix with a trainable low-rank update (LoRA), and the parameter layout of several.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a verifier is taught by its own past, with exact slopes.
+// The loss of slow updates (cross-entropy plus KL), with exact gradients.
 
 #include <cmath>
 #include <cstddef>

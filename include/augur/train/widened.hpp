@@ -1,5 +1,5 @@
 #pragma once
-// What an exit has learned, for a model widened from its own. See docs/train/checkpoint.md.
+// Converts a trained exit head for a widened model. See docs/train/checkpoint.md.
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What heads share that learn an exit_head and numbers of their own beside it.
+// The common base of heads that train an exit_head and parameters of their own.
 
 #include <algorithm>
 #include <array>

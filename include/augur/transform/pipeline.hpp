@@ -1,5 +1,5 @@
 #pragma once
-// From a row of logits to the distribution that is sampled: one pipeline, one order, the same on every model.
+// The logits pipeline: turns a row of logits into the distribution that is sampled, the same for every model.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,5 @@
 #pragma once
-// Which of many settings are worth having: successive halving, and what is left of it as a Pareto front. See
-// docs/tune/search.md.
+// Searches settings by successive halving, and returns their Pareto front. See docs/tune/search.md.
 
 #include <algorithm>
 #include <cmath>

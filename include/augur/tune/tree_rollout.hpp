@@ -1,5 +1,5 @@
 #pragma once
-// What draft trees bring on prompts: many at once while a tree grows, one by itself once it has.
+// Measures draft trees on prompts: many at once while a tree grows, one by itself afterwards.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// What a verify pass costs, by its number of rows. See docs/tune/verify_curve.md.
+// Measures the time of a verify pass by its number of rows. See docs/tune/verify_curve.md.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The names of random numbers: a number belongs to what it is for, not to how many were drawn before it.
+// The keys of random numbers: a number is named by its purpose and position, not by how many were drawn before it.
 
 #include <cstddef>
 #include <cstdint>

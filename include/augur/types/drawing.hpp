@@ -1,5 +1,5 @@
 #pragma once
-// How a draft model picks a token from its row, and what may then be claimed about it.
+// Token selectors: how a draft model picks a token from its row, and which draft distribution that gives.
 
 #include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"

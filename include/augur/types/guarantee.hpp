@@ -1,5 +1,5 @@
 #pragma once
-// What a decoding promises about its output, as types.
+// Guarantees of a decoding about its output, as types.
 
 #include <algorithm>
 #include <array>

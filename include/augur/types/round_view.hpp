@@ -1,5 +1,5 @@
 #pragma once
-// What watchers are shown of a round.
+// A view of one finished round, for watchers.
 
 #include <concepts>
 #include <cstddef>

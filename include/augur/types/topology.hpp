@@ -1,5 +1,5 @@
 #pragma once
-// The shape of a draft: which node follows which. A chain is the shape that needs no array.
+// The topology of a draft: each node's parent. A chain needs no array.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Verification where the target's rows are made: what comes back is a verdict.
+// Verifies on the device that computed the target's rows; only a verdict comes back.
 
 #include <concepts>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// What cuda_system records with: streams that are captured, and the nodes of CUDA graphs that repeat or choose. For
-// sources that nvcc compiles; others see nothing here.
+// Stream capture and CUDA graphs with loops and branches, for cuda_system. For sources that nvcc compiles; empty for
+// others.
 
 #if defined(__CUDACC__)
 

@@ -1,5 +1,5 @@
 #pragma once
-// Who is the last of the largest that hold so much? Found digit by digit, by many blocks, from counts, without sorting.
+// Radix-selects the top-k or top-p threshold of a row: digit by digit from histograms of many blocks, without sorting.
 
 #include <bit>
 #include <cstddef>

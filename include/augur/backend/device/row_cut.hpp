@@ -1,5 +1,5 @@
 #pragma once
-// Top-k, top-p and min-p of rows in a system's memory: each row's cut found by many blocks, without sorting.
+// Top-k, top-p and min-p on rows in device memory: many blocks select each row's threshold, without sorting.
 
 #include <cmath>
 #include <cstddef>

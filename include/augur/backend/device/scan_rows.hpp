@@ -1,5 +1,5 @@
 #pragma once
-// Rows of logits looked at by many blocks at once: what host code says of each chunk, and then of each row.
+// Reduces rows of logits by many blocks: per chunk first, then per row, with the host's own code.
 
 #include <cstddef>
 #include <cstdint>

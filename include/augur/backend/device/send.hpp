@@ -1,5 +1,5 @@
 #pragma once
-// A few values to a system's memory, as parameters of kernels.
+// Copies a few values to device memory as kernel parameters.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// What kernels and the host both read and write, without a copy.
+// Memory that kernels and the host both read and write, without a copy.
 
 #include <atomic>
 #include <cstddef>

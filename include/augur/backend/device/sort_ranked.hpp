@@ -1,5 +1,5 @@
 #pragma once
-// Sorting by one block, for what is asked of tokens in an order of their own.
+// A sort within one block, for a few selected tokens.
 
 #include <bit>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and runs kernels in
-// the order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
+// The device abstraction: memory, copies and in-order kernel launches. emulated_system needs no GPU; cuda_system.hpp is
+// the GPU's.
 
 #include <concepts>
 #include <cstddef>

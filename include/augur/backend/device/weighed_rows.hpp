@@ -1,5 +1,6 @@
 #pragma once
-// Rows as criteria and drawings need them: scanned, cut and weighed, by the launches that the settings ask for.
+// Rows as criteria and token selectors need them: scanned, truncated and weighed, by the launches that the settings
+// require.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// generate for decodings that live on a device: the host watches, streams, and says when it is enough.
+// generate for on-device decoding: the host polls, streams tokens and stops the loop.
 
 #include <cstddef>
 #include <cstdint>

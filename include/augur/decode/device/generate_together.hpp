@@ -1,5 +1,5 @@
 #pragma once
-// generate_together for texts that are decoded together on a device.
+// generate_together for sequences that are decoded together on a device.
 
 #include <algorithm>
 #include <cstddef>

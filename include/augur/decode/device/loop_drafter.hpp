@@ -1,5 +1,5 @@
 #pragma once
-// What a decoding that lives on the device needs of whoever drafts in it.
+// The drafter concept of the on-device loop.
 
 #include <concepts>
 #include <cstddef>

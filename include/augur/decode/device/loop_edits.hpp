@@ -1,5 +1,5 @@
 #pragma once
-// Bias and penalties in a decoding that lives on the device: tokens are counted where they are committed.
+// Logit bias and penalties in the on-device loop: tokens are counted where they are committed.
 
 #include <cstddef>
 #include <cstdint>

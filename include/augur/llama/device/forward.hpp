@@ -1,5 +1,5 @@
 #pragma once
-// The forward pass on a device: new rows of any sequences through some layers, as launches of kernels.
+// The forward pass on a device: new rows of any sequences through some layers, as kernel launches.
 
 #include <algorithm>
 #include <bit>
