@@ -136,7 +136,7 @@ class trainer {
     /// One update now, whatever time it takes; published by publish(). False where there are too few samples, or the
     /// slope was dropped. Refused while a thread makes updates.
     bool update() {
-        if (options_.background) detail::fail("trainer: its thread makes the updates");
+        if (options_.background) detail::fail("trainer: a background thread makes the updates");
         std::unique_lock lock(mutex_);
         return replay_.size() >= options_.least && learn(lock);
     }
@@ -144,7 +144,7 @@ class trainer {
     /// With `idle`: the updates that waited, one for every `every` tokens since the last, whatever time they take.
     /// `stop`, if there is one, is asked before each. Publishes; returns how many were made, dropped ones among them.
     std::size_t catch_up(const std::function<bool()>& stop = {}) {
-        if (!options_.idle) detail::fail("trainer: updates are made in rounds, none waits");
+        if (!options_.idle) detail::fail("trainer: updates are made during rounds, none is pending");
         std::size_t made = 0;
         for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++made) {
             if (stop && stop()) break;

@@ -168,7 +168,7 @@ struct capture_place {
         const auto ask = [&] { return cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, &count); };
 #endif
         check_cuda(ask(), "asking what is recorded");
-        if (status != cudaStreamCaptureStatusActive) augur::detail::fail("CUDA: what is recorded has failed before");
+        if (status != cudaStreamCaptureStatusActive) augur::detail::fail("CUDA: the recording has failed before");
     }
 
     /// Adds a node there, and has the stream go on after it.

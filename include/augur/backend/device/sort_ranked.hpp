@@ -43,7 +43,8 @@ class ranked_sort {
             });
             std::swap(values, other);
         }
-        static_assert(32 / sort_digit_bits % 2 == 0, "what is sorted ends where it began");
+        static_assert(32 / sort_digit_bits % 2 == 0,
+                      "an odd number of digits would leave the result in the other buffer");
     }
 
  private:

@@ -94,7 +94,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
               double patience = 60) {
     static_assert(decode::detail::keeps_the_guarantee<Loop, Demanded>::value);
     if (chosen.log_probabilities)
-        augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate");
+        augur::detail::fail("a loop on a device returns no log-probabilities; use decode::generate");
     watched_text text(checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop,
                       loop.vocabulary_size(), loop.capacity());
     loop_follower follower(loop, text, chosen.on_token);
