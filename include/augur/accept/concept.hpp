@@ -100,7 +100,7 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
     { criterion.check(chosen) } -> std::same_as<void>;
 };
 
-/// Says which drafted tokens are accepted, and which token follows.
+/// Decides which drafted tokens are accepted, and which token follows.
 /// Define: `guarantee`; for the claims that it understands (point_mass, distribution, or both)
 ///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token,
 ///         which is asked once a round: where nothing was drafted, or all siblings of a position were rejected.
@@ -185,7 +185,7 @@ requires requires {
 }
 struct claim_inside<C> : std::type_identity<typename C::claim> {};
 
-/// Refuses members that have the names of optional ones and are not what would be called.
+/// Refuses optional members that cannot be called and would be ignored.
 template <class C>
 struct optional_members_of_criterion {
     static_assert(!NamesCheck<C> || ChecksSettings<C>,

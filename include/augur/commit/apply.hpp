@@ -24,7 +24,7 @@ namespace augur::commit {
 using token_sink = std::function<bool(const committed_token&)>;
 inline const token_sink no_sink{};
 
-/// What a session's drafter has yet to be told, because it threw or memory failed.
+/// Notifications that a session's drafter has not yet received, because it threw or memory failed.
 enum class owed_to_drafter {
     nothing,
     commit,  ///< what was committed

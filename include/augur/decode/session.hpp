@@ -27,7 +27,7 @@
 
 namespace augur::decode {
 
-/// What one round did.
+/// The record of one round.
 template <class Proposal>
 struct round_record {
     Proposal proposed;

@@ -10,7 +10,7 @@
 
 namespace augur::detail {
 
-/// An average in which later figures count more.
+/// An exponentially weighted moving average.
 struct faded_average {
     double mean = 0;
     double weight = 0;  ///< figures in it, faded ones less than one each

@@ -56,7 +56,7 @@ inline constexpr bool learns = requires {
     requires H::learns;
 };
 
-/// A head that was taught, as it is: it is shown no more states than it drafts from. Refers to the head.
+/// A trained head, frozen: it is shown no more states than it drafts from. Refers to the head.
 template <ExitHead H>
 class frozen_head {
  public:

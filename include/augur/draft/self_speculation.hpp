@@ -118,7 +118,7 @@ class self_speculation {
     Drawing drawing_;
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will set.
 template <class Source>
 class self_speculation<Source, as_asked> : public undrawn<self_speculation, Source> {
     static_assert(ExitHead<typename detail::value_or_reference<Source>::type> ||

@@ -42,7 +42,7 @@ struct gate_options {
     std::vector<double> thresholds;
 };
 
-/// What became of one input.
+/// The result of one input.
 template <std::size_t Stages>
 struct gate_result {
     features accepted;                ///< mapped to where the last encoder's features lie

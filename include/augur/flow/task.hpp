@@ -15,7 +15,7 @@
 
 namespace augur::flow {
 
-/// Where the tasks that await each other have stopped, innermost.
+/// The innermost suspended task of those that await each other.
 struct stopped {
     work* wanted = nullptr;           ///< null where nothing is open
     std::coroutine_handle<> inner{};  ///< goes on when it is done

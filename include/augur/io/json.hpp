@@ -17,7 +17,7 @@
 
 namespace augur::io {
 
-/// What a document may take. Memory is at most the text's and some 150 bytes for each value and key.
+/// Limits of a document. Memory is at most the text's and some 150 bytes for each value and key.
 struct json_limits {
     std::uint64_t bytes = 1 << 20;
     std::size_t depth = 64;        ///< of objects and arrays in one another

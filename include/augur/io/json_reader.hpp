@@ -16,7 +16,7 @@
 
 namespace augur::io {
 
-/// What a number may be; for other types it says nothing.
+/// The range of a number; ignored for other types.
 template <class T>
 struct json_range {};
 

@@ -10,7 +10,7 @@
 
 namespace augur::io {
 
-/// What two neighbours become, and how urgent that is: larger priorities go first, then what is further left.
+/// The merge of two neighbours, and its priority: larger priorities go first, then what is further left.
 struct merge_offer {
     double priority;
     token result;

@@ -15,7 +15,7 @@
 
 namespace augur::llama {
 
-/// What a pass over rows is made with. Its pass derives from it.
+/// The kernels and buffers of a pass over rows: its base class.
 class row_products : protected workers {
  public:
     static constexpr std::size_t most_rows = 128;

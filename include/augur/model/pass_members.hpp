@@ -8,7 +8,7 @@
 
 namespace augur::model {
 
-/// Refuses, in one sentence each, members that are not what is called.
+/// Refuses optional members that cannot be called, in one sentence each.
 template <Model M>
 struct pass_members {
     static constexpr bool promises(pass_features some) { return includes(pass_features_of<M>, some); }

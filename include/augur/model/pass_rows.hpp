@@ -15,7 +15,7 @@
 
 namespace augur::model {
 
-/// What `M` returns rows as.
+/// The type that `M` returns rows as.
 template <Model M>
 struct made_rows {
     using type = decltype(std::declval<const M&>().extend(std::declval<sequence_t<M>&>(), std::span<const token>()));

@@ -28,16 +28,15 @@
 
 namespace augur::train {
 
-/// Keeps what rounds showed, and updates the head that drafts: an exit_head& of draft::self_speculation, draft_heads&
-/// of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher. The head
-/// changes in show(), committed() and publish() only, which are called between rounds: inside a round weights are
-/// constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp).
-/// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
-/// other but the trainer's own may use it.
-/// With `idle`, updates wait for catch_up(), which is called between texts; the share then bounds what keeping takes.
-/// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
-/// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
-/// rounds where that would take more than half of the share.
+/// Keeps training examples from rounds, and updates the head that drafts: an exit_head& of draft::self_speculation,
+/// draft_heads& of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher.
+/// The head changes in show(), committed() and publish() only, which are called between rounds: inside a round weights
+/// are constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp). With `background`, a
+/// thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no other but the
+/// trainer's own may use it. With `idle`, updates wait for catch_up(), which is called between texts; the share then
+/// bounds what keeping takes. The share is kept by not learning: an update is due only where, with what one is expected
+/// to take, learning stays within it, so that it is exceeded by one update at most. Keeping samples counts, too; show()
+/// passes over whole rounds where that would take more than half of the share.
 /// Memory: the ring's; the learned numbers ten times (three heads, moments, slope, a step's old ones and new, and its
 /// new moments); per update the batch's logits four times. Of a head that attends also the states of
 /// replay_options::past positions, text by text, and per update a copy of up to four texts and their keys and values.

@@ -110,7 +110,7 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
     return record.counted;
 }
 
-/// What a scheme did on all prompts.
+/// The results of a scheme on all prompts.
 struct rollout_result {
     std::uint64_t rounds = 0, committed = 0;  ///< of the rounds that had room for the deepest tree
     std::uint64_t tokens = 0;

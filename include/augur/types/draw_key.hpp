@@ -6,7 +6,7 @@
 
 namespace augur {
 
-/// What a random number decides. Different purposes at one position are independent.
+/// The purpose of a random number. Different purposes at one position are independent.
 enum class purpose : std::uint32_t { exponential_race, draft, accept, correction };
 
 /// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must

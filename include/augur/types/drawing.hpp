@@ -57,7 +57,7 @@ struct shared_noise {
     }
 };
 
-/// No drawing of its own: the one that the criterion names takes its place when a scheme is composed (draft/named.hpp).
+/// No token selector of its own: the criterion's is used when a scheme is composed (draft/named.hpp).
 struct as_asked {};
 
 }  // namespace augur::draft

@@ -173,7 +173,7 @@ struct scan_rows {
     }
 };
 
-/// What one look at a row says.
+/// The result of scanning a row.
 struct scanned_row {
     augur::detail::row_scan scan;  ///< the first largest logit, and whether something can be drawn
     measure::softmax_moments moments;

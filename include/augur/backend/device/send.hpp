@@ -13,7 +13,7 @@
 
 namespace augur::backend::device {
 
-/// Writes its bytes to memory of the system.
+/// Kernel: writes its bytes to the system's memory.
 struct send_bytes {
     static constexpr unsigned threads = most_threads;
     static constexpr std::size_t most = 2048;  ///< of the 4096 bytes that parameters of a kernel may have on every GPU

@@ -215,7 +215,7 @@ struct emulated_system {
 
 static_assert(ControllingSystem<emulated_system>);
 
-/// Room for so many T in a system's memory; undefined at first.
+/// A buffer of so many T in a system's memory; undefined at first.
 template <class T, System S>
 class buffer {
     static_assert(std::is_trivially_copyable_v<T>);

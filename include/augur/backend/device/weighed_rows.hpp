@@ -18,7 +18,7 @@
 
 namespace augur::backend::device {
 
-/// What became of a row.
+/// The outcome of scanning a row.
 struct row_outcome {
     token drawn = no_token;      ///< in place of the drafted token; no_token where that is accepted
     std::uint32_t possible = 0;  ///< 0 where nothing can be drawn from the row

@@ -19,7 +19,7 @@
 
 namespace augur::decode::device {
 
-/// What the host knows of a decoding that it only watches.
+/// The host's view of a decoding that runs on the device.
 class watched_text {
  public:
     watched_text(std::span<const token> prompt, const commit::stop_conditions& conditions, std::size_t vocabulary,
@@ -47,7 +47,7 @@ class watched_text {
     finish_reason finished = finish_reason::running;
 };
 
-/// Shows the host what the device has done since.
+/// Polls the device's progress and updates the host's view.
 template <class Loop>
 class loop_follower {
  public:

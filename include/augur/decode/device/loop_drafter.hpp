@@ -36,7 +36,7 @@ concept ResidentModel = requires(const M& model, const token* text, const std::u
     { model.logits() } -> std::same_as<const float*>;
 };
 
-/// What a loop is made for.
+/// The sizes that a loop is built for.
 struct loop_sizes {
     std::size_t vocabulary = 0;
     std::size_t capacity = 0;      ///< tokens of the text
