@@ -203,7 +203,7 @@ std::vector<replayed_round> replay(Policy policy, const recorded& text, const co
     std::vector<replayed_round> rounds;
     for (std::size_t place = 0; text.has_room(place); place += rounds.back().decided.accepted + 1) {
         replayed_round round{.place = place, .decided_on = seen_at(text, place, rounds.size(), ahead)};
-        const topology tree = policy.topology(round.decided_on);
+        const topology tree = *policy.plan(round.decided_on).tree;
         for (const std::int32_t parent : tree.parents()) round.proposed.push(0, parent);
         round.decided = accepted_of(tree, text.ranks[place]);
         round.milliseconds = cost.round(tree, ahead);

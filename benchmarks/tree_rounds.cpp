@@ -137,7 +137,7 @@ void time_switches(const std::string& name, Policy policy, std::size_t switched)
         std::size_t nodes = 0;
         for (std::size_t i = 0; i < rounds; ++i) {
             const observation& now = seen[i % seen.size()];
-            nodes += policy.topology(now).size();
+            nodes += policy.plan(now).tree->size();
             policy.learn({now, 1, 0});
         }
         return nodes;

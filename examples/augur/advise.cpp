@@ -384,8 +384,7 @@ void advise(const advise_options& chosen) {
 }  // namespace
 
 void add_advise(CLI::App& program) {
-    auto* command =
-        program.add_subcommand("advise", "What each scheme would gain with a model of some shape on this machine");
+    auto* command = program.add_subcommand("advise", "Predict each scheme's speedup for a model shape on this machine");
     const auto chosen = std::make_shared<advise_options>();
     command
         ->add_option("--shape", chosen->shape,
@@ -398,16 +397,15 @@ void add_advise(CLI::App& program) {
     command
         ->add_option(
             "--acceptance", chosen->acceptance,
-            "How drafts were judged: what `augur bench schemes --json` printed, best with drafts of a fixed length")
+            "Measured acceptance: the output of `augur bench schemes --json`, best with drafts of a fixed length")
         ->type_name("FILE")
         ->default_str("that of the family of SmolLM2-135M");
-    add_number(*command, "--vocabulary", chosen->vocabulary, "Tokens that the head has rows for", "N", "49152",
-               std::size_t{1} << 20);
+    add_number(*command, "--vocabulary", chosen->vocabulary, "Vocabulary size", "N", "49152", std::size_t{1} << 20);
     add_number(*command, "--context", chosen->context, "Tokens before each round", "N", "128", std::size_t{1} << 17);
     add_number(*command, "--threads", chosen->threads, "0 for one per core", "N", "0");
     add_number(*command, "--exit-layer", chosen->exit_layer, "kangaroo: layers that draft, 0 for three quarters", "K",
                "0", most::length);
-    add_number(*command, "--turns", chosen->turns, "Of all rounds, after one that warms up", "N", "9",
+    add_number(*command, "--turns", chosen->turns, "Repetitions of all rounds, after one warm-up", "N", "9",
                most::repetitions);
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { advise(*chosen); });

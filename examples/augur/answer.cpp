@@ -247,22 +247,24 @@ void answer_prompts(const answer_options& chosen) {
 }  // namespace
 
 void add_answer(CLI::App& program) {
-    auto* command = program.add_subcommand("answer", "Answer many prompts, several at a time, plainly");
+    auto* command = program.add_subcommand("answer", "Answer many prompts in batches, by plain decoding");
     const auto chosen = std::make_shared<answer_options>();
     add_model_options(*command, chosen->model);
     command
         ->add_option("--prompts", chosen->prompts,
-                     "JSON lines with \"prompt\" or \"prompt_ids\", and perhaps \"temperature\", \"seed\" and "
-                     "\"max_tokens\", which go before the options")
+                     "JSON lines with \"prompt\" or \"prompt_ids\", and optionally \"temperature\", \"seed\" and "
+                     "\"max_tokens\", which override the options")
         ->type_name("FILE")
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap each prompt in the model's chat template");
-    add_max_tokens(*command, chosen->max_tokens, "Tokens of an answer at most");
+    add_max_tokens(*command, chosen->max_tokens, "Maximum tokens per answer");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy", "T", "0");
-    add_number(*command, "--seed", chosen->seed, "Of the first prompt; each later one has the next", "N", "0");
-    command->add_flag("--ignore-eos", chosen->ignore_eos, "Go on after tokens that end a text");
-    add_number(*command, "--together", chosen->together, "Texts at a time", "N", "32", most::together);
-    command->add_option("--output", chosen->output, "Where the answers go, a line each; else standard output")
+    add_number(*command, "--seed", chosen->seed, "Random seed of the first prompt; each later prompt uses the next",
+               "N", "0");
+    command->add_flag("--ignore-eos", chosen->ignore_eos, "Continue after end-of-text tokens");
+    add_number(*command, "--together", chosen->together, "Batch size: texts decoded together", "N", "32",
+               most::together);
+    command->add_option("--output", chosen->output, "Write the answers here, one per line; else to standard output")
         ->type_name("FILE");
     command
         ->add_option("--states", chosen->states,

@@ -59,7 +59,7 @@ void add_bench(CLI::App& program) {
     add_model_options(*command, chosen->model, false);
     const auto rows = [chosen](const std::string& text) { chosen->rows = parse_list<std::size_t>("--rows", text); };
     add_text(*command, "--rows", rows, "Rows per pass", "LIST", "1,2,4,8");
-    add_number(*command, "--context", chosen->prefix, "Tokens that are there before", "N", "256");
+    add_number(*command, "--context", chosen->prefix, "Context length in tokens before the pass", "N", "256");
     add_number(*command, "--repetitions", chosen->repetitions, "Passes of each kind", "N", "21", most::repetitions);
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { verify(*chosen); });

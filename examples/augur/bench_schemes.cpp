@@ -426,7 +426,8 @@ void compare(const bench_schemes_options& chosen) {
 }  // namespace
 
 void add_bench_schemes(CLI::App& bench) {
-    auto* command = bench.add_subcommand("schemes", "Schemes beside plain decoding, in turns on the same prompts");
+    auto* command =
+        bench.add_subcommand("schemes", "Benchmark schemes against plain decoding, in turns on the same prompts");
     const auto chosen = std::make_shared<bench_schemes_options>();
     add_model_options(*command, chosen->model);
     add_draft_shapes(*command, chosen->model);
@@ -444,7 +445,7 @@ void add_bench_schemes(CLI::App& bench) {
             ->type_name("FILE")
             ->allow_extra_args(false);
     }
-    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and perhaps \"task\"")
+    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and optionally \"task\"")
         ->type_name("FILE")
         ->required();
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
@@ -452,13 +453,12 @@ void add_bench_schemes(CLI::App& bench) {
     add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Of all texts", "S", "0");
-    add_number(*command, "--repetitions", chosen->repetitions, "Turns of every prompt, each with the next seed", "N",
-               "2", most::repetitions);
-    command->add_flag("--nats", chosen->nats, "Score every text by the target: nats a token, at the temperature");
+    add_number(*command, "--repetitions", chosen->repetitions, "Repetitions of every prompt, each with the next seed",
+               "N", "2", most::repetitions);
+    command->add_flag("--nats", chosen->nats, "Score every text by the target: nats per token, at the temperature");
     command->add_flag("--keep", chosen->keep,
-                      "What a scheme that drafts what pays learned goes on from text to text, as in a server");
-    command->add_flag("--splits", chosen->splits,
-                      "Of schemes that draft with the model's first layers, which exit and length are fastest");
+                      "Keep what adaptive policies learned from text to text, as a server does");
+    command->add_flag("--splits", chosen->splits, "Find the fastest exit layer and draft length of self-speculation");
     command->add_flag("--json", chosen->json, "Print one JSON object");
     command->callback([chosen] { compare(*chosen); });
 }

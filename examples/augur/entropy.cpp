@@ -206,8 +206,8 @@ void add_entropy(CLI::App& program) {
     add_model_options(*command, chosen->model);
     add_prompt_options(*command, chosen->prompt);
     add_model_choices(*command, *chosen);
-    add_number(*command, "--continue", chosen->more, "Go on after the text by up to N of the model's best tokens", "N",
-               "0", most::tokens);
+    add_number(*command, "--continue", chosen->more, "Continue the text greedily by up to N tokens", "N", "0",
+               most::tokens);
     add_number(*command, "--top", chosen->best, "Keep each model's K most probable tokens", "K", "5", most::length);
     const auto edges = [chosen](const std::string& text) {
         chosen->edges_nats = parse_list("--bins", text, most::threshold);
@@ -221,8 +221,9 @@ void add_entropy(CLI::App& program) {
     add_number(*command, "--threshold", chosen->threshold_bits,
                "EAD: bits of mean entropy above which the model writes and not the draft", "BITS", "0.25",
                most::threshold);
-    add_number(*command, "--window", chosen->window, "EAD: tokens whose mean entropy counts", "N", "5", most::window);
-    add_number(*command, "--dwell", chosen->dwell, "EAD: tokens between two switches at least", "N", "10", most::dwell);
+    add_number(*command, "--window", chosen->window, "EAD: window of the mean entropy, in tokens", "N", "5",
+               most::window);
+    add_number(*command, "--dwell", chosen->dwell, "EAD: minimum tokens between two switches", "N", "10", most::dwell);
     command->add_flag("--json", chosen->json, "Print one JSON object instead of the table");
     command->callback([chosen] { entropy(*chosen); });
 }

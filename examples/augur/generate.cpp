@@ -59,12 +59,14 @@ void add_sampling_options(CLI::App& command, generate_options& into) {
     add_max_tokens(command, into.max_tokens, "Generate at most N tokens");
     add_number(command, "--temperature", s.temperature.value, "0 is greedy", "T", "0");
     add_number(command, "--top-k", s.top_k.k, "Keep the K most probable tokens, 0 for all", "K");
-    add_number(command, "--top-p", s.top_p.p, "Keep the fewest tokens that have probability P together", "P");
-    add_number(command, "--min-p", s.min_p.p, "Keep tokens at least P times as probable as the first", "P");
-    add_number(command, "--seed", into.seed, "Equal seeds, equal texts", "S", "0");
+    add_number(command, "--top-p", s.top_p.p,
+               "Nucleus sampling: keep the most probable tokens that together have probability P", "P");
+    add_number(command, "--min-p", s.min_p.p, "Keep tokens at least P times as probable as the most probable one", "P");
+    add_number(command, "--seed", into.seed, "Random seed; equal seeds give equal texts", "S", "0");
     add_number(command, "--repetition-penalty", s.penalties.repetition, "Divides logits of tokens seen before", "X",
                "1");
-    add_number(command, "--presence-penalty", s.penalties.presence, "Taken from tokens in the output", "X", "0");
+    add_number(command, "--presence-penalty", s.penalties.presence, "Subtracted from logits of tokens in the output",
+               "X", "0");
     add_number(command, "--frequency-penalty", s.penalties.frequency, "The same, once per occurrence", "X", "0");
     command.add_option("--logit-bias", into.biases, "Adds to a token's logit; -inf bans it (repeatable)")
         ->type_name("ID=VALUE")
@@ -72,7 +74,7 @@ void add_sampling_options(CLI::App& command, generate_options& into) {
     command.add_option("--stop", into.stop_strings, "Stop before this text (repeatable)")
         ->type_name("TEXT")
         ->allow_extra_args(false);
-    command.add_flag("--ignore-eos", into.ignore_eos, "Go on after the model's end tokens");
+    command.add_flag("--ignore-eos", into.ignore_eos, "Continue after end-of-text tokens");
 }
 
 void add_scheme_options(CLI::App& command, generate_options& into) {
@@ -107,14 +109,15 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     const auto compared_at = [&s](const std::string& text) {
         s.divergence_temperature = parse_number<float>("--divergence-temperature", text);
     };
-    add_text(command, "--divergence-temperature", compared_at, "fuzzy_greedy: at which rows are compared", "T", "1");
+    add_text(command, "--divergence-temperature", compared_at, "fuzzy_greedy: temperature at which rows are compared",
+             "T", "1");
     const auto number = [](const std::string& name, std::optional<double>& set) {
         return [name, &set](const std::string& text) { set = parse_number<double>(name, text); };
     };
     add_text(command, "--epsilon", number("--epsilon", s.epsilon),
-             "typical: the most that is asked of a token's probability, 0 to 1", "P", "0.09");
+             "typical: upper bound of the probability threshold, 0 to 1", "P", "0.09");
     add_text(command, "--delta", number("--delta", s.delta),
-             "typical: the part of exp(-entropy in nats) that is asked of it, 0 to 1", "P", "0.3");
+             "typical: factor of exp(-entropy in nats) in the probability threshold, 0 to 1", "P", "0.3");
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
              "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "
@@ -147,7 +150,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
             "target's rows, smoothed) or accepted_length (averaged)")
         ->type_name("NAME")
         ->default_str("path_value");
-    add_text(command, "--max-k", most_tokens, "eaad: the most tokens of a round; 4 with eaad_as_published", "K");
+    add_text(command, "--max-k", most_tokens, "eaad: maximum draft length; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
     };
@@ -156,9 +159,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.bin_lengths = parse_list("--bin-lengths", text, most::length);
     };
     add_text(command, "--bin-lengths", lengths, "eaad: length in each bin, one more than edges", "LIST", "4,3,2,1");
-    command.add_flag("--learn-bins", s.learn_bins,
-                     "eaad: the edges move to where acceptance and measured cost put them");
-    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid, merged: shortest n-gram that counts", "N", "1",
+    command.add_flag("--learn-bins", s.learn_bins, "eaad: learn the edges from acceptance and measured cost");
+    add_number(command, "--lookup-min", s.lookup_min, "lookup, hybrid, merged: shortest n-gram to match", "N", "1",
                most::ngram);
     const auto thresholds = [&s](const std::string& text) {
         s.thresholds = parse_list("--thresholds", text, most::threshold);
@@ -179,17 +181,17 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "the adapter's; the family's exit near three quarters of them; else three quarters");
     add_text(
         command, "--adapter", [&s](const std::string& path) { s.adapter = path; },
-        "kangaroo, dvi, medusa, hydra, eagle: what `augur learn` wrote; dvi goes on learning while it serves, and "
-        "writes "
-        "nothing",
+        "kangaroo, dvi, medusa, hydra, eagle: what `augur learn` wrote; dvi continues to train while it serves, and "
+        "writes nothing",
         "FILE");
-    command.add_flag("--untrained", s.untrained, "kangaroo: with the model's own norm and output instead of an exit");
+    command.add_flag("--untrained", s.untrained,
+                     "kangaroo: use the model's own norm and output matrix instead of a trained exit head");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
     add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",
              "1,2");
-    add_number(command, "--window", s.window, "ead: tokens whose mean entropy counts", "N", "5", most::window);
-    add_number(command, "--dwell", s.dwell, "ead: tokens between two switches at least", "N", "10", most::dwell);
-    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid, merged: longest n-gram looked for, at most 64",
+    add_number(command, "--window", s.window, "ead: window of the mean entropy, in tokens", "N", "5", most::window);
+    add_number(command, "--dwell", s.dwell, "ead: minimum tokens between two switches", "N", "10", most::dwell);
+    add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid, merged: longest n-gram to match, at most 64",
                "N", "8", most::ngram);
 }
 
@@ -229,7 +231,7 @@ void check_sampling(const transform::settings& s) {
 void check_companions(const generate_options& chosen) {
     check_draft_shapes(chosen.model, chosen.drafts.size());
     if (chosen.given.contains("task") && !chosen.calibration) {
-        detail::fail("--task is ", io::quote(chosen.task), ", but no --calibration was given, whose it is");
+        detail::fail("--task is ", io::quote(chosen.task), ", but --calibration was not given");
     }
     if (chosen.given.contains("compare-seconds") && !chosen.compare) {
         detail::fail("--compare-seconds is ", chosen.compared.seconds, ", but --compare was not given");
@@ -514,7 +516,7 @@ class generator {
 void refuse_unless_auto(const generate_options& chosen, const char* option, const std::string& path) {
     if (chosen.scheme.scheme == "auto") return;
     detail::fail(option, " is ", path, ", but the scheme is ", io::quote(chosen.scheme.scheme),
-                 ", which has no use for it");
+                 ", which does not use it");
 }
 
 /// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
@@ -530,7 +532,7 @@ void tell_of_options(const generate_options& chosen, const generator& made) {
     for (const std::string& path : chosen.heads) {
         if (made.loaded().uses(path)) continue;
         refuse_unless_auto(chosen, "--heads", path);
-        tell("note", "this scheme has no use for ", path, ", so --heads is not loaded");
+        tell("note", "this scheme does not use ", path, ", so --heads is not loaded");
     }
 }
 
@@ -593,10 +595,11 @@ namespace {
 void add_calibration_options(CLI::App& command, const std::shared_ptr<generate_options>& chosen) {
     add_text(
         command, "--calibration", [chosen](const std::string& path) { chosen->calibration = path; },
-        "Settings from a file of `augur tune`; what is given here goes before it. With auto: the fastest lossless "
-        "scheme in it",
+        "Settings from a file of `augur tune`; options given here override it. With auto: the fastest lossless scheme "
+        "in it",
         "FILE");
-    command.add_option("--task", chosen->task, "With --calibration: the kind of prompts that it was tuned on")
+    command
+        .add_option("--task", chosen->task, "With --calibration: the task (kind of prompts) whose settings are used")
         ->type_name("NAME")
         ->default_str("all");
 }
@@ -604,7 +607,7 @@ void add_calibration_options(CLI::App& command, const std::shared_ptr<generate_o
 void add_state_option(CLI::App& command, const std::shared_ptr<generate_options>& chosen) {
     add_text(
         command, "--state", [chosen](const std::string& path) { chosen->state = path; },
-        "Begin with what a scheme that drafts what pays learned in earlier texts, and keep it in FILE", "FILE");
+        "Load what an adaptive policy learned in earlier texts from FILE, and save it there", "FILE");
 }
 
 /// Notes which settings a calibration must leave alone, and which the scheme has to have a use for.
@@ -625,9 +628,9 @@ void note_given(const CLI::App& command, generate_options& chosen) {
 
 void add_comparison_options(CLI::App& command, generate_options& into) {
     command.add_flag("--compare", into.compare,
-                     "Decode plainly as well, in turns until the ratio of the speeds is known to 5 %");
+                     "Also run plain decoding, in turns until the ratio of the speeds is known to 5 %");
     add_seconds(command, "--compare-seconds", into.compared.seconds,
-                "With --compare: after so many seconds no further turn begins; 0 for one turn", "30");
+                "With --compare: time limit in seconds for starting further turns; 0 for one turn", "30");
 }
 
 }  // namespace
@@ -656,13 +659,13 @@ void add_generate(CLI::App& program) {
 }
 
 void add_chat(CLI::App& program) {
-    auto* command = program.add_subcommand("chat", "Talk to a model that was trained for conversations");
+    auto* command = program.add_subcommand("chat", "Chat with an instruction-tuned model");
     const auto chosen = std::make_shared<generate_options>();
     chosen->max_tokens = 1024;
     add_model_options(*command, chosen->model);
     add_text(
         *command, "-p,--prompt", [chosen](const std::string& text) { chosen->prompt.text = text; },
-        "What is said first; without it everything is read from standard input, a line a message");
+        "The first message; without it messages are read from standard input, one per line");
     add_text(
         *command, "--system", [chosen](const std::string& text) { chosen->prompt.system = text; },
         "The system message");

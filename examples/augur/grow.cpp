@@ -343,38 +343,36 @@ void grow(const grow_options& chosen) {
 }  // namespace
 
 void add_grow(CLI::App& program) {
-    auto* command = program.add_subcommand("grow", "Grow draft trees for a kind of prompts: a bank");
+    auto* command = program.add_subcommand("grow", "Grow a bank of draft trees for a task (kind of prompts)");
     const auto chosen = std::make_shared<grow_options>();
     add_model_options(*command, chosen->model);
     command
-        ->add_option(
-            "--heads", chosen->heads,
-            "Who drafts: heads (hydra, medusa) or a layer (eagle); else the first of these, or the draft, that "
-            "the model's family has")
+        ->add_option("--heads", chosen->heads,
+                     "The drafter: heads (hydra, medusa) or a layer (eagle); else the first of these, or the draft, "
+                     "that the model's family has")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command->add_option("--draft", chosen->drafts, "Or a smaller model of the same vocabulary")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and perhaps \"task\"")
+    command->add_option("--prompts", chosen->prompts, "JSON lines with \"prompt\" and optionally \"task\"")
         ->type_name("FILE")
         ->required();
     command->add_option("--task", chosen->task, "Only prompts of this task")->type_name("NAME")->default_str("all");
     command->add_option("--output", chosen->output, "The bank")->type_name("FILE")->required();
     command
         ->add_option("--state", chosen->state,
-                     "What is found so far, after each step; the same command goes on from it")
+                     "Checkpoint of the search, written after each step; the same command resumes from it")
         ->type_name("FILE")
         ->default_str("OUTPUT.state");
     add_max_tokens(*command, chosen->max_tokens, "Tokens of each rollout");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy; above, accepted as by coupled", "T", "0");
-    add_number(*command, "--seed", chosen->seed, "Of every rollout", "S", "0");
+    add_number(*command, "--seed", chosen->seed, "Random seed of every rollout", "S", "0");
     add_text(
         *command, "--shard", [chosen](const std::string& text) { chosen->shard = text; },
-        "Score a part of the prompts only, with the others at each step: 2/8 is the second of eight processes", "I/N",
-        "1/1");
-    add_seconds(*command, "--wait", chosen->wait, "With --shard: seconds that it waits for the others at a step",
-                "3600");
+        "Score one shard of the prompts, together with the others at each step: 2/8 is the second of eight processes",
+        "I/N", "1/1");
+    add_seconds(*command, "--wait", chosen->wait, "With --shard: seconds to wait for the others at each step", "3600");
     command->add_option("--merge", chosen->merge, "The files of all shards: their trees are measured, none is grown")
         ->type_name("FILE");
     add_number(*command, "--nodes", chosen->nodes, "Nodes of the largest tree, at most 127", "N", "32",
@@ -382,7 +380,7 @@ void add_grow(CLI::App& program) {
     const auto depths = [chosen](const std::string& text) {
         chosen->depths = parse_list("--depths", text, most::length);
     };
-    add_text(*command, "--depths", depths, "Most nodes on a path: a tree is grown for each", "LIST", "all heads; 5");
+    add_text(*command, "--depths", depths, "Maximum depths; a tree is grown for each", "LIST", "all heads; 5");
     add_number(*command, "--parts", chosen->parts, "Parts of the prompts, after each of which the state is written",
                "N", "4");
     add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the path value that are tried", "N", "7",

@@ -425,16 +425,18 @@ void add_head_options(CLI::App& command, learn_options& chosen) {
         {{"state", update::state}, {"output", update::output}, {"full", update::full}, {"none", update::none}},
         "What of the head is learned: a low rank on the state or on the output matrix, the full matrix, or none");
     const auto rank = [&chosen](const std::string& text) { chosen.rank = parse_number<std::size_t>("--rank", text); };
-    add_text(command, "--rank", rank, "Of a low rank", "N", "the adapter's; 128 or the width with dvi, 16 with eagle");
+    add_text(command, "--rank", rank, "Rank of the low-rank update", "N",
+             "the adapter's; 128 or the width with dvi, 16 with eagle");
     add_number(command, "--layer-rank", into.layer_rank,
-               "dvi: of updates of the last drafting layer's projections, for the draft alone; 0: none", "N", "0");
+               "dvi: rank of low-rank updates of the last draft layer's projections; 0: none", "N", "0");
     add_number(command, "--attention-rank", chosen.learning.attention_rank,
-               "dvi: the same of its queries, keys and values, which are cached once more; 0: none", "N", "0");
-    command.add_flag("--weight-norm", into.weight_norm, "Rows of the output get learned lengths");
-    command.add_flag("--bias", into.bias, "Each token gets a learned bias");
+               "dvi: the same for its queries, keys and values, with a cache of their own; 0: none", "N", "0");
+    command.add_flag("--weight-norm", into.weight_norm, "Train a scale for each row of the output matrix");
+    command.add_flag("--bias", into.bias, "Train a bias for each token");
     command.add_flag_callback(
-        "--fixed-norm", [&into] { into.learn_norm = false; }, "The norm's weights stay the model's");
-    add_number(command, "--clamp", into.clamp, "|W| stays within X times what it was, 0: unbounded", "X", "0");
+        "--fixed-norm", [&into] { into.learn_norm = false; }, "Freeze the norm's weights");
+    add_number(command, "--clamp", into.clamp, "Clamp the norm of W to X times its initial value, 0: unbounded", "X",
+               "0");
 }
 
 /// One number; or the first, the last and in how many updates the one becomes the other.
@@ -471,32 +473,34 @@ void add_loss_options(CLI::App& command, train::loss_options& into) {
     add_choice<lambda>(command, "--lambda", into.schedule.lambda,
                        {{"decay", lambda::decay}, {"ramp", lambda::ramp}, {"constant", lambda::constant}},
                        "How KL's share falls: decay, ramp or constant, at --floor");
-    add_number(command, "--tau", into.schedule.tau, "Updates until KL's share is 37 %", "N", "1000");
-    add_number(command, "--floor", into.schedule.floor, "KL's least share", "X", "0.05");
-    add_number(command, "--warm-up", into.schedule.warm_up, "Updates of KL alone, with ramp", "N", "200");
-    add_number(command, "--ramp", into.schedule.ramp, "Updates in which its share then falls, with ramp", "N", "800");
+    add_number(command, "--tau", into.schedule.tau, "Updates until KL's weight has decayed to 37 %", "N", "1000");
+    add_number(command, "--floor", into.schedule.floor, "Minimum weight of KL", "X", "0.05");
+    add_number(command, "--warm-up", into.schedule.warm_up, "Schedule ramp: updates with KL alone", "N", "200");
+    add_number(command, "--ramp", into.schedule.ramp, "Schedule ramp: updates over which KL's weight then falls", "N",
+               "800");
     add_annealed(command, "--anchor", into.schedule.anchor, "Weight of cross-entropy on the model's first choice",
                  "0.2");
-    add_annealed(command, "--teacher-temperature", into.schedule.temperature, "Of the model's rows", "1");
-    add_number(command, "--entropy", into.schedule.entropy, "Weight of the draft's entropy, as a bonus", "X", "0");
+    add_annealed(command, "--teacher-temperature", into.schedule.temperature,
+                 "Temperature of the teacher's distribution", "1");
+    add_number(command, "--entropy", into.schedule.entropy, "Weight of the entropy bonus of the draft", "X", "0");
 }
 
 void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--rate", into.steps.rate, "Of AdamW", "X", "0.003");
-    add_number(command, "--batch", into.batch, "Positions of an update", "N", "32");
+    add_number(command, "--batch", into.batch, "Positions per update", "N", "32");
     add_number(command, "--every", into.every, "Tokens between two updates", "N", "8");
     const auto share = [&into](const std::string& text) {
         into.share = text == "inf" ? std::numeric_limits<double>::infinity() : parse_number<double>("--share", text);
     };
     add_text(command, "--share", share,
-             "Of decoding time that learning may take, with drafts that are tried; inf: unbounded", "X", "0.05");
-    add_number(command, "--positions", into.replay.capacity, "That are kept to learn from", "N", "4096");
-    add_number(command, "--top", into.replay.top, "Of each row, tokens that are kept; 0: all", "N", "64");
+             "Maximum share of decoding time for training, trial drafts included; inf: unbounded", "X", "0.05");
+    add_number(command, "--positions", into.replay.capacity, "Capacity of the replay buffer, in positions", "N",
+               "4096");
+    add_number(command, "--top", into.replay.top, "Logits kept of each row; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,
-                     "Learn from accepted positions, once there are many: 256, or a quarter of what is sampled");
-    add_number(command, "--newest", into.replay.newest, "Positions that updates sample; 0: all that are kept", "N",
-               "0");
-    command.add_flag("--background", into.background, "A thread of its own makes the updates");
+                     "Train on accepted positions only, once there are many: 256, or a quarter of what is sampled");
+    add_number(command, "--newest", into.replay.newest, "Sample only the newest N positions; 0: all", "N", "0");
+    command.add_flag("--background", into.background, "Train in a background thread");
     add_choice<bool>(command, "--updates", into.idle, {{"rounds", false}, {"idle", true}},
                      "When they are made: between rounds, or idle, after each text, whatever time they take");
 }
@@ -504,17 +508,17 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
 }  // namespace
 
 void add_learn(CLI::App& program) {
-    auto* command = program.add_subcommand("learn", "Decode prompts, and learn to draft for them");
+    auto* command = program.add_subcommand("learn", "Decode prompts and train a drafter on them online");
     const auto chosen = std::make_shared<learn_options>();
     add_model_options(*command, chosen->model);
     command
         ->add_option("--prompts", chosen->prompts,
-                     "JSON lines with \"prompt\" and perhaps \"task\"; - for standard input")
+                     "JSON lines with \"prompt\" and optionally \"task\"; - for standard input")
         ->type_name("FILE")
         ->required();
-    command->add_option("--output", chosen->output, "The adapter; learning goes on from it where it is there")
+    command->add_option("--output", chosen->output, "The adapter; training resumes from it if it exists")
         ->type_name("FILE");
-    command->add_option("--replay", chosen->replay, "The positions to learn from, kept the same way")
+    command->add_option("--replay", chosen->replay, "The replay buffer; resumed and saved like the adapter")
         ->type_name("FILE");
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
     add_choice<std::string>(
@@ -527,7 +531,8 @@ void add_learn(CLI::App& program) {
     const auto head_count = [chosen](const std::string& text) {
         chosen->head_count = parse_number<std::size_t>("--head-count", text, most::length);
     };
-    add_text(*command, "--head-count", head_count, "medusa, hydra without --heads: so many", "N", "the adapter's; 4");
+    add_text(*command, "--head-count", head_count, "medusa, hydra without --heads: number of heads", "N",
+             "the adapter's; 4");
     add_number(*command, "--exit-layer", chosen->learning.exit_layer, "The model's first K layers draft", "K",
                "three quarters of them", most::length);
     add_text(
@@ -540,10 +545,10 @@ void add_learn(CLI::App& program) {
         "Probability below which a token ends the draft", "P", "none: drafts are as long as pays");
     add_number(*command, "--length", chosen->bounds.most, "The most tokens of a draft", "K", "6", most::length);
     add_max_tokens(*command, chosen->max_tokens, "Of each text", most::tokens);
-    add_number(*command, "--passes", chosen->passes, "Over all prompts, each with the next seed", "N", "1",
-               most::repetitions);
+    add_number(*command, "--passes", chosen->passes, "Passes over all prompts (epochs), each with the next seed", "N",
+               "1", most::repetitions);
     add_number(*command, "--temperature", chosen->sampling.temperature.value, "0 is greedy", "T", "0");
-    add_number(*command, "--seed", chosen->seed, "Of the first pass", "S", "0");
+    add_number(*command, "--seed", chosen->seed, "Random seed of the first pass", "S", "0");
     add_text(
         *command, "--accept", [chosen](const std::string& name) { chosen->accept = name; },
         "dvi above temperature 0: rejection_sampling, of drafts that are drawn; no text is plain decoding's then",

@@ -278,8 +278,8 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
     }
     const train::heads_layout layout(kept.options, target.hidden_size());
     if (detail::index(layout.size) != kept.values.size()) {
-        detail::fail(adapter, ": it has ", kept.values.size(), " numbers, but its ", kept.options.heads, " heads have ",
-                     layout.size);
+        detail::fail(adapter, ": it has ", kept.values.size(), " parameters, but its ", kept.options.heads,
+                     " heads have ", layout.size);
     }
     std::vector<llama::head_weights> heads;
     for (std::size_t head = 0; head < kept.options.heads; ++head) {

@@ -74,7 +74,7 @@ void logits(const logits_options& chosen) {
 }  // namespace
 
 void add_logits(CLI::App& program) {
-    auto* command = program.add_subcommand("logits", "Score what follows a prompt: the last row of logits");
+    auto* command = program.add_subcommand("logits", "Compute the logits after a prompt");
     const auto chosen = std::make_shared<logits_options>();
     add_model_options(*command, chosen->model);
     add_prompt_options(*command, chosen->prompt);

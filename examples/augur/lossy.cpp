@@ -30,7 +30,7 @@ void check_thresholds(const scheme_options& chosen) {
 
 void check_lengths(const scheme_options& chosen) {
     if (chosen.lengths.size() != 2) {
-        detail::fail("--lengths holds ", chosen.lengths.size(), " numbers; there are two, of draft and qualifier");
+        detail::fail("--lengths holds ", chosen.lengths.size(), " numbers; it takes two, for draft and qualifier");
     }
     for (const std::size_t length : chosen.lengths) {
         if (length == 0) detail::fail("--lengths holds 0; a model proposes at least 1 token");

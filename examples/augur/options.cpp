@@ -10,12 +10,12 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
         ->required();
     command
         .add_option("--weights", into.weights,
-                    "How weights are held in memory: keep (as in the file), f32, f16, bf16, q8_0, q4_0 or q4_1")
+                    "Format of weights in memory: keep (as in the file), f32, f16, bf16, q8_0, q4_0 or q4_1")
         ->type_name("FORMAT")
         ->default_str(into.weights);
     command
         .add_option("--cache", into.cache,
-                    "How keys and values are held in memory: f32, or q8_0 for about a quarter of the memory")
+                    "Format of the key-value cache: f32, or q8_0 for about a quarter of the memory")
         ->type_name("FORMAT")
         ->default_str(into.cache);
     command
@@ -41,8 +41,7 @@ void check_draft_shapes(const model_options& chosen, std::size_t drafts) {
     const std::size_t shapes = chosen.draft_shapes.size();
     if (shapes <= drafts) return;
     if (drafts == 0) {
-        augur::detail::fail("--draft-shape is ", chosen.draft_shapes.front(),
-                            ", but no --draft was given, whose it is");
+        augur::detail::fail("--draft-shape is ", chosen.draft_shapes.front(), ", but --draft was not given");
     }
     augur::detail::fail("--draft-shape was given ", shapes, " times, but --draft ", drafts,
                         drafts == 1 ? " time" : " times");
@@ -61,7 +60,7 @@ void add_prompt_options(CLI::App& command, prompt_options& into) {
     const auto keep = [](std::optional<std::string>& where) {
         return [&where](const std::string& text) { where = text; };
     };
-    add_text(command, "-p,--prompt", keep(into.text), "The prompt; control tokens written in it count as such");
+    add_text(command, "-p,--prompt", keep(into.text), "The prompt; control tokens in it are parsed as such");
     add_text(command, "--prompt-file", keep(into.file),
              "A file with the prompt; - for standard input; a line feed at its end is no part of the prompt", "FILE");
     add_text(command, "--prompt-ids", keep(into.ids), "The prompt's token ids, e.g. 1,2,3", "IDS");

@@ -25,7 +25,7 @@ struct unfinished_file {
     std::atomic<bool> is_taken = false, is_named = false;
     char name[4096];
 };
-static_assert(std::atomic<bool>::is_always_lock_free, "a handler of signals waits for nobody");
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not wait for a lock");
 
 // What a handler of signals removes; files beyond these stay.
 std::array<unfinished_file, 16> unfinished;

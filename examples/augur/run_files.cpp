@@ -52,7 +52,7 @@ bool run_file_options::records() const {
 void add_report_files(CLI::App& command, run_file_options& into, const std::string& shows) {
     add_text(
         command, "--report", [&into](const std::string& path) { into.report = path; },
-        "Write a page to FILE.html that shows " + shows, "FILE");
+        "Write an HTML page to FILE.html that shows " + shows, "FILE");
     add_text(
         command, "--record", [&into](const std::string& path) { into.record = path; },
         "Write what the page shows to FILE.json", "FILE");

@@ -50,7 +50,7 @@ position_facts text_observer::look(std::span<const logit_row> rows, std::size_t 
     }
     const double entropy = made.models.front().entropy_nats;
     made.bin = bins_.bin_of(entropy);
-    made.length = bins_.length({.first_draft_entropy_nats = entropy});
+    made.length = bins_.plan({.first_draft_entropy_nats = entropy}).length;
     made.writer = writer_;
     const double bits = (writer_ == 0 ? entropy : made.models.back().entropy_nats) / std::log(2.0);
     const std::size_t next_writer = turns_.next_model(writer_, bits);

@@ -66,8 +66,8 @@ void add_tokenize(CLI::App& program) {
     add_text(
         *command, "--prompt-file", [chosen](const std::string& path) { chosen->prompt.file = path; },
         "A file with the text", "FILE");
-    command->add_flag("--no-special", chosen->no_special, "Neither add special tokens nor find them in the text");
-    command->add_flag("--decode", chosen->decode, "The other way round: print the text of --ids");
+    command->add_flag("--no-special", chosen->no_special, "Neither add nor parse special tokens");
+    command->add_flag("--decode", chosen->decode, "Detokenize: print the text of --ids");
     add_text(
         *command, "--ids", [chosen](const std::string& ids) { chosen->ids = ids; }, "Token ids, e.g. 1,2,3", "IDS");
     command->add_flag("--json", chosen->json, "Print one JSON object: ids, pieces, text");

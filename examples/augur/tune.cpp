@@ -396,7 +396,7 @@ void tune_schemes(const tune_options& chosen) {
 }
 
 void add_search_options(CLI::App& command, tune_options& into) {
-    command.add_option("--schemes", into.schemes, "Of sd, eaad, fsd, psd_a, psd_f, ead")
+    command.add_option("--schemes", into.schemes, "Schemes to tune: sd, eaad, fsd, psd_a, psd_f, ead")
         ->type_name("LIST")
         ->delimiter(',')
         ->required();
@@ -406,7 +406,7 @@ void add_search_options(CLI::App& command, tune_options& into) {
     command.add_option("--output", into.output, "The calibration, for `augur generate --calibration`")
         ->type_name("FILE")
         ->required();
-    command.add_option("--work", into.work, "Where measurements are kept: the same command goes on from them")
+    command.add_option("--work", into.work, "Folder of the measurements: the same command resumes from them")
         ->type_name("DIR")
         ->required();
     command
@@ -414,24 +414,26 @@ void add_search_options(CLI::App& command, tune_options& into) {
         ->type_name("I/N")
         ->default_str("1/1");
     command.add_flag("--chat", into.chat, "Wrap the prompts in the model's chat template");
-    command.add_flag("--skip-long", into.skip_long, "Leave out prompts that the context has no room for");
-    command.add_flag("--per-task", into.per_task, "Search for every task by itself, too");
-    add_number(command, "--candidates", into.candidates, "Settings of a scheme that are tried", "N", "48");
-    add_number(command, "--first", into.halving.first_problems, "Prompts that all settings meet", "N", "2");
-    add_number(command, "--factor", into.halving.factor, "One setting in so many goes on, to so many times the prompts",
-               "N", "2", most::factor);
+    command.add_flag("--skip-long", into.skip_long, "Skip prompts that do not fit the context");
+    command.add_flag("--per-task", into.per_task, "Also search for each task separately");
+    add_number(command, "--candidates", into.candidates, "Settings tried per scheme", "N", "48");
+    add_number(command, "--first", into.halving.first_problems, "Prompts that all settings are measured on first", "N",
+               "2");
+    add_number(command, "--factor", into.halving.factor,
+               "Successive halving: one setting in N continues, on N times the prompts", "N", "2", most::factor);
     add_max_tokens(command, into.max_tokens, "Tokens of a run");
     add_number(command, "--temperature", into.sampling.temperature.value, "0 is greedy", "T", "0");
-    add_number(command, "--seed", into.seed, "Of the settings and of the runs", "S", "0");
+    add_number(command, "--seed", into.seed, "Random seed of the settings and of the runs", "S", "0");
     add_number(command, "--max-divergence", into.max_divergence,
-               "Total variation per token within which the fastest is chosen", "D", "0.05");
+               "Choose the fastest setting within this total variation per token", "D", "0.05");
     add_report_files(command, into.files, "what was measured of every setting, and what was chosen");
 }
 
 }  // namespace
 
 void add_tune(CLI::App& program) {
-    auto* command = program.add_subcommand("tune", "Find the settings of a scheme that are worth having");
+    auto* command =
+        program.add_subcommand("tune", "Tune the settings of schemes: the Pareto front of speed and divergence");
     const auto chosen = std::make_shared<tune_options>();
     add_model_options(*command, chosen->model);
     command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")

@@ -1,5 +1,5 @@
 #pragma once
-// Which version this is: that of the project in CMakeLists.txt.
+// The version of augur: that of the project in CMakeLists.txt.
 
 #include <string_view>
 

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_values) {
     BOOST_CHECK_EXCEPTION(switching(small, large, rolling_entropy({.thresholds_bits = {1, 2}})), error,
                           refused("between 3 models, but 2 are given"));
     BOOST_CHECK_EXCEPTION(switching(small, large, rolling_entropy{}).with({.first = 2}), error,
-                          refused("model 2 is to begin, but there are 2"));
+                          refused("model 2 is to start, but there are 2"));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_promised) {

@@ -1,5 +1,5 @@
 // One function that accepts or replaces was split in three: a criterion that has it is told which.
-// expected-error {{a member `judge`, which nobody calls: write in its place bool accepts.*after_rejection.*token draw}}
+// expected-error {{`judge`, which would be ignored: write in its place bool accepts.*after_rejection.*token draw}}
 #include "augur/cascade/speculator.hpp"
 #include "augur/testing/models.hpp"
 

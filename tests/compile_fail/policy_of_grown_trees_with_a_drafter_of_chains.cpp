@@ -1,4 +1,4 @@
-// A policy that plans trees which grow by value needs a drafter that grows them: a Model drafts chains, and n-grams vote.
+// A policy that plans trees which grow by value needs a drafter that grows them: a Model drafts chains.
 // expected-error {{this policy plans trees that grow by value, but this drafter grows none}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"

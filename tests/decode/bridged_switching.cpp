@@ -518,7 +518,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_values) {
                           refused("model 0 and model 1 are one and the same"));
     const auto scheme = bridged_switching(spoken(small, letters), spoken(large, letters), rolling_entropy{});
     BOOST_CHECK_EXCEPTION(bridged_generate(scheme, {opening{{1}}, opening{{1}}}, {.first = 2}), error,
-                          refused("model 2 is to begin, but there are 2"));
+                          refused("model 2 is to start, but there are 2"));
     BOOST_CHECK_EXCEPTION(bridged_generate(scheme, {opening{{1}}, opening{{9}}}), error,
                           refused("prompt token 0 is 9"));
 }

@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_policy) {
     const auto names = [](const char* value) {
         return [value](const error& e) { return std::string(e.what()).find(value) != std::string::npos; };
     };
-    BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({.chains = 0}), error, names("value_cost_aware is what is meant"));
+    BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({.chains = 0}), error, names("use value_cost_aware instead"));
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({.max_length = 0}), error, names("max_length is 0"));
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({.max_nodes = 257}), error, names("257"));
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({.budget = 1}), error, names("budget is 1"));

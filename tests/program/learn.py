@@ -232,7 +232,7 @@ class Learn(ProgramTest):
         every = told(self.lines("--updates", "idle", "--passes", 3, every=7))
         self.assertEqual(every[-1][0] // 7, every[-1][1])
         self.refuses(["--updates", "'never'", "rounds, idle"], *learn("--updates", "never"))
-        self.refuses(["--updates and --background: ", "its thread has none"], *learn("--updates", "idle", "--background"))
+        self.refuses(["--updates and --background: ", "the background thread has none"], *learn("--updates", "idle", "--background"))
         self.refuses(["--updates is idle", "ngram"], *learn("--updates", "idle", "--scheme", "ngram"))
 
     def test_without_a_policy_the_anchor_alone_learns_what_the_policy_alone_does(self):

@@ -161,7 +161,7 @@ class Adapter(ProgramTest):
         ):
             adapter, _, _ = self.learned(name, *more, passes=1)
             use = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter, "--shape", SHAPE)
-            self.refuses([str(adapter), "does not follow a model that was widened", told], *use)
+            self.refuses([str(adapter), "cannot be converted for a widened model", told], *use)
         other = tiny_model.write(FOLDER / "another.gguf", seed=7, layers=2)
         adapter, _, _ = self.learned("of_target", passes=1)
         use = ("generate", "--model", other, "--prompt", "a", "--scheme", "kangaroo", "--adapter", adapter)

@@ -11,7 +11,6 @@
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
-#include <augur/draft/ngram_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(one_of_another_model_or_depth_is_refused_with_both_values) 
     refused({"0123456789abcdef", 6, 8, 9}, "a size of 5, but here it is 8");
     refused({"0123456789abcdef", 6, 5, 8}, "a vocabulary of 9, but here it is 8");
     BOOST_CHECK_EXCEPTION(checkpoint_file::load<double>(folder / "c", whose), error,
-                          [](auto& e) { return says(e, "its numbers have 4 bytes, but here they have 8"); });
+                          [](auto& e) { return says(e, "its parameters have 4 bytes, but here they have 8"); });
     testing::write(folder / "d", "GGUF and something else, which is no checkpoint");
     BOOST_CHECK_THROW(checkpoint_file::load<float>(folder / "d", whose), error);
 }

@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
                        "draft_heads: a norm of 4 weights"));
     heads other = new_heads(true), fewer = made(7, {.heads = 2});
     BOOST_TEST(refuses([&] { other.assign(vector<double>::Zero(3)); }, "not 3"));
-    BOOST_TEST(refuses([&] { other.swap(fewer); }, "do not change places"));
+    BOOST_TEST(refuses([&] { other.swap(fewer); }, "cannot swap"));
     // As many numbers, but not of as many heads.
     const auto of_width = [](std::size_t size, std::size_t several) {
         return heads(dense_base<double>(std::vector<double>(size * size, 1.0), size, size), {.vocabulary_size = size},
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     };
     heads narrow = of_width(1, 3), wide = of_width(2, 1);
     BOOST_TEST_REQUIRE(narrow.values().size() == wide.values().size());
-    BOOST_TEST(refuses([&] { narrow.swap(wide); }, "3 heads of 6 numbers and 1 of 6 do not change places"));
+    BOOST_TEST(refuses([&] { narrow.swap(wide); }, "cannot swap 3 heads with 6 parameters and 1 with 6"));
     auto workspace = other.make_workspace();
     const std::vector<float> state(width), small(width - 1);
     const std::vector<token> two{1, 2}, odd{1, -1};

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_lesson_knows_a_drafted_token_by_its_class_and_only_what_t
 BOOST_AUTO_TEST_CASE(a_head_that_learns_no_number_is_refused) {
     const head_options chosen{.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::none};
     BOOST_CHECK_EXCEPTION(learner(new_head(chosen), {}, {}), error, [](const error& e) {
-        return std::string(e.what()) == "learner: this head has no number that is learned";
+        return std::string(e.what()) == "learner: this head has no trainable parameter";
     });
 }
 

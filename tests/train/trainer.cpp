@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(idle_updates_wait_until_they_are_caught_up) {
     BOOST_TEST(online.state().waiting == 0U);
     auto other = teacher.head();
     trainer in_rounds(other, small());
-    BOOST_CHECK_EXCEPTION(in_rounds.catch_up(), error, [](auto& e) { return testing::says(e, "none waits"); });
+    BOOST_CHECK_EXCEPTION(in_rounds.catch_up(), error, [](auto& e) { return testing::says(e, "none is pending"); });
     chosen.background = true;
     BOOST_CHECK_THROW(trainer(other, chosen), error);
 }

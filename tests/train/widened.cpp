@@ -174,8 +174,8 @@ BOOST_AUTO_TEST_CASE(heads_for_which_it_cannot_hold_are_refused) {
     refused([](auto& of) { of.options.weight_norm = true; }, "weight_norm is on");
     refused([](auto& of) { of.options.layer_rank = 4; }, "layer_rank is 4");
     refused([](auto& of) { of.options.epsilon = 0.02; }, "its epsilon 0.02 becomes");
-    refused([](auto& of) { of.values.conservativeResize(5); }, "it has 5 numbers");
-    refused([](auto& of) { of.second.conservativeResize(6); }, "it has 6 numbers");
+    refused([](auto& of) { of.values.conservativeResize(5); }, "it has 5 parameters");
+    refused([](auto& of) { of.second.conservativeResize(6); }, "it has 6 parameters");
     BOOST_TEST(refuses([&] { widened(kept, whose, 3, epsilon); }, "of 4 numbers do not fit into 3"));
 }
 

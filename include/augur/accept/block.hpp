@@ -1,5 +1,5 @@
 #pragma once
-// Block verification: the whole draft judged at once, which keeps longer blocks than token by token, at the same law.
+// Block verification: judges the whole draft at once; keeps longer blocks than token-wise rules, same distribution.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The only thing that may change the output's distribution.
+// The AcceptanceCriterion concept: accepts or replaces drafted tokens; the only part that may change the output.
 
 #include <concepts>
 #include <cstddef>
@@ -100,7 +100,7 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
     { criterion.check(chosen) } -> std::same_as<void>;
 };
 
-/// Says which drafted tokens are accepted, and which token follows.
+/// Decides which drafted tokens are accepted, and which token follows.
 /// Define: `guarantee`; for the claims that it understands (point_mass, distribution, or both)
 ///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token,
 ///         which is asked once a round: where nothing was drafted, or all siblings of a position were rejected.
@@ -144,7 +144,7 @@ struct check_criterion {
 
     static_assert(
         !NamesJudge<C>,
-        "augur: this criterion has a member `judge`, which nobody calls: write in its place bool accepts(target, "
+        "augur: this criterion has a member `judge`, which would be ignored: write in its place bool accepts(target, "
         "drafted, draws) const, whether the drafted token is accepted; after_rejection(target, drafted) const, what "
         "is left of the target then (may be left out: the target as it was); and token draw(target, draws) const, "
         "which draws from either");
@@ -185,18 +185,18 @@ requires requires {
 }
 struct claim_inside<C> : std::type_identity<typename C::claim> {};
 
-/// Refuses members that have the names of optional ones and are not what would be called.
+/// Refuses optional members that cannot be called and would be ignored.
 template <class C>
 struct optional_members_of_criterion {
     static_assert(!NamesCheck<C> || ChecksSettings<C>,
                   "augur: this criterion has a member check that cannot be called as void check(const "
-                  "transform::settings&) const, so that nobody would call it");
+                  "transform::settings&) const, so that it would be ignored");
     static_assert(
         !NamesCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
         "augur: this criterion has a member certain that is no static constexpr bool");
     static_assert(!NamesJudgeTree<C> || JudgesTrees<C, point_mass> || JudgesTrees<C, distribution>,
                   "augur: this criterion has a member judge_tree that cannot be called as token judge_tree(targets, "
-                  "proposed, draws, std::vector<std::size_t>& path) const, so that nobody would call it");
+                  "proposed, draws, std::vector<std::size_t>& path) const, so that it would be ignored");
     static_assert(
         heard_after_rejection<C, point_mass> && heard_after_rejection<C, distribution>,
         "augur: this criterion has a member after_rejection that cannot be called as after_rejection(target, "

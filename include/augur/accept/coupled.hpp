@@ -1,5 +1,5 @@
 #pragma once
-// Sampling with shared noise: the very text of plain sampling, sooner.
+// Coupled sampling with shared Gumbel noise: gives the text that plain sampling gives with the same seed.
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"

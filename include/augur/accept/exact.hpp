@@ -1,5 +1,5 @@
 #pragma once
-// Greedy decoding: a drafted token is accepted when it is the target's own choice.
+// Greedy verification: accepts a drafted token when it is the target's argmax.
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Fuzzy acceptance: drafted tokens are accepted where the draft's row is near the target's.
+// Fuzzy acceptance: accepts drafted tokens where the draft's distribution is near the target's. Lossy.
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Fuzzy acceptance of greedy text: the draft's most probable token is accepted where its row is near the target's.
+// Fuzzy acceptance for greedy decoding: accepts the draft's argmax where its distribution is near the target's. Lossy.
 
 #include "augur/accept/concept.hpp"
 #include "augur/measure/divergence.hpp"

@@ -1,6 +1,5 @@
 #pragma once
-// Greedy multi-path block verification: of several independent drafts the one that the target likes best, judged as a
-// block.
+// Greedy multi-path block verification: picks the best of several independent drafts and judges it as a block.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-// Speculative sampling: the target's distribution, kept exactly, with the most acceptance a token-wise rule can have.
+// Speculative (rejection) sampling: keeps the target's distribution exactly, with the most acceptance of any token-wise
+// rule.
 
 #include <algorithm>
 #include <concepts>

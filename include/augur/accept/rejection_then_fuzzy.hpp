@@ -1,5 +1,5 @@
 #pragma once
-// Fuzzy acceptance as a second chance: rejection sampling first, the threshold for what it rejects.
+// Rejection sampling, and fuzzy acceptance for the tokens that it rejects. Lossy.
 
 #include "augur/accept/concept.hpp"
 #include "augur/accept/fuzzy.hpp"

@@ -1,6 +1,5 @@
 #pragma once
-// Traversal verification: a draft tree judged from its leaves to its root, which keeps longer paths than level by
-// level.
+// Traversal verification: judges a draft tree from its leaves to its root; keeps longer paths than level by level.
 
 #include <algorithm>
 #include <cstddef>

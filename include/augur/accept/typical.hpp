@@ -1,5 +1,5 @@
 #pragma once
-// Typical acceptance: drafted tokens that the target finds likely enough, by how certain it is.
+// Typical acceptance (Medusa): accepts drafted tokens that are likely enough for the entropy of the target. Lossy.
 
 #include <algorithm>
 #include <cmath>

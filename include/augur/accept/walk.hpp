@@ -1,5 +1,5 @@
 #pragma once
-// Walks a chain or a tree of drafted tokens with a criterion: along accepted tokens, then the token that follows.
+// Walks a chain or tree of drafted tokens with a criterion: accepted tokens first, then the token that follows.
 
 #include <algorithm>
 #include <concepts>
@@ -51,7 +51,7 @@ AUGUR_HOST_DEVICE token accept_or_draw(const Criterion& criterion, const Target&
     return criterion.draw(left_after(criterion, target, drafted), draws);
 }
 
-/// What became of the siblings of one position: one of them is accepted, and `drawn` is no_token; or none is.
+/// The verdict on the siblings of one position: one of them is accepted, and `drawn` is no_token; or none is.
 struct settlement {
     std::size_t accepted;
     token drawn;
@@ -99,8 +99,8 @@ struct walk_storage<Transform, Criterion> : target_rows<Transform> {
     typename Criterion::storage_type kept{};
 };
 
-/// Looks on while a walk goes: may end it before a row is looked at, and is told each token with the number of the row
-/// and the target's distribution that it follows. This one sees nothing.
+/// The empty watcher of a walk. A watcher may end it before a row is looked at, and is told each token with the number
+/// of the row and the target's distribution that it follows. This one sees nothing.
 struct nobody {
     bool wants(std::size_t /*row*/) const { return true; }
     void took(std::size_t /*row*/, const auto& /*target*/, token /*taken*/) const {}

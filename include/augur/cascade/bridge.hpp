@@ -1,5 +1,5 @@
 #pragma once
-// Text between models of different vocabularies: what one wrote, another reads in tokens of its own.
+// Converts text between models of different vocabularies: detokenizes by one, tokenizes by the other.
 
 #include <algorithm>
 #include <concepts>
@@ -61,13 +61,13 @@ class speaker {
     std::vector<token> end_tokens_;
 };
 
-/// What a speaker starts from, in tokens of its own.
+/// The tokens that a speaker starts from, in its own vocabulary.
 struct opening {
     std::vector<token> prompt;
     transform::settings sampling{};
 };
 
-/// What became of a model's turn.
+/// The outcome of a model's turn.
 enum class handover {
     taken,  ///< it has read all of the text
     lost,   ///< nothing is changed: the bytes of the tokens that its codec makes of the text are not the text

@@ -1,5 +1,5 @@
 #pragma once
-// Any number of models, from cheapest to best, with a policy and a criterion on every link.
+// The cascade: any number of models, from cheapest to best, with a policy and a criterion on every link.
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// PyramidSD's schemes by their names.
+// PyramidSD's schemes under the paper's names.
 
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// A decoding scheme: who drafts, who verifies, how far to guess, which tokens are accepted.
+// The speculator: composes drafter, target, policy and criterion to a decoding scheme.
 
 #include <concepts>
 #include <cstddef>

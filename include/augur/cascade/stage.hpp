@@ -1,5 +1,6 @@
 #pragma once
-// A whole stage as a drafter: what its model accepts is a draft for a better one.
+// Adapts a stage (drafter, verifier, policy, criterion) to a Drafter: what its verifier accepts is the next stage's
+// draft.
 
 #include <algorithm>
 #include <concepts>
@@ -116,12 +117,12 @@ class stage {
     static_assert(
         !AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
             StandsInside<Criterion, typename Inner::claim_type>,
-        "augur: inside a cascade a token goes up with the row that it was drawn from, so that a link's "
-        "criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
+        "augur: inside a cascade a token is proposed to the next model with the row that it was drawn from, so that a "
+        "link's criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
         "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
         "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
         "target's row and the noise");
-    static_assert(!ReadsStates<Inner>, "augur: inside a cascade nobody hands out hidden states");
+    static_assert(!ReadsStates<Inner>, "augur: inside a cascade no hidden states are available");
     static_assert(
         !branches<Inner>,
         "augur: inside a cascade a link judges chains, but this drafter branches (its proposals are trees); let "

@@ -1,5 +1,5 @@
 #pragma once
-// Models that take turns at writing, and the policy that says whose turn it is.
+// The switching scheme: several models take turns at decoding, a SwitchingPolicy decides which.
 
 #include <algorithm>
 #include <concepts>
@@ -65,7 +65,7 @@ class switching_scheme {
                          " are given");
         }
         if (options_.first >= sizeof...(Held)) {
-            detail::fail("switching: model ", options_.first, " is to begin, but there are ", sizeof...(Held),
+            detail::fail("switching: model ", options_.first, " is to start, but there are ", sizeof...(Held),
                          ", from 0 on");
         }
         std::apply([](const auto&... each) { check(each.get()...); }, models_);

@@ -1,5 +1,5 @@
 #pragma once
-// The transaction: a verdict becomes committed tokens, and everything that depends on them moves together.
+// Commits a verdict: prefix, caches, penalties and statistics move together, or not at all.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace augur::commit {
 using token_sink = std::function<bool(const committed_token&)>;
 inline const token_sink no_sink{};
 
-/// What a session's drafter has yet to be told, because it threw or memory failed.
+/// Notifications that a session's drafter has not yet received, because it threw or memory failed.
 enum class owed_to_drafter {
     nothing,
     commit,  ///< what was committed

@@ -1,5 +1,5 @@
 #pragma once
-// What ends a decoding, looked at token by token, so that it does not matter how many came in one block.
+// Stop conditions, checked token by token, so that the result does not depend on block boundaries.
 
 #include <algorithm>
 #include <cstddef>

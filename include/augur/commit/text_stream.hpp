@@ -1,5 +1,5 @@
 #pragma once
-// The text of the committed tokens: searched for stop strings, released only when it can no longer change.
+// Detokenizes committed tokens and searches them for stop strings; releases only text that can no longer change.
 
 #include <algorithm>
 #include <cstddef>

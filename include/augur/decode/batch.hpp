@@ -1,5 +1,5 @@
 #pragma once
-// Several texts at once, with what their models are asked for computed together.
+// Decodes several sequences at once and batches their model passes.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace augur::decode {
 
-/// Rounds of sessions of one scheme, side by side. Each is what it would be alone, whoever its batch mates are, where
+/// Rounds of sessions of one scheme, side by side. Each is what it would be alone, whatever else is in the batch, where
 /// its models promise bitwise rows. Sessions join and leave between turns, and in on_round: one that joins there takes
 /// part from the next turn on, and one that leaves may be destroyed at once. Scheme, options and sessions must outlive
 /// it, or be removed. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one

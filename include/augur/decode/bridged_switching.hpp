@@ -1,5 +1,5 @@
 #pragma once
-// Entropy adaptive decoding by models of different vocabularies: they take turns, and hand each other text.
+// Entropy adaptive decoding with models of different vocabularies: they take turns and exchange text.
 
 #include <array>
 #include <cstddef>
@@ -115,7 +115,7 @@ struct bridged_session {
           max_tokens(chosen.max_tokens),
           chooser(std::move(with)) {
         if (writer >= models) {
-            augur::detail::fail("bridged_switching: model ", writer, " is to begin, but there are ", models,
+            augur::detail::fail("bridged_switching: model ", writer, " is to start, but there are ", models,
                                 ", from 0 on");
         }
         start = from[writer].prompt.size();

@@ -1,5 +1,5 @@
 #pragma once
-// From a prompt to a text: rounds until something ends them.
+// Generates a text from a prompt: runs rounds until a stop condition holds.
 
 #include <algorithm>
 #include <cstddef>
@@ -126,8 +126,7 @@ auto generate_together(const Scheme& scheme, std::span<const std::span<const tok
     using session_type = session<Scheme, random::philox_chooser>;
     if (chosen.on_token) {
         augur::detail::fail("generate_together: ", prompts.size(),
-                            " texts, but one on_token, which would not know whose "
-                            "token it sees");
+                            " texts, but one on_token, which cannot distinguish them");
     }
     std::vector<std::unique_ptr<session_type>> sessions;
     std::vector<generation<typename Scheme::policy_type>> made;

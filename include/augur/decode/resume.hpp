@@ -1,5 +1,5 @@
 #pragma once
-// A session goes on after its text has ended: the next turn of a conversation computes only what was added.
+// Continues a finished session: a conversation's next turn prefills only the added tokens.
 
 #include <cstddef>
 #include <span>

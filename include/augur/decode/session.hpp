@@ -1,5 +1,5 @@
 #pragma once
-// Everything that changes while one text is decoded.
+// A session: all state that changes while one sequence is decoded.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace augur::decode {
 
-/// What one round did.
+/// The record of one round.
 template <class Proposal>
 struct round_record {
     Proposal proposed;

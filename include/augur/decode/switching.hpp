@@ -1,5 +1,5 @@
 #pragma once
-// Entropy adaptive decoding: models take turns at writing, and nothing is verified.
+// Entropy adaptive decoding: models take turns at decoding; nothing is verified.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// Sums in fixed chunks: the order of additions belongs to the row, not to who adds. One thread or many, host or device,
-// the same bits come out, and so the same draws.
+// Sums in chunks of a fixed size: the order of additions does not depend on threads or devices, so all of them give the
+// same bits and the same draws.
 
 #include <cstddef>
 #include <iterator>

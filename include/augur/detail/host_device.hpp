@@ -1,5 +1,5 @@
 #pragma once
-// Marks functions that device code calls as well. Only nvcc needs to be told.
+// Marks functions as __host__ __device__ where nvcc compiles.
 
 #if defined(__CUDACC__)
 #define AUGUR_HOST_DEVICE __host__ __device__

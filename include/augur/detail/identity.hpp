@@ -1,5 +1,5 @@
 #pragma once
-// A number that tells one object of the process from all others.
+// An id that is unique among the objects of a process.
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The few largest of many numbers.
+// Finds the few largest of many numbers.
 
 #include <cmath>
 #include <cstddef>

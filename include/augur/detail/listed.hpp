@@ -1,6 +1,6 @@
 #pragma once
-// Rows of which a list names the only entries that may be above -infinity: what a pass over all of the row finds, bit
-// for bit, found at these. A list ascends and names each entry once.
+// Sparse rows: a list names the entries that may be above -infinity, and results are bit for bit those of a pass over
+// all of the row. A list ascends and names each entry once.
 
 #include <algorithm>
 #include <array>

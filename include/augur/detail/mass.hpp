@@ -1,5 +1,5 @@
 #pragma once
-// Mass counted in whole units: integers, whose sum is the same whoever adds them up and in whatever order.
+// Probability mass in fixed point: sums of integers do not depend on the order of additions.
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a class has a member of some name, whatever that member is: tells an optional member that is not there from
-// one that is there and cannot be called as it would be.
+// Detects whether a class has a member of some name, callable or not: a misspelled optional member is refused, not
+// ignored.
 
 #include <type_traits>
 

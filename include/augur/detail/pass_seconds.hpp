@@ -1,5 +1,5 @@
 #pragma once
-// How long a pass over some rows takes, from passes that were timed.
+// Estimates the time of a pass by its number of rows, from measured passes.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace augur::detail {
 
-/// An average in which later figures count more.
+/// An exponentially weighted moving average.
 struct faded_average {
     double mean = 0;
     double weight = 0;  ///< figures in it, faded ones less than one each

@@ -1,5 +1,5 @@
 #pragma once
-// One look at a row of logits, in loops that compilers vectorise.
+// Maximum, sum and entropy of a row of logits, in loops that compilers vectorise.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The few largest of a row: what top-k, top-p and min-p leave, found without sorting or rewriting the row.
+// Selects the tokens that top-k, top-p and min-p keep, without sorting or rewriting the row.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Times what happens between two calls.
+// Measures the time between two calls.
 
 #include <chrono>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps what it is given: lvalues by reference, rvalues by value, where they do not move.
+// Holds an argument: borrows lvalues, owns rvalues.
 
 #include <memory>
 #include <type_traits>

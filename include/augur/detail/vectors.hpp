@@ -1,6 +1,6 @@
 #pragma once
-// What is done to every logit of a row, in vectors of eight with AVX2, where the processor has it: with the bits of the
-// loops that stand beside each call. Compilers are not told of AVX2, and seldom vectorise such loops as well.
+// Vectorised loops over logits: eight lanes with AVX2 where the processor has it, with the same bits as the portable
+// loops beside each call. Compilers are not told of AVX2, and seldom vectorise such loops as well.
 
 #include <cstddef>
 #include <cstdint>

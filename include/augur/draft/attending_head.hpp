@@ -1,5 +1,5 @@
 #pragma once
-// A head on hidden states that attends to earlier positions, with keys and values of its own.
+// The AttendingHead concept: a draft head that attends to earlier hidden states, with a key-value cache of its own.
 
 #include <algorithm>
 #include <concepts>

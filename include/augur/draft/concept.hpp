@@ -1,5 +1,5 @@
 #pragma once
-// Who guesses.
+// The Drafter concept: proposes tokens for verification.
 
 #include <concepts>
 #include <coroutine>
@@ -119,16 +119,16 @@ template <class D>
 struct optional_members_of_drafter {
     static_assert(!NamesPrepare<D> || Prepares<D>,
                   "augur: this drafter has a member prepare that cannot be called as void prepare(state_type&, const "
-                  "prefix&) const, so that nobody would call it");
+                  "prefix&) const, so that it would be ignored");
     static_assert(!NamesCheck<D> || ChecksSettings<D>,
                   "augur: this drafter has a member check that cannot be called as void check(const "
-                  "transform::settings&) const, so that nobody would call it");
+                  "transform::settings&) const, so that it would be ignored");
     static_assert(!NamesReport<D> || ReportsStages<D>,
                   "augur: this drafter has a member report, but not static constexpr std::size_t stages and void "
-                  "report(const state_type&, std::span<stage_statistics>) const, so that nobody would call it");
+                  "report(const state_type&, std::span<stage_statistics>) const, so that it would be ignored");
     static_assert(!NamesAbandon<D> || Abandons<D>,
                   "augur: this drafter has a member abandon that cannot be called as void abandon(state_type&) const, "
-                  "so that nobody would call it");
+                  "so that it would be ignored");
     static_assert(
         !NamesShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
         "augur: this drafter has a member shows_rows that is no static constexpr bool");

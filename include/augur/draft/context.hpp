@@ -1,5 +1,5 @@
 #pragma once
-// What a drafter is given for one proposal.
+// The draft context: the prefix, transform, random numbers and policy of one proposal.
 
 #include <algorithm>
 #include <concepts>

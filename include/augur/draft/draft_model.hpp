@@ -1,5 +1,5 @@
 #pragma once
-// Any smaller model as a drafter.
+// Adapts any smaller model to a Drafter of chains.
 
 #include <cstddef>
 #include <string>

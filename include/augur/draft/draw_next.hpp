@@ -1,5 +1,5 @@
 #pragma once
-// Drafters that draw from rows: they pick the next token as a drawing says, which the criterion may name.
+// Selects the next draft token from a row, by the token selector that the criterion may set.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A layer on the target's last hidden states as a drafter.
+// Adapts an EAGLE layer (on the target's last hidden states) to a Drafter of chains.
 
 #include <cstddef>
 #include <optional>
@@ -81,7 +81,7 @@ class eagle {
     Drawing drawing_;
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will set.
 template <class Source>
 class eagle<Source, as_asked> : public undrawn<eagle, Source> {
     static_assert(FusedModel<typename detail::value_or_reference<Source>::type>);

@@ -1,5 +1,5 @@
 #pragma once
-// Trees that a layer on the target's last hidden states drafts, as EAGLE and EAGLE-2 do.
+// Drafts trees with an EAGLE layer: EAGLE's fixed tree, or EAGLE-2's dynamic one.
 
 #include <algorithm>
 #include <cstddef>

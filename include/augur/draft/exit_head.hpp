@@ -1,5 +1,5 @@
 #pragma once
-// A head on a model's own hidden states after some of its layers: what self-speculation drafts with.
+// The ExitHead concept: logits from a hidden state after some layers, for self-speculation.
 
 #include <concepts>
 #include <cstddef>
@@ -56,7 +56,7 @@ inline constexpr bool learns = requires {
     requires H::learns;
 };
 
-/// A head that was taught, as it is: it is shown no more states than it drafts from. Refers to the head.
+/// A trained head, frozen: it is shown no more states than it drafts from. Refers to the head.
 template <ExitHead H>
 class frozen_head {
  public:

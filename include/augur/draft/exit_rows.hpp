@@ -1,5 +1,5 @@
 #pragma once
-// What the rows of a draft were guessed from, for those who learn from it.
+// The hidden states that draft rows were computed from, for training.
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Several drafters: each round the first that has something to say.
+// Combines drafters: each round, the first that proposes anything.
 
 #include <concepts>
 #include <cstddef>
@@ -55,8 +55,8 @@ class fallback<D...> : public several<D...> {
     static constexpr bool branches = (augur::branches<D> || ...);
     static constexpr bool grows = (augur::grows<D> || ...);
     static_assert(!drawn || !((augur::branches<D> && std::same_as<typename D::claim_type, point_mass>) || ...),
-                  "augur::draft::fallback: a drafter of trees of point masses cannot stand beside one that draws from "
-                  "rows; let both claim the same");
+                  "augur::draft::fallback: a drafter of trees of point masses cannot be combined with one that draws "
+                  "from rows; let both claim the same");
 
     /// Refuses drafters of different vocabularies.
     template <class... Named>

@@ -1,5 +1,5 @@
 #pragma once
-// Trees that grow by rows, one depth after the other: the tree that a policy plans, or the one that the rows suggest.
+// Grows draft trees depth by depth from rows: a tree that the policy plans, or one that the rows suggest.
 
 #include <algorithm>
 #include <cmath>

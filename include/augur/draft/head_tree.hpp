@@ -1,5 +1,5 @@
 #pragma once
-// Trees that draft heads make, as Medusa and Hydra do: the most probable tokens of each head, combined.
+// Drafts trees with Medusa or Hydra heads: combines the most probable tokens of each head.
 
 #include <coroutine>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Draft heads, as Medusa and Hydra have them: each guesses one token further ahead, all from one hidden state.
+// Drafts chains with Medusa or Hydra heads: each predicts one token further ahead from one hidden state.
 
 #include <concepts>
 #include <cstddef>
@@ -84,7 +84,7 @@ class heads {
     Drawing drawing_;
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will set.
 template <class Source>
 class heads<Source, as_asked> : public undrawn<heads, Source> {
     static_assert(DraftHeads<typename detail::value_or_reference<Source>::type>);

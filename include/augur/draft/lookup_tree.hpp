@@ -1,5 +1,5 @@
 #pragma once
-// Guesses that the text will go on in one of the ways in which it did when these tokens occurred before.
+// Drafts a tree of the continuations of earlier occurrences of the last tokens (prompt lookup).
 
 #include <algorithm>
 #include <cstddef>

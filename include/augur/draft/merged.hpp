@@ -1,5 +1,5 @@
 #pragma once
-// Two drafters' trees as one.
+// Merges the trees of two drafters.
 
 #include <algorithm>
 #include <concepts>

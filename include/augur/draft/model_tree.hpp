@@ -1,5 +1,5 @@
 #pragma once
-// Trees that any smaller model drafts.
+// Adapts any smaller model to a Drafter of trees.
 
 #include <concepts>
 #include <cstddef>

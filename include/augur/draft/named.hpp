@@ -1,5 +1,5 @@
 #pragma once
-// What a user names to draft with, as a drafter.
+// Adapts what a user passes as a drafter (a model, a layer, heads, a drafter) to a Drafter.
 
 #include <type_traits>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// Where the n-grams of a text occurred.
+// Indexes where n-grams occur in a sequence.
 
 #include <algorithm>
 #include <bit>

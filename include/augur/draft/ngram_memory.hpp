@@ -1,5 +1,5 @@
 #pragma once
-// What mostly follows an n-gram, counted while texts are served.
+// An n-gram table that is counted online: contexts and their most frequent continuation.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Guesses what mostly followed in texts that were counted, before or while serving.
+// Drafts the most frequent continuations from n-gram tables, counted before or while serving.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What mostly follows an n-gram, for many n-grams.
+// A read-only table from n-grams to their most frequent continuation.
 
 #include <algorithm>
 #include <bit>
@@ -23,7 +23,7 @@ struct ngram_orders {
     std::size_t vocabulary_size = 0;
 };
 
-/// What a table says of a text's end.
+/// The continuation that a table finds for a text's end.
 struct found_ngram {
     token next = no_token;
     std::size_t matched = 0;  ///< tokens of context; 0 where none is known

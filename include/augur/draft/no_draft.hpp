@@ -1,5 +1,5 @@
 #pragma once
-// The drafter of plain decoding.
+// The empty drafter: proposes nothing, which gives plain decoding.
 
 #include "augur/draft/concept.hpp"
 

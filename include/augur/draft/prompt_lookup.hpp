@@ -1,5 +1,5 @@
 #pragma once
-// Guesses that the text will go on as it mostly did when these tokens occurred before.
+// Prompt lookup: drafts the continuation of the last n-gram's earlier occurrences.
 
 #include <algorithm>
 #include <cstddef>

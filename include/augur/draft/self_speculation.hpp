@@ -1,5 +1,5 @@
 #pragma once
-// The target's own first layers draft, and its others verify from where these have stopped.
+// Self-speculation: the target's lower layers draft, its upper layers verify from their hidden states.
 
 #include <concepts>
 #include <cstddef>
@@ -118,7 +118,7 @@ class self_speculation {
     Drawing drawing_;
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will set.
 template <class Source>
 class self_speculation<Source, as_asked> : public undrawn<self_speculation, Source> {
     static_assert(ExitHead<typename detail::value_or_reference<Source>::type> ||

@@ -1,5 +1,5 @@
 #pragma once
-// What drafters that are made of several have in common.
+// The common base of drafters that combine several others.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Maps from the features of one encoder to where those of another lie, fitted on samples of both.
+// Maps the features of one encoder to the space of another, fitted on samples of both.
 
 #include <Eigen/Core>
 #include <Eigen/QR>

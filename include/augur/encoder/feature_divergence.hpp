@@ -1,5 +1,5 @@
 #pragma once
-// How far apart the features of two encoders are, once they lie in one space.
+// Distances between the aligned features of two encoders.
 
 #include <Eigen/Core>
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// A cascade of encoders instead of models: how far up it must go is decided by how near the features of neighbours are.
+// A cascade of encoders that stops where neighbouring encoders' features agree.
 
 #include <array>
 #include <bitset>
@@ -42,7 +42,7 @@ struct gate_options {
     std::vector<double> thresholds;
 };
 
-/// What became of one input.
+/// The result of one input.
 template <std::size_t Stages>
 struct gate_result {
     features accepted;                ///< mapped to where the last encoder's features lie

@@ -1,6 +1,5 @@
 #pragma once
-// Memory for the frames of coroutines: taken from the heap until it has grown to what a round needs, and never given
-// back before.
+// An arena for coroutine frames: grows to what a round needs and is then reused.
 
 #include <algorithm>
 #include <cstddef>

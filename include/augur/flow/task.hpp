@@ -1,6 +1,5 @@
 #pragma once
-// Work that stops wherever it needs a model, and goes on with the answer: a coroutine, with its frame in storage of its
-// own.
+// A coroutine that suspends wherever it needs a model and resumes with the answer; its frame lies in an arena.
 
 #include <concepts>
 #include <coroutine>
@@ -16,7 +15,7 @@
 
 namespace augur::flow {
 
-/// Where the tasks that await each other have stopped, innermost.
+/// The innermost suspended task of those that await each other.
 struct stopped {
     work* wanted = nullptr;           ///< null where nothing is open
     std::coroutine_handle<> inner{};  ///< goes on when it is done

@@ -1,5 +1,5 @@
 #pragma once
-// What a round waits for.
+// The work items that a suspended round waits for.
 
 #include <algorithm>
 #include <exception>
@@ -11,9 +11,9 @@
 
 namespace augur::flow {
 
-/// Something that somebody else does for a round while the round is stopped: passes of a model, mostly
-/// (model/pass_work.hpp). It is done once: by run(), together with others of its kind by run_together(), or by whoever
-/// knows its type and answers it.
+/// A work item that is done for a round while the round is suspended: passes of a model, mostly (model/pass_work.hpp).
+/// It is done once: by run(), together with others of its kind by run_together(), or by whoever knows its type and
+/// answers it.
 class work {
  public:
     work(const work&) = delete;

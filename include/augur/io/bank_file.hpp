@@ -1,6 +1,5 @@
 #pragma once
-// A bank of draft trees as JSON: what it was grown for, its trees, and what a scheduler switches by. See
-// docs/tree/bank.md.
+// Reads and writes a bank of draft trees as JSON: its purpose, its trees and its thresholds. See docs/tree/bank.md.
 
 #include <augur/io/fingerprint.hpp>
 #include <augur/io/json.hpp>

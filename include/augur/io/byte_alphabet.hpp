@@ -1,5 +1,5 @@
 #pragma once
-// The alphabet in which byte-level tokenizers spell bytes: one printable character for each of the 256 (GPT-2).
+// The byte-to-character table of byte-level tokenizers: one printable character for each of 256 bytes (GPT-2).
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Byte-level byte pair encoding (GPT-2, Llama 3, Qwen 2, SmolLM): words of bytes, merged in the order of a list.
+// Byte-level byte pair encoding (GPT-2, Llama 3, Qwen 2, SmolLM): merges the bytes of words in the order of a list.
 
 #include <array>
 #include <augur/io/byte_alphabet.hpp>

@@ -1,6 +1,5 @@
 #pragma once
-// A conversation as the text that a chat model was trained on: the model's own Jinja template, run. See
-// docs/io/tokenizer.md.
+// Renders a conversation with the chat template (Jinja) of a model. See docs/io/tokenizer.md.
 
 #include <algorithm>
 #include <augur/io/jinja_ast.hpp>

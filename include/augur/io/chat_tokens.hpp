@@ -1,5 +1,5 @@
 #pragma once
-// The tokens of a rendered conversation, with one bos token. See docs/io/tokenizer.md.
+// Tokenizes a rendered conversation, with one bos token. See docs/io/tokenizer.md.
 
 #include <algorithm>
 #include <augur/io/chat_template.hpp>

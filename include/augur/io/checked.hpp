@@ -1,6 +1,5 @@
 #pragma once
-// Arithmetic and slicing on numbers that come from a file. Every size and offset of an untrusted file goes through
-// here.
+// Checked arithmetic and slicing. Every size and offset of an untrusted file goes through here.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Stored tensors to floats. Layouts: https://github.com/ggml-org/llama.cpp/blob/master/gguf-py/gguf/quants.py
+// Dequantizes stored tensors. Layouts: https://github.com/ggml-org/llama.cpp/blob/master/gguf-py/gguf/quants.py
 
 #include <augur/detail/half.hpp>
 #include <augur/io/tensor.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// A mark by which a model's file is known again.
+// A fingerprint that identifies a model's file.
 
 #include <algorithm>
 #include <augur/io/fnv_hash.hpp>

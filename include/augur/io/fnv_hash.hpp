@@ -1,5 +1,5 @@
 #pragma once
-// A checksum, and a name for contents: nothing that withstands somebody who wants two contents confused.
+// FNV hashing, for checksums and content names. Not cryptographic.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// A GGUF file in the making: keys, a directory of tensors, and then the tensors' data, in the order of the directory.
+// Writes a GGUF file: keys, a directory of tensors, and the tensors' data in the directory's order.
 
 #include <augur/io/gguf_tensors.hpp>
 #include <augur/io/gguf_value.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// How a GGUF model that is split into several files says so, and whether its parts are one model's.
+// Checks the parts of a GGUF model that is split into several files.
 
 #include <algorithm>
 #include <augur/io/gguf_metadata.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// One metadata value of a GGUF file: found once, decoded when somebody asks.
+// One metadata value of a GGUF file, decoded on demand.
 
 #include <augur/io/byte_reader.hpp>
 #include <augur/io/quote.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The arguments of a call in a template, by place and by name.
+// The positional and keyword arguments of a call in a template.
 
 #include <augur/io/jinja_value.hpp>
 #include <augur/io/quote.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// A template's program as a tree.
+// The syntax tree of a template.
 
 #include <augur/io/jinja_value.hpp>
 #include <cstddef>

@@ -60,7 +60,7 @@ inline std::vector<std::pair<value, value>> call_members(machine& m, std::string
         if (there == out.end()) return out.emplace_back(key, item), void();
         there->second = item;
     };
-    if (given.positional.size() > 1) m.fail(name, ": ", given.positional.size(), " arguments without a name");
+    if (given.positional.size() > 1) m.fail(name, ": ", given.positional.size(), " positional arguments");
     if (!given.positional.empty()) {
         const auto* members = given.positional[0].members();
         if (!members) m.fail(name, " of a ", type_of(given.positional[0]), " is not supported");
@@ -113,7 +113,7 @@ inline value call_global(machine& m, const std::string& name, const arguments& g
 
 /// loop.cycle(a, b, ...) and loop.changed(a, ...).
 inline value call_loop_method(machine& m, const callable& method, const arguments& given) {
-    if (!given.named.empty()) m.fail("loop.", method.name, ": arguments by name");
+    if (!given.named.empty()) m.fail("loop.", method.name, ": keyword arguments");
     auto& loop = *method.loop;
     if (method.name == "cycle") {
         if (given.positional.empty()) m.fail("loop.cycle: no items");

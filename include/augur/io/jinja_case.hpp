@@ -1,5 +1,5 @@
 #pragma once
-// Upper and lower case of a template's texts.
+// Upper and lower case of a template's strings.
 
 #include <algorithm>
 #include <augur/io/jinja_print.hpp>

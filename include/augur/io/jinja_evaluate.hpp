@@ -1,5 +1,5 @@
 #pragma once
-// What the expressions of a template give.
+// Evaluates the expressions of a template.
 
 #include <augur/io/jinja_ast.hpp>
 #include <augur/io/jinja_calls.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// What the statements of a template do.
+// Executes the statements of a template.
 
 #include <augur/io/jinja_ast.hpp>
 #include <augur/io/jinja_calls.hpp>

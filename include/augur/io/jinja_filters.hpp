@@ -149,7 +149,7 @@ inline json_style json_style_of(machine& m, const arguments& given) {
     if (in.is_none_or_missing(2)) return style;
     const auto* both = in.at(2).elements();
     if (!both || both->items.size() != 2 || !both->items[0].is_text() || !both->items[1].is_text()) {
-        m.fail("tojson: separators are not two texts");
+        m.fail("tojson: separators must be two strings");
     }
     style.between_items = both->items[0].bytes();
     style.after_key = both->items[1].bytes();

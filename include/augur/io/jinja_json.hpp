@@ -1,5 +1,5 @@
 #pragma once
-// A template's values from JSON, and as JSON: json.dumps, as transformers' tojson calls it.
+// Converts a template's values from and to JSON: json.dumps, as transformers' tojson calls it.
 
 #include <augur/io/jinja_print.hpp>
 #include <augur/io/jinja_text.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// What a parser of templates needs: the lexemes one after another, names as numbers, nodes of bounded height.
+// The parser's token stream: lexemes in order, names as numbers, nodes of bounded height.
 
 #include <algorithm>
 #include <array>
@@ -81,8 +81,7 @@ class lexeme_reader {
 
     void add(expression& to, expression_ptr part) {
         if (part) to.height = std::max(to.height, part->height + 1);
-        if (to.height > longest_chain)
-            fail("more than " + std::to_string(longest_chain) + " operations in one another");
+        if (to.height > longest_chain) fail("more than " + std::to_string(longest_chain) + " nested operations");
         to.parts.push_back(std::move(part));
     }
 

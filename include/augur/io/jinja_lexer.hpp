@@ -1,5 +1,5 @@
 #pragma once
-// A template's source as Jinja2's tokens, with trim_blocks and lstrip_blocks as transformers sets them.
+// Lexes a template into Jinja2's tokens, with trim_blocks and lstrip_blocks as transformers sets them.
 
 #include <algorithm>
 #include <array>
@@ -91,7 +91,7 @@ class literal_reader {
 
     void append_code(std::string& out, char32_t code) {
         if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-            fail_at(line_, "an escape in a string is no character");
+            fail_at(line_, "an escape in a string is no valid character");
         append_code_point(out, code);
     }
 

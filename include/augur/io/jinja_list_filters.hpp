@@ -1,5 +1,5 @@
 #pragma once
-// Jinja2's filters of lists, and the one door to all filters.
+// Jinja2's filters of lists, and the dispatch to all filters.
 
 #include <algorithm>
 #include <augur/io/jinja_arguments.hpp>
@@ -119,7 +119,7 @@ inline value filter_map(machine& m, const value& of, const arguments& given) {
         return make_sequence(m, std::move(out), form::generator);
     }
     const auto& name = given.positional[0];
-    if (!name.is_text()) m.fail("map: a filter is named by a text, not a ", type_of(name));
+    if (!name.is_text()) m.fail("map: the name of a filter must be a string, not a ", type_of(name));
     const arguments rest{{given.positional.begin() + 1, given.positional.end()}, given.named};
     for (const auto& item : iterate_if_true(m, of)) out.push_back(apply_filter(m, name.bytes(), item, rest));
     return make_sequence(m, std::move(out), form::generator);
@@ -131,7 +131,7 @@ inline value filter_select(machine& m, std::string_view name, const value& of, c
     const std::size_t skipped = by_attribute ? 1 : 0;
     if (given.positional.size() < skipped) m.fail(name, ": the argument attribute is missing");
     const bool has_test = given.positional.size() > skipped;
-    if (has_test && !given.positional[skipped].is_text()) m.fail(name, ": a test is named by a text");
+    if (has_test && !given.positional[skipped].is_text()) m.fail(name, ": the name of a test must be a string");
     arguments rest{{}, given.named};
     if (has_test)
         rest.positional.assign(given.positional.begin() + static_cast<std::ptrdiff_t>(skipped) + 1,

@@ -1,5 +1,5 @@
 #pragma once
-// What a rendering knows while it runs: variables, the text so far, the clock; and how values are asked for parts.
+// The state of a rendering: variables, output, limits; and attribute access of values.
 
 #include <augur/io/jinja_ast.hpp>
 #include <augur/io/jinja_methods.hpp>

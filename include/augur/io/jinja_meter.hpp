@@ -1,5 +1,5 @@
 #pragma once
-// What rendering a template may take, and where it is: templates are programs out of untrusted files.
+// Limits time, memory and output of a rendering: templates are programs from untrusted files.
 
 #include <augur/types/error.hpp>
 #include <cstddef>

@@ -86,7 +86,7 @@ inline std::string formatted(meter& at, std::string_view pattern, const argument
             out += pattern[i++];
         } else {
             const auto end = pattern.find('}', i);
-            if (letter == '}' || end == std::string_view::npos) at.fail("format: a brace without its other half");
+            if (letter == '}' || end == std::string_view::npos) at.fail("format: an unbalanced brace");
             const auto field = pattern.substr(i + 1, end - i - 1);
             const bool is_number = field.find_first_not_of("0123456789") == std::string_view::npos && field.size() < 6;
             const auto named =

@@ -1,5 +1,5 @@
 #pragma once
-// The filters, tests and methods that a template's program may name: those of Jinja2 that are run here.
+// The names of the supported Jinja2 filters, tests and methods.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Python's operators on a template's values: comparison, membership, arithmetic, elements and slices.
+// Python's operators on a template's values: comparison, membership, arithmetic, subscripts and slices.
 
 #include <algorithm>
 #include <augur/io/jinja_print.hpp>

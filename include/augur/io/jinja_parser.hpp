@@ -1,5 +1,5 @@
 #pragma once
-// The expressions of a template: Jinja2's grammar.
+// Parses the expressions of a template (Jinja2's grammar).
 
 #include <algorithm>
 #include <augur/io/jinja_ast.hpp>
@@ -285,7 +285,7 @@ class expression_parser : protected lexeme_reader {
             const auto& next = lexemes_[at_ + 1];
             const bool is_named = now().kind == lexeme_kind::name && next.kind == lexeme_kind::sign && next.text == "=";
             if (!is_named) {
-                if (!of.named.empty()) fail("an argument without a name behind those with names");
+                if (!of.named.empty()) fail("a positional argument after keyword arguments");
                 add(of, parse_expression());
                 continue;
             }
@@ -338,7 +338,7 @@ class expression_parser : protected lexeme_reader {
         if (is_sign("(")) {
             parse_arguments(*made);
         } else if (has_value && !is_name("else") && !is_name("or") && !is_name("and")) {
-            if (is_name("is")) fail("tests in a row are not supported");
+            if (is_name("is")) fail("chained tests are not supported");
             add(*made, parse_postfix(parse_primary()));
         }
         return is_negated ? make(expression_kind::opposite, line, std::move(made)) : std::move(made);

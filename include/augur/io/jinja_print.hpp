@@ -1,5 +1,5 @@
 #pragma once
-// A template's values as text: Python's str and repr.
+// Prints a template's values as Python's str and repr do.
 
 #include <array>
 #include <augur/io/jinja_text.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The statements of a template, and so the whole program.
+// Parses the statements of a template, and so the whole program.
 
 #include <algorithm>
 #include <augur/io/jinja_ast.hpp>
@@ -215,7 +215,7 @@ class template_parser : expression_parser {
             of.parameters.push_back(symbol_of(take_name()));
             of.defaults.push_back(skip_sign("=") ? parse_expression() : nullptr);
             if (!of.defaults.back() && of.defaults.size() > 1 && of.defaults[of.defaults.size() - 2]) {
-                fail("a parameter without a default behind one that has one");
+                fail("a parameter without a default after one with a default");
             }
         }
         expect(")");

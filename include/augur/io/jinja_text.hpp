@@ -1,5 +1,5 @@
 #pragma once
-// Text as Python's str has it: code points, blanks of Unicode, slices, numbers as text.
+// Strings as Python's str: code points, Unicode white space, slices, numbers as text.
 
 #include <algorithm>
 #include <augur/types/utf8.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The values of a template's program: Python's, as far as templates see them. All but namespaces are immutable, as in
+// The values of a template's program: Python's, as far as templates use them. All but namespaces are immutable, as in
 // Jinja2's immutable sandbox.
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #pragma once
-// The one door for JSON out of untrusted files: how large, how deep and of how many values a document may be. See
-// docs/io/json.md.
+// Parses JSON from untrusted files, with limits on size, depth and number of values. See docs/io/json.md.
 
 #include <augur/io/quote.hpp>
 #include <augur/io/regular_file.hpp>
@@ -18,7 +17,7 @@
 
 namespace augur::io {
 
-/// What a document may take. Memory is at most the text's and some 150 bytes for each value and key.
+/// Limits of a document. Memory is at most the text's and some 150 bytes for each value and key.
 struct json_limits {
     std::uint64_t bytes = 1 << 20;
     std::size_t depth = 64;        ///< of objects and arrays in one another

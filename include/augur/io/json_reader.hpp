@@ -1,5 +1,5 @@
 #pragma once
-// Typed access to JSON: what has another type or is out of range is an error, never a default. See docs/io/json.md.
+// Typed access to JSON: a wrong type or a value out of range is an error, never a default. See docs/io/json.md.
 
 #include <augur/io/quote.hpp>
 #include <augur/types/error.hpp>
@@ -16,7 +16,7 @@
 
 namespace augur::io {
 
-/// What a number may be; for other types it says nothing.
+/// The range of a number; ignored for other types.
 template <class T>
 struct json_range {};
 

@@ -1,5 +1,5 @@
 #pragma once
-// What Git LFS leaves in a checkout in place of a large file that was not fetched.
+// Detects Git LFS pointers: what a checkout holds in place of a large file that was not fetched.
 
 #include <charconv>
 #include <cstddef>

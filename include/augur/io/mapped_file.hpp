@@ -1,5 +1,5 @@
 #pragma once
-// A file's bytes at fixed addresses without reading them all: pages arrive when they are touched. POSIX only.
+// A memory-mapped, read-only file. POSIX only.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Greedy merging of neighbours, the heart of every byte pair encoding.
+// Greedily merges neighbouring symbols: the core of every byte pair encoding.
 
 #include <algorithm>
 #include <augur/types/token.hpp>
@@ -10,7 +10,7 @@
 
 namespace augur::io {
 
-/// What two neighbours become, and how urgent that is: larger priorities go first, then what is further left.
+/// The merge of two neighbours, and its priority: larger priorities go first, then what is further left.
 struct merge_offer {
     double priority;
     token result;

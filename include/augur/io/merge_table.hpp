@@ -1,5 +1,5 @@
 #pragma once
-// A list of merges, looked up by the pair it starts from.
+// A list of merges, looked up by pair.
 
 #include <augur/io/merge_symbols.hpp>
 #include <augur/io/vocabulary.hpp>

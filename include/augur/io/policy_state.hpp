@@ -1,5 +1,5 @@
 #pragma once
-// What policies learned, as a file that one process leaves to the next. See docs/io/policy_state.md.
+// Saves and loads what policies learned, for the next process. See docs/io/policy_state.md.
 
 #include <augur/io/json.hpp>
 #include <augur/io/sealed_json.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Cuts text into the words inside which tokens are merged.
+// The pre-tokenizer: splits text into the words inside which tokens are merged.
 
 #include <augur/io/regex.hpp>
 #include <augur/io/split_rules.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Floats to stored tensors: the inverse of dequantize.hpp, for formats whose rounding is simple.
+// Quantizes floats to stored tensors: the inverse of dequantize.hpp, for formats with simple rounding.
 
 #include <algorithm>
 #include <augur/detail/half.hpp>

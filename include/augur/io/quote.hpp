@@ -1,5 +1,5 @@
 #pragma once
-// Names out of untrusted files, made safe to print.
+// Quotes names from untrusted files so that they are safe to print.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The n-gram table inside a GGUF file.
+// Reads the n-gram table of a GGUF file.
 
 #include <augur/draft/ngram_table.hpp>
 #include <augur/io/gguf.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary inside a GGUF file.
+// Reads the vocabulary of a GGUF file.
 
 #include <augur/io/quote.hpp>
 #include <augur/io/split_rules.hpp>

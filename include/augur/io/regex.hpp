@@ -1,5 +1,5 @@
 #pragma once
-// Regular expressions over UTF-8 with Unicode classes and look-ahead: PCRE2, owned.
+// Regular expressions over UTF-8 with Unicode classes and look-ahead, by PCRE2.
 
 #ifndef PCRE2_CODE_UNIT_WIDTH
 #define PCRE2_CODE_UNIT_WIDTH 8

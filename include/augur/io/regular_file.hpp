@@ -1,5 +1,5 @@
 #pragma once
-// The one way in which files are opened: regular ones only, never waiting, read without being mapped. POSIX only.
+// Opens regular files only, without blocking, and reads them without mapping. POSIX only.
 
 #include <fcntl.h>
 #include <sys/stat.h>

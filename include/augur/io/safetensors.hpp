@@ -1,5 +1,5 @@
 #pragma once
-// safetensors models: one file, or a folder as published on Hugging Face. See docs/io/safetensors.md.
+// Reads safetensors models: one file, or a folder as published on Hugging Face. See docs/io/safetensors.md.
 
 #include <algorithm>
 #include <augur/io/byte_reader.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// What the safetensors format calls its numbers. Source: Dtype in the reference implementation, version 0.8,
+// The names of safetensors' element types. Source: Dtype in the reference implementation, version 0.8,
 // https://github.com/huggingface/safetensors/blob/main/safetensors/src/tensor.rs
 
 #include <augur/io/checked.hpp>

@@ -1,6 +1,6 @@
 #pragma once
-// The JSON header of a safetensors file, read without building a document: anything that is not the schema is an error
-// where it stands.
+// Parses the JSON header of a safetensors file without building a document: anything outside the schema is an error at
+// its position.
 
 #include <augur/io/checked.hpp>
 #include <augur/io/quote.hpp>

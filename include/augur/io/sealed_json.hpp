@@ -1,6 +1,5 @@
 #pragma once
-// JSON files that say what they are, of which version, and for whom they were made, under a checksum that tells damage.
-// See docs/io/policy_state.md.
+// JSON files with a kind, a version, an owner and a checksum that detects damage. See docs/io/policy_state.md.
 
 #include <augur/io/fnv_hash.hpp>
 #include <augur/io/json_reader.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// SentencePiece's byte pair encoding (Llama 1 and 2, TinyLlama, Mistral): code points, merged by score.
+// SentencePiece's byte pair encoding (Llama 1 and 2, TinyLlama, Mistral): merges code points by score.
 
 #include <algorithm>
 #include <array>

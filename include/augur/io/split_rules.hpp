@@ -1,5 +1,5 @@
 #pragma once
-// How byte-level tokenizers cut text into words before merging: the patterns, by the names that model files use.
+// The pre-tokenizer patterns of byte-level tokenizers, by the names that model files use.
 
 #include <array>
 #include <augur/io/quote.hpp>

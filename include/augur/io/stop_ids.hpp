@@ -1,5 +1,5 @@
 #pragma once
-// The tokens that end a text, by the files beside a Hugging Face folder's tokenizer.
+// Reads the end-of-text tokens from the files beside a Hugging Face folder's tokenizer.
 
 #include <algorithm>
 #include <augur/io/json.hpp>

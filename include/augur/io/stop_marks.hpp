@@ -1,5 +1,5 @@
 #pragma once
-// Stop strings that name control tokens: these write no text, so they are stopped at by id.
+// Stop strings that name control tokens: these write no text, so they are matched by id.
 
 #include <augur/commit/stop_conditions.hpp>
 #include <augur/io/quote.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Which tensors of a file were read: what is left would have changed the numbers, so the file is refused.
+// Tracks which tensors of a file were read: a file with unread tensors is refused.
 
 #include <algorithm>
 #include <augur/io/quote.hpp>

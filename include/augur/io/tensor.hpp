@@ -1,5 +1,5 @@
 #pragma once
-// What a model file's tensor is: a type, a shape and the bytes it was checked to have.
+// A tensor of a model file: its type, its shape and its checked bytes.
 
 #include <algorithm>
 #include <augur/io/checked.hpp>

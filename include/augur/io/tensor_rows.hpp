@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a tensor, read some at a time.
+// Reads the rows of a tensor, some at a time.
 
 #include <algorithm>
 #include <augur/io/tensor.hpp>

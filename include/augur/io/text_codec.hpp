@@ -1,5 +1,5 @@
 #pragma once
-// A tokenizer as a bridge between models needs it: for text that continues other text, and for any bytes.
+// The tokenizer interface of a bridge between models: for text that continues other text, and for any bytes.
 
 #include <array>
 #include <augur/cascade/bridge.hpp>

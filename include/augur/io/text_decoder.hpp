@@ -1,5 +1,5 @@
 #pragma once
-// Tokens to text, one at a time, for streaming.
+// Detokenizes one token at a time, for streaming.
 
 #include <augur/io/tokenizer.hpp>
 #include <augur/io/utf8.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The tokens of a model's file by number and text: whether two models speak of the same ones.
+// The texts of a model's tokens by id, to check that two models share a vocabulary.
 
 #include <algorithm>
 #include <augur/io/fingerprint.hpp>

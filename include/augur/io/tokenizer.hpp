@@ -1,5 +1,5 @@
 #pragma once
-// Text to tokens and back. See docs/io/tokenizer.md.
+// The tokenizer: text to tokens and back. See docs/io/tokenizer.md.
 
 #include <algorithm>
 #include <array>

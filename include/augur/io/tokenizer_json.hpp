@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
+// Reads the vocabulary of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
 
 #include <array>
 #include <augur/io/byte_alphabet.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of tokenizer.json that make ready what is merged: its normalizer and its pre-tokenizer.
+// The normalizer and pre-tokenizer steps of tokenizer.json.
 
 #include <algorithm>
 #include <augur/io/json_reader.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// Letters, numbers and marks of Unicode 16.0: what text is cut by, whatever version a regular expression library knows.
+// Letters, numbers and marks of Unicode 16.0, independent of a regular expression library's version.
 
 #include <algorithm>
 #include <array>

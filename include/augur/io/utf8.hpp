@@ -1,5 +1,5 @@
 #pragma once
-// UTF-8, under the names that readers and tokenizers use; the core shares it.
+// UTF-8 helpers of readers and tokenizers, shared with the core.
 
 #include <augur/types/utf8.hpp>
 

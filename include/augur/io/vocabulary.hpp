@@ -1,5 +1,5 @@
 #pragma once
-// What a tokenizer needs to know about its tokens, and the checks that make it safe to use.
+// A tokenizer's vocabulary, and the checks that make it safe to use.
 
 #include <array>
 #include <augur/io/quote.hpp>

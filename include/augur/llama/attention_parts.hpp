@@ -1,5 +1,5 @@
 #pragma once
-// A pass's rows, and which of them go through attention together.
+// Groups the rows of a pass that go through attention together.
 
 #include <algorithm>
 #include <cstddef>

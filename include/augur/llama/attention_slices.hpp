@@ -1,5 +1,5 @@
 #pragma once
-// Attention in steps that more threads can share than there are key-value heads.
+// Splits attention into steps for more threads than there are key-value heads.
 
 #include <algorithm>
 #include <cstddef>

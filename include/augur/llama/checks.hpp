@@ -1,5 +1,5 @@
 #pragma once
-// What every Llama asks of the tokens that extend a sequence.
+// Checks the tokens that extend a sequence, for every Llama.
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Medusa's and Hydra's heads on the CPU. See docs/draft/heads.md.
+// Medusa and Hydra heads on the CPU. See docs/draft/heads.md.
 
 #include <algorithm>
 #include <cstddef>

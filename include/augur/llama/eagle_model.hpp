@@ -1,5 +1,5 @@
 #pragma once
-// A layer that drafts on a target's hidden states, on the CPU. See docs/draft/eagle.md.
+// An EAGLE layer on a target's hidden states, on the CPU. See docs/draft/eagle.md.
 
 #include <cstddef>
 #include <cstdint>

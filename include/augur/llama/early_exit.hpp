@@ -1,5 +1,5 @@
 #pragma once
-// The target's own first layers as a draft model. See docs/llama/members.md.
+// A draft model of the target's own lower layers. See docs/llama/members.md.
 
 #include <algorithm>
 #include <cstddef>

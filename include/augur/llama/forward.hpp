@@ -1,5 +1,5 @@
 #pragma once
-// The forward pass: new rows through layers, shared by a pool of threads.
+// The forward pass on the CPU: new rows through layers, shared by a pool of threads.
 
 #include <algorithm>
 #include <cstddef>

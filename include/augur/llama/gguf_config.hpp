@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's hyper-parameters from GGUF metadata.
+// Reads a Llama's hyper-parameters from GGUF metadata.
 
 #include <cstdint>
 #include <optional>

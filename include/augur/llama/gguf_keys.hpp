@@ -1,5 +1,5 @@
 #pragma once
-// Which keys a Llama's GGUF file may have under `llama.`: those that are read, and those that change no number.
+// The `llama.` keys that a GGUF file may have: those that are read, and those that change no number.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Passes of a Llama on the CPU: what they ask for, checked and put into rows, and what they leave in their sequences.
+// Runs passes of a Llama on the CPU: checks them, gathers their rows and stores the results in their sequences.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's hyper-parameters from a Hugging Face config.json.
+// Reads a Llama's hyper-parameters from a Hugging Face config.json.
 
 #include <cstdint>
 #include <filesystem>

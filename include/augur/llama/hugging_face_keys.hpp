@@ -1,5 +1,5 @@
 #pragma once
-// Keys of a config.json that would make it another model than a Llama.
+// The keys of a config.json that would make it another model than a Llama.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Keys and values of a sequence's positions, as attention reads them.
+// The key-value cache of a sequence, as attention reads it.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices that differ from another by little: by a product of two narrow ones.
+// Low-rank updates (LoRA) of matrices: the product of two narrow ones.
 
 #include <cstddef>
 #include <cstdint>

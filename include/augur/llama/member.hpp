@@ -1,5 +1,5 @@
 #pragma once
-// The files of a family: small models that were made for one target, and share its embedding and head.
+// Draft checkpoints: files of small models that were made for one target and share its embedding and head.
 
 #include <algorithm>
 #include <cstddef>
@@ -126,7 +126,8 @@ class member_file {
     /// The rows of the target's head that belong to the head tokens; all if none are named.
     backend::host::packed_matrix target_head() const {
         const weights& lent = target_.parameters();
-        if (!lent.head_tokens.empty()) detail::fail(origin(), ": its target's head has not the rows of all tokens");
+        if (!lent.head_tokens.empty())
+            detail::fail(origin(), ": its target's head does not have a row for every token");
         std::vector<std::size_t> rows(head_tokens_.begin(), head_tokens_.end());
         if (rows.empty()) {
             rows.resize(target_.vocabulary_size());

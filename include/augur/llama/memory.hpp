@@ -1,5 +1,5 @@
 #pragma once
-// How much memory there is to take, so that what does not fit is an error and not the end of the process.
+// Checks the available memory, so that a model that does not fit is an error and not the end of the process.
 
 #include <unistd.h>
 

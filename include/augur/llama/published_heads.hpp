@@ -1,5 +1,5 @@
 #pragma once
-// Draft heads as others publish them.
+// Reads Medusa and Hydra heads in the formats that others publish.
 
 #include <cstddef>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #pragma once
-// The target without most of its layers, those that stay changed a little. See docs/llama/members.md.
+// A qualifier of the target's own layers: most of them left out, the others with low-rank updates. See
+// docs/llama/members.md.
 
 #include <cstddef>
 #include <cstdint>

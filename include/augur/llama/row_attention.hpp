@@ -1,5 +1,5 @@
 #pragma once
-// Attention of a pass's rows, each to the positions before it in a cache of its own.
+// Attention of a pass's rows, each over the key-value cache of its own sequence.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Products of a pass's rows with matrices, shared by threads, and their inputs, rounded as each matrix reads them.
+// Matrix products of a pass's rows, shared by threads, with inputs quantised as each matrix needs.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace augur::llama {
 
-/// What a pass over rows is made with. Its pass derives from it.
+/// The kernels and buffers of a pass over rows: its base class.
 class row_products : protected workers {
  public:
     static constexpr std::size_t most_rows = 128;

@@ -1,5 +1,5 @@
 #pragma once
-// Which part of a file's model is loaded: some of its layers, some rows of its head.
+// Selects the part of a file's model to load: some of its layers, some rows of its head.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What a Llama remembers of one sequence: keys and values of every layer, and the rows of its last run.
+// The state of one sequence of a Llama: the key-value cache of every layer, and the rows of its last pass.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// How large a Llama is: what a pass over it costs.
+// The dimensions of a Llama, and what a pass over it costs.
 
 #include <cstddef>
 #include <optional>

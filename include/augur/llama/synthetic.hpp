@@ -1,5 +1,5 @@
 #pragma once
-// Random weights of a shape, for measuring what passes over a model cost that is not here. See docs/tune/advise.md.
+// Random weights of a shape, for measuring the passes of a model that is not at hand. See docs/tune/advise.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What files of Llamas call their tensors.
+// The tensor names in files of Llamas.
 
 #include <array>
 #include <cstddef>

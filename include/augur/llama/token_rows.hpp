@@ -1,5 +1,5 @@
 #pragma once
-// Which rows of an embedding and a head belong to tokens.
+// Crops padded vocabularies: finds the rows of an embedding and a head that belong to tokens.
 
 #include <span>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// The formats that weights can be held in, and what a file's types become in them.
+// The formats of weights in memory, and what a file's types are converted to.
 
 #include <cstdint>
 #include <string_view>

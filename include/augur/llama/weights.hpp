@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's weights, checked against its configuration and packed for the host kernels.
+// A Llama's weights on the CPU: checked against its configuration and packed for the kernels.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// A file of tensors as a larger model would have it. See docs/llama/widened.md.
+// Presents a file of tensors as a larger model's. See docs/llama/widened.md.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A Llama in a larger shape that computes what it computed: its numbers in a corner of each matrix. See
+// Widens a Llama to a larger shape with the same output: its weights in a corner of each matrix. See
 // docs/llama/widened.md.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels and the threads that share their work: which thread takes what never changes a result.
+// The kernels and threads that share a model's work: which thread does what never changes a result.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace augur::llama {
 
-/// What a pass is made with. Its pass derives from it. Others may have the same pool: whoever runs a pass locks it,
+/// The threads and kernels of a pass: its base class. Others may have the same pool: whoever runs a pass locks it,
 /// which guards the pass's scratch memory, too. There is no other lock, and so no order of locks.
 class workers {
  public:

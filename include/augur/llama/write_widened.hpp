@@ -1,5 +1,5 @@
 #pragma once
-// A widened Llama as a GGUF file. See docs/llama/widened.md.
+// Writes a widened Llama as a GGUF file. See docs/llama/widened.md.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// How far apart two distributions are: five divergences, each a sum over the vocabulary in one pass.
+// Divergences of two distributions: KL, reverse KL, Jensen-Shannon, total variation and Hellinger, in one pass each.
 
 #include <algorithm>
 #include <cmath>

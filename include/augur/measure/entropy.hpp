@@ -1,5 +1,5 @@
 #pragma once
-// Shannon entropy of a row of logits, in one pass that cannot overflow.
+// Shannon entropy of a row of logits, in one numerically stable pass.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A model whose engine is chosen while the program runs.
+// A type-erased model, whose engine is chosen at run time.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A model's sequence together with the tokens it holds, so that it can be asked about any prefix.
+// A model's sequence with the tokens that it holds, so that it can be moved to any prefix.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with passes, whatever model they are asked of.
+// Checks passes before they are run, for every model.
 
 #include <cstddef>
 #include <cstdint>

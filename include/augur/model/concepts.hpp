@@ -1,6 +1,6 @@
 #pragma once
-// What an engine must offer to be decoded with, and what it may offer beyond that. Each requirement is a concept of its
-// own, so that a compiler's message names the one that fails.
+// The Model concept and its refinements. Each requirement is a concept of its own, so that a compiler's message names
+// the one that fails.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Models that verify where their rows are made.
+// The DeviceVerifier concept: models that verify on the device that computes their rows.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Models that are composed must be distinct: each has a cache of its own.
+// Checks that composed models are distinct: each has a cache of its own.
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// What engines have in common that a program chooses between while it runs.
+// The common interface of engines that a program chooses between at run time.
 
 #include <concepts>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A fused model's sequence, kept at what is known of a target's hidden states.
+// A fused model's sequence, kept in step with the target's hidden states.
 
 #include <algorithm>
 #include <cstddef>

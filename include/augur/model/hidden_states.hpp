@@ -1,5 +1,5 @@
 #pragma once
-// What a target knows after each token, for those who draft from it.
+// The target's hidden states after each token, for drafters that read them.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,5 @@
 #pragma once
-// A sequence of any model that another type stands for, with what its passes leave: then every model has trees and
-// batches.
+// Emulates passes, trees and batches for any model, by a sequence that keeps their results.
 
 #include <cstddef>
 #include <cstdint>

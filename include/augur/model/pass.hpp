@@ -1,5 +1,5 @@
 #pragma once
-// What is asked of a model: one description for chains, trees, parts of layers and several texts.
+// A pass: one forward pass of a model over chains, trees, ranges of layers and several sequences.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// That the members by which a model offers passes fit together: what is named but cannot be called would be passed over
-// in silence.
+// Checks that the optional members by which a model offers passes fit together: a misspelled one is refused, not
+// ignored.
 
 #include "augur/detail/named_member.hpp"
 #include "augur/model/concepts.hpp"
@@ -8,7 +8,7 @@
 
 namespace augur::model {
 
-/// Refuses, in one sentence each, members that are not what is called.
+/// Refuses optional members that cannot be called, in one sentence each.
 template <Model M>
 struct pass_members {
     static constexpr bool promises(pass_features some) { return includes(pass_features_of<M>, some); }

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of one pass, whatever a model returns rows as.
+// The rows of one pass, whatever type a model returns.
 
 #include <cstddef>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace augur::model {
 
-/// What `M` returns rows as.
+/// The type that `M` returns rows as.
 template <Model M>
 struct made_rows {
     using type = decltype(std::declval<const M&>().extend(std::declval<sequence_t<M>&>(), std::span<const token>()));

@@ -1,5 +1,5 @@
 #pragma once
-// A pass that a round waits for.
+// A pass as a work item that a suspended round waits for.
 
 #include <algorithm>
 #include <cstddef>

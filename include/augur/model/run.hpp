@@ -1,5 +1,5 @@
 #pragma once
-// Any model as one that runs passes.
+// Runs passes with any model.
 
 #include <algorithm>
 #include <cstddef>

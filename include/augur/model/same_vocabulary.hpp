@@ -1,5 +1,5 @@
 #pragma once
-// That two models speak of the same tokens.
+// Checks that two models have the same vocabulary.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ template <class M>
 std::string vocabulary_fingerprint_of(const M& of) {
     static_assert(!NamesVocabularyFingerprint<M> || HasVocabularyFingerprint<M>,
                   "augur: this model (or drafter) has a member vocabulary_fingerprint that cannot be called as "
-                  "std::string vocabulary_fingerprint() const, so that nobody would compare it");
+                  "std::string vocabulary_fingerprint() const, so that it would be ignored");
     if constexpr (HasVocabularyFingerprint<M>) {
         return of.vocabulary_fingerprint();
     } else {

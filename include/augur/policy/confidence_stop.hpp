@@ -1,5 +1,5 @@
 #pragma once
-// Drafts on as long as the draft is confident.
+// Drafts while the draft model's confidence is above a threshold.
 
 #include <cstddef>
 #include <ostream>

@@ -1,5 +1,5 @@
 #pragma once
-// The length that pays: expected accepted length over measured time, with plain decoding among the choices.
+// Drafts the length with the highest expected throughput, by measured cost and acceptance; plain decoding is a choice.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// EAAD: the entropy of the next token's distribution chooses how many tokens to draft.
+// EAAD: chooses the draft length by the entropy of the draft model's next token.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// The same length every round.
+// A constant draft length.
 
 #include <cstddef>
 #include <ostream>

@@ -1,5 +1,5 @@
 #pragma once
-// Chains of those drafters that look up, and trees of the one that comes after them, by measured cost and acceptance.
+// Chains from lookup drafters, trees from the drafter after them; both sized by measured cost and acceptance.
 
 #include <algorithm>
 #include <cstddef>
@@ -67,7 +67,7 @@ class hybrid_parts {
         : chains_(options.chains),
           chain_(of_chains(options), of_chains(before)),
           tree_(of_trees(options), of_trees(before)) {
-        if (chains_ == 0) augur::detail::fail(name, ": chains is 0; then ", alone, " is what is meant");
+        if (chains_ == 0) augur::detail::fail(name, ": chains is 0; use ", alone, " instead");
         if (!(options.budget >= 0 && options.budget < 1)) {
             augur::detail::fail(name, ": budget is ", options.budget, "; it must be at least 0 and less than 1");
         }

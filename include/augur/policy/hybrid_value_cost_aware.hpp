@@ -1,5 +1,5 @@
 #pragma once
-// Chains of those drafters that look up, and as much as pays of the trees that the rows of the one after them suggest.
+// Chains from lookup drafters, confidence-grown trees from the drafter after them; both sized by measured cost.
 
 #include <cstddef>
 #include <ostream>

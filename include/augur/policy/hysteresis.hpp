@@ -1,5 +1,5 @@
 #pragma once
-// Two lengths, and a signal that switches between them at one threshold up and at another one down.
+// Switches between two draft lengths by a signal, with hysteresis.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What a policy learned in one text, as plain numbers with which the policy of the next one begins.
+// The state that a policy learned in one sequence, as plain numbers, to start the next one with.
 
 #include <cmath>
 #include <cstddef>
@@ -60,7 +60,7 @@ inline void check_seconds(const std::vector<timed>& all, std::string_view who, c
         const bool means =
             (each.mean == 0 && each.weight == 0) || (each.mean >= least_seconds && each.mean <= most_seconds);
         if (means && each.weight >= 0 && each.weight <= most_weight) continue;
-        augur::detail::fail(who, ": what was learned before has ", what, " of ", each.mean, " seconds with the weight ",
+        augur::detail::fail(who, ": the saved state has ", what, " of ", each.mean, " seconds with the weight ",
                             each.weight, "; they must both be 0, or in [", least_seconds, ", ", most_seconds,
                             "], and in [0, ", most_weight, "]");
     }
@@ -68,7 +68,7 @@ inline void check_seconds(const std::vector<timed>& all, std::string_view who, c
 
 inline void check_size(std::size_t found, std::size_t wanted, std::string_view who, const char* what) {
     if (found == wanted) return;
-    augur::detail::fail(who, ": what was learned before has ", found, " ", what, ", but there are ", wanted);
+    augur::detail::fail(who, ": the saved state has ", found, " ", what, ", but there are ", wanted);
 }
 
 }  // namespace figures
@@ -83,18 +83,18 @@ inline void check(const knowledge& before, const knowledge_sizes& sizes, std::st
     figures::check_size(before.looks.size(), sizes.looks, who, "groups of rows");
     for (const auto& group : before.accepted) {
         if (group.size() > sizes.positions) {
-            augur::detail::fail(who, ": what was learned before has ", group.size(),
-                                " positions of a draft, but there are ", sizes.positions);
+            augur::detail::fail(who, ": the saved state has ", group.size(), " positions of a draft, but there are ",
+                                sizes.positions);
         }
         for (const counted& each : group) {
             if (each.accepted >= 0 && each.accepted <= each.judged && each.judged <= figures::most_weight) continue;
-            augur::detail::fail(who, ": what was learned before has ", each.accepted, " tokens accepted of ",
-                                each.judged, " judged");
+            augur::detail::fail(who, ": the saved state has ", each.accepted, " tokens accepted of ", each.judged,
+                                " judged");
         }
     }
     for (const double share : before.looks) {
         if (share >= 0 && share <= figures::most_weight) continue;
-        augur::detail::fail(who, ": what was learned before has a group of rows that was met ", share, " times");
+        augur::detail::fail(who, ": the saved state has a group of rows that was met ", share, " times");
     }
 }
 

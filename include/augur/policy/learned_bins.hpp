@@ -1,5 +1,5 @@
 #pragma once
-// EAAD's bins on the draft's entropy, with edges that follow acceptance and measured cost.
+// EAAD's entropy bins, with edges that are learned from acceptance and measured cost.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Which model writes next, by how uncertain the text has been of late.
+// Chooses the model that decodes next by the rolling entropy of the last tokens.
 
 #include <algorithm>
 #include <cmath>

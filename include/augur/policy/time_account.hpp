@@ -1,5 +1,5 @@
 #pragma once
-// What a policy by cost knows of time: what passes take, what a second yields, and what drafts may still lose.
+// The time model of cost-aware policies: pass times, throughput, and the budget for drafts that do not pay.
 
 #include <algorithm>
 #include <cmath>

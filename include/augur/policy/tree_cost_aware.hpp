@@ -1,5 +1,5 @@
 #pragma once
-// A tree by measured cost and acceptance: a node for each row that is expected to bring more than it costs.
+// Sizes a draft tree by measured cost and acceptance: a node per row whose expected gain exceeds its cost.
 
 #include <algorithm>
 #include <array>

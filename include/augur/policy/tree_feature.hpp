@@ -1,5 +1,5 @@
 #pragma once
-// What a policy chooses a draft tree by: how predictable the text is here.
+// The feature (entropy, path value) by which a policy chooses a draft tree.
 
 #include <algorithm>
 #include <cmath>

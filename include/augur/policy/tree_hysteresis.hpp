@@ -1,5 +1,5 @@
 #pragma once
-// Two draft trees, and a feature that switches between them at one threshold up and at another one down.
+// Switches between two draft trees by a feature, with hysteresis.
 
 #include <cstddef>
 #include <optional>

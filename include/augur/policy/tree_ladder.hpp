@@ -1,5 +1,5 @@
 #pragma once
-// Draft trees from small to large, chosen each round by the bin that a feature falls into.
+// Chooses among draft trees from small to large, by binning a feature.
 
 #include <algorithm>
 #include <cstddef>

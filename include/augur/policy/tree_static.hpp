@@ -1,5 +1,5 @@
 #pragma once
-// The same tree every round.
+// A constant draft tree.
 
 #include <cstddef>
 #include <ostream>

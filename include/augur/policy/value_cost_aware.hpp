@@ -1,5 +1,5 @@
 #pragma once
-// Of the trees that a draft's own rows suggest, as much as pays: by measured cost, and by how often what the drafter
+// Sizes the tree that a draft model's rows suggest: by measured cost, and by how often what the drafter
 // believes comes true.
 
 #include <algorithm>

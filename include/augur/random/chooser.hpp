@@ -1,6 +1,6 @@
 #pragma once
-// All randomness goes through a chooser. In production it is a counter-based generator keyed by what the number is for;
-// in tests the same code is driven down every branch (testing/enumerate.hpp).
+// The Chooser concept: the source of all randomness. In production it is a counter-based generator keyed by what the
+// number is for; in tests the same code is driven down every branch (testing/enumerate.hpp).
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The exponential race: the index whose clock rings first, drawn in proportion to its weight.
+// Samples an index in proportion to its weight by an exponential race (the Gumbel-max trick).
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Randomness for a stage inside another.
+// The random streams of a stage inside another.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// From the name of a random number to its bits.
+// Maps the key of a random number to its bits.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a chooser was asked, and that no random number is asked for twice.
+// Records the keys that a chooser was asked for, and refuses one that is asked for twice.
 
 #include <cstddef>
 #include <cstdint>

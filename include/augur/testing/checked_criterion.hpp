@@ -1,5 +1,5 @@
 #pragma once
-// A criterion whose answers are checked before anybody takes them for places in a draft or a row.
+// A criterion whose answers are checked before they are used as indices.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Random inputs that can be made smaller: whatever is built from choices shrinks by shrinking the choices.
+// Random test inputs that shrink: whatever is built from choices shrinks with them.
 
 #include <algorithm>
 #include <cstddef>

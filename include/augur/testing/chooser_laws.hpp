@@ -1,5 +1,5 @@
 #pragma once
-// The laws of Chooser, in narrow and in wide rows.
+// The law suite of Chooser, in narrow and in wide rows.
 
 #include <algorithm>
 #include <cmath>

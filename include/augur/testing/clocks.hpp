@@ -1,5 +1,5 @@
 #pragma once
-// Exponential clocks of which only the winners of some races are known, and the exact odds of the next race.
+// Exponential clocks conditioned on the winners of some races, and the exact odds of the next race.
 
 #include <algorithm>
 #include <cstddef>

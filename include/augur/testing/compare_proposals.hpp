@@ -1,5 +1,5 @@
 #pragma once
-// Proposals, printed and compared with their rows.
+// Prints proposals and compares them with their rows.
 
 #include <algorithm>
 #include <compare>

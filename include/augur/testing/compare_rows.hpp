@@ -1,5 +1,5 @@
 #pragma once
-// Rows of logits, copied and compared bit for bit.
+// Copies rows of logits and compares them bit for bit.
 
 #include <bit>
 #include <cmath>

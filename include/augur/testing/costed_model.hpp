@@ -1,5 +1,5 @@
 #pragma once
-// Models that take time without taking any: for plans with models that are not here.
+// A mock model with simulated pass times.
 
 #include <cstddef>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// How often a model is asked, and for how much.
+// A model wrapper that counts calls and rows.
 
 #include <cstddef>
 #include <memory>

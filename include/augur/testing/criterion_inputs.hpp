@@ -1,5 +1,5 @@
 #pragma once
-// Random inputs of criteria: small ones as a rule, now and then a wide vocabulary or a long draft.
+// Random inputs of criteria: small ones as a rule, sometimes a wide vocabulary or a long draft.
 
 #include <algorithm>
 #include <cstddef>

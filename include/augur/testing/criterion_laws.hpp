@@ -1,5 +1,5 @@
 #pragma once
-// The laws of AcceptanceCriterion, on random small rows: enumerated, so that each is an equality.
+// The law suite of AcceptanceCriterion on random small rows, by exact enumeration.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Random inputs of drafters, and what they propose to them.
+// Random inputs of drafters, and their proposals.
 
 #include <algorithm>
 #include <cstddef>

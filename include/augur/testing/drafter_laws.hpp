@@ -1,5 +1,5 @@
 #pragma once
-// The laws of Drafter.
+// The law suite of Drafter.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// The laws of drafters over several rounds: what became of them leaves no trace.
+// The law suite of drafters over several rounds: rejected drafts leave no trace.
 
 #include <cstddef>
 #include <cstdint>

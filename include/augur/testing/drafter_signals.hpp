@@ -1,5 +1,5 @@
 #pragma once
-// The laws of what drafters show to the policy, and of how long they draft by what they show.
+// The law suite of the signals that drafters show to a policy, and of the lengths that follow.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// The exact law of what a decoder returns: every branch of its randomness is taken, once, with its probability.
+// Enumerates every branch of a decoder's randomness once, with its probability: the exact distribution of its output.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Where two laws first differ.
+// Explains where two distributions of texts first differ.
 
 #include <algorithm>
 #include <cmath>

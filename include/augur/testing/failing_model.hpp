@@ -1,5 +1,5 @@
 #pragma once
-// Any model as one whose calls can be made to throw.
+// A model wrapper whose calls can be made to throw.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace augur::testing {
 
 namespace failing_parts {
 
-/// What every model has. A part that M lacks must not have its name here: a name that cannot be called is refused.
+/// The members that every model has. A part that M lacks must not have its name here: a name that cannot be called is
+/// refused.
 template <class M>
 class calls : public M {
  public:

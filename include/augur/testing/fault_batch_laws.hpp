@@ -1,5 +1,5 @@
 #pragma once
-// The laws of several texts at once, of which one fails.
+// The law suite of batches of which one sequence fails.
 
 #include <cstddef>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The laws of a scheme whose parts throw.
+// The law suite of schemes whose parts throw.
 
 #include <algorithm>
 #include <cstddef>

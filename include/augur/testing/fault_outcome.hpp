@@ -1,5 +1,5 @@
 #pragma once
-// What a decoding came to, in all that a fault may not change.
+// The outcome of a decoding: everything that a fault may not change.
 
 #include <algorithm>
 #include <cstddef>

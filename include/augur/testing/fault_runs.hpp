@@ -1,5 +1,5 @@
 #pragma once
-// One decoding, of whose places some throw, and whoever decodes goes on.
+// Runs a decoding with injected faults, and resumes after each.
 
 #include <cstddef>
 #include <exception>

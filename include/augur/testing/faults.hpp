@@ -1,5 +1,5 @@
 #pragma once
-// Places of a decoding that can be made to throw, one after another.
+// Injection points of a decoding that can be made to throw, one after another.
 
 #include <cstddef>
 #include <exception>

@@ -1,5 +1,5 @@
 #pragma once
-// A model that goes wrong, in one chosen way at one chosen place.
+// A model wrapper that returns one chosen wrong answer.
 
 #include <algorithm>
 #include <cstddef>

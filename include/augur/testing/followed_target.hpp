@@ -1,5 +1,5 @@
 #pragma once
-// What a drafter under test is told of what is committed, with a target's hidden states or without.
+// Tells a drafter under test what is committed, with a target's hidden states or without.
 
 #include <cstddef>
 #include <limits>

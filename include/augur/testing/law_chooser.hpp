@@ -1,5 +1,5 @@
 #pragma once
-// What the law suites decode with.
+// The chooser of the law suites.
 
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// The exact law of a scheme's output.
+// The exact distribution of a scheme's texts.
 
 #include <cstddef>
 #include <span>

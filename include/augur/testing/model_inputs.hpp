@@ -1,5 +1,5 @@
 #pragma once
-// What the laws of models are checked on: random tokens and trees, mostly few, now and then many.
+// Random inputs of models: tokens and trees, mostly few, sometimes many.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The laws of Model and its refinements, checked on random tokens.
+// The law suite of Model and its refinements, on random tokens.
 
 #include <algorithm>
 #include <cstddef>

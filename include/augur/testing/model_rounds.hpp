@@ -1,5 +1,5 @@
 #pragma once
-// The laws of models over several rounds: whatever was done with a sequence, it goes on like a fresh one.
+// The law suite of models over several rounds: whatever was done with a sequence, it continues like a fresh one.
 
 #include <algorithm>
 #include <cstddef>

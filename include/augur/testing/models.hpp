@@ -1,5 +1,5 @@
 #pragma once
-// Models without weights, for testing schemes, criteria and policies.
+// Mock models without weights, for testing schemes, criteria and policies.
 
 #include <algorithm>
 #include <cmath>

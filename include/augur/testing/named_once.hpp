@@ -1,5 +1,5 @@
 #pragma once
-// A chooser for long texts that refuses what production would get wrong in silence.
+// A chooser for long texts that refuses a random number that is asked for twice.
 
 #include <cstddef>
 #include <map>

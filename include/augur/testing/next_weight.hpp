@@ -1,5 +1,5 @@
 #pragma once
-// The tokens of a row that have weight, without a look at each that has none.
+// Iterates over the tokens of a row that have weight, without a look at each that has none.
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The laws of SpeculationPolicy.
+// The law suite of SpeculationPolicy.
 
 #include <cstddef>
 #include <limits>

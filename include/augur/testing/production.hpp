@@ -1,5 +1,5 @@
 #pragma once
-// Whether production's generator gives texts as often as enumeration says: the one place where statistics belong.
+// Tests statistically that the production generator gives texts as often as enumeration says.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a scheme keeps what its guarantee promises, by enumeration.
+// Checks by enumeration that a scheme keeps its guarantee.
 
 #include <cmath>
 #include <cstddef>

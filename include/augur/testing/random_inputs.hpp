@@ -1,5 +1,5 @@
 #pragma once
-// Random rows, models and transforms, made from choices so that they shrink.
+// Random rows, models and transforms that shrink.
 
 #include <cstddef>
 #include <cstdint>

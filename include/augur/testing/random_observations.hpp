@@ -1,5 +1,5 @@
 #pragma once
-// Observations and outcomes for testing policies with.
+// Random observations and outcomes, for testing policies.
 
 #include <cstddef>
 #include <string>

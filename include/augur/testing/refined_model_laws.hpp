@@ -1,5 +1,5 @@
 #pragma once
-// The laws of what a model may offer beyond Model: last rows, trees, hidden states, split passes, batches.
+// The law suites of Model's refinements: last rows, trees, hidden states, split passes, batches.
 
 #include <algorithm>
 #include <cstddef>

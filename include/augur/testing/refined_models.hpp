@@ -1,5 +1,5 @@
 #pragma once
-// Mocks of what a model may offer beyond the concept Model, over any function_model.
+// Mocks of Model's refinements, over any function_model.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What a law suite found, independent of any test framework.
+// The findings of a law suite, independent of any test framework.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The laws of a whole decoding scheme.
+// The law suite of a whole decoding scheme.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What a round did, as one line of text that tests compare.
+// Prints what a round did as one line, for tests to compare.
 
 #include <sstream>
 #include <string>

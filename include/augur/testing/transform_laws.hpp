@@ -1,5 +1,5 @@
 #pragma once
-// The laws of one transform of logits, as the pipeline relies on them.
+// The law suite of one logits transform, as the pipeline relies on it.
 
 #include <cmath>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// One round over a tree on models without weights: drafted, judged, and the text that comes of it.
+// One round over a tree with mock models: drafted, judged, and the resulting text.
 
 #include <concepts>
 #include <cstddef>

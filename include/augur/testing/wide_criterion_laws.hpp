@@ -1,5 +1,5 @@
 #pragma once
-// The laws of AcceptanceCriterion in wide vocabularies: exact, for few tokens of each row have weight.
+// The law suite of AcceptanceCriterion in wide vocabularies: exact, for few tokens of each row have weight.
 
 #include <algorithm>
 #include <cstddef>

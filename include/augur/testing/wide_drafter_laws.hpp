@@ -1,5 +1,5 @@
 #pragma once
-// That a drafter does far out in a wide vocabulary what it does with few tokens in a narrow one.
+// The law suite of Drafter in wide vocabularies: the same as with few tokens in a narrow one.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// That a policy which measures rows by a form of its own sees all of a wide one.
+// The law suite of policies that measure wide rows by code of their own.
 
 #include <algorithm>
 #include <cmath>

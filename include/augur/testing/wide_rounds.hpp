@@ -1,5 +1,5 @@
 #pragma once
-// One round of a wide vocabulary: what is drafted, judged and drawn, from rows in which few tokens have weight.
+// One round in a wide vocabulary: drafted, judged and drawn, from rows in which few tokens have weight.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of wide vocabularies in which few tokens have weight: around the numbers at which ids are cut and vectors end.
+// Rows of wide vocabularies in which few tokens have weight, placed around the ids where chunks and vectors end.
 
 #include <algorithm>
 #include <array>

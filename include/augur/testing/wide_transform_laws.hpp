@@ -1,5 +1,5 @@
 #pragma once
-// That a transform does to tokens of a wide vocabulary what it does to the same few in a narrow one.
+// The law suite of logits transforms in wide vocabularies: the same as with few tokens in a narrow one.
 
 #include <algorithm>
 #include <cmath>

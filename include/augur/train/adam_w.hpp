@@ -1,5 +1,5 @@
 #pragma once
-// The steps that a head takes against the slope of its losses.
+// The AdamW optimizer.
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ class adam_w {
     /// What a checkpoint kept.
     void restore(const vector<Scalar>& first, const vector<Scalar>& second, std::size_t steps, std::size_t dropped) {
         if (first.size() != first_.size() || second.size() != second_.size()) {
-            detail::fail("adam_w: moments of ", first.size(), " and ", second.size(), " numbers, but it has ",
+            detail::fail("adam_w: moments of ", first.size(), " and ", second.size(), " values, but it has ",
                          first_.size());
         }
         first_ = first;

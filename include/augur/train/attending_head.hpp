@@ -1,5 +1,5 @@
 #pragma once
-// A head on hidden states with a layer of its own, whose attention learns, too. See docs/train/attending_head.md.
+// A trainable draft head with a layer of its own, attention included. See docs/train/attending_head.md.
 
 #include <array>
 #include <atomic>

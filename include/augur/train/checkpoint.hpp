@@ -1,5 +1,5 @@
 #pragma once
-// What a head has learned, on disk. See docs/train/checkpoint.md.
+// Saves and loads the parameters of a trained head. See docs/train/checkpoint.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ struct checkpoint_file {
         state_reader in(path, options_format<Options>::kind, version);
         in.identity().check(here, in.origin());
         if (const auto bytes = in.get<std::uint32_t>("the size of a number"); bytes != sizeof(Scalar)) {
-            detail::fail(in.origin(), ": its numbers have ", bytes, " bytes, but here they have ", sizeof(Scalar));
+            detail::fail(in.origin(), ": its parameters have ", bytes, " bytes, but here they have ", sizeof(Scalar));
         }
         checkpoint<Scalar, Options> read;
         read.options = options_format<Options>::read(in);

@@ -1,5 +1,5 @@
 #pragma once
-// What is worth watching while a head learns, and how to read it.
+// Training diagnostics of a head, as JSON lines.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The attention of the last of the layers that draft, on a path of the draft's own, with updates that are learned.
+// The attention of the last draft layer, with trainable low-rank updates that only the draft path uses.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Medusa's and Hydra's heads, which can learn. See docs/train/draft_heads.md.
+// Trainable Medusa and Hydra heads. See docs/train/draft_heads.md.
 
 #include <algorithm>
 #include <cmath>
@@ -77,15 +77,15 @@ class draft_heads : public head_on_base<Base> {
 
     void assign(const numbers& values) {
         if (values.size() != values_.size()) {
-            detail::fail("draft_heads: they have ", values_.size(), " numbers, not ", values.size());
+            detail::fail("draft_heads: they have ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
     }
     /// The numbers of two of one kind change places, at no cost.
     void swap(draft_heads& other) {
         if (other.options_ != options_ || other.values_.size() != values_.size()) {
-            detail::fail("draft_heads: ", options_.heads, " heads of ", values_.size(), " numbers and ",
-                         other.options_.heads, " of ", other.values_.size(), " do not change places");
+            detail::fail("draft_heads: cannot swap ", options_.heads, " heads with ", values_.size(),
+                         " parameters and ", other.options_.heads, " with ", other.values_.size());
         }
         values_.swap(other.values_);
     }

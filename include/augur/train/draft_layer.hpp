@@ -1,5 +1,5 @@
 #pragma once
-// The last of the layers that draft, on a path of the draft's own, with low-rank updates that are learned.
+// The last draft layer, with trainable low-rank updates that only the draft path uses.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// A head on hidden states after some layers, which can learn. See docs/train/exit_head.md.
+// A trainable head on the hidden states after some layers. See docs/train/exit_head.md.
 
 #include <cstddef>
 #include <span>
@@ -67,7 +67,7 @@ class exit_head : public head_on_base<Base> {
 
     void assign(const numbers& values) {
         if (values.size() != values_.size()) {
-            detail::fail("exit_head: it has ", values_.size(), " numbers, not ", values.size());
+            detail::fail("exit_head: it has ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
         refresh();
@@ -75,8 +75,8 @@ class exit_head : public head_on_base<Base> {
     /// The numbers of two heads of one kind change places, at no cost.
     void swap(exit_head& other) {
         if (other.values_.size() != values_.size()) {
-            detail::fail("exit_head: heads of ", values_.size(), " and ", other.values_.size(),
-                         " numbers do not change places");
+            detail::fail("exit_head: cannot swap heads with ", values_.size(), " and ", other.values_.size(),
+                         " parameters");
         }
         values_.swap(other.values_);
         row_norms_.swap(other.row_norms_);

@@ -1,5 +1,5 @@
 #pragma once
-// What a low-rank update starts with.
+// Initialisation of low-rank updates.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The matrix that a head starts from, the products that training needs of it, and what heads on one have in common.
+// The frozen output matrix of a head, its products for training, and the common parts of heads on it.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// How large a learned W_exit is, and a bound on it.
+// Clamps the Frobenius norm of a trained W_exit.
 
 #include <algorithm>
 #include <cmath>

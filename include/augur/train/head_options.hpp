@@ -1,5 +1,5 @@
 #pragma once
-// What of an exit head can be learned, and where each of it lies among its numbers.
+// The options of an exit head: which parts are trainable, and their offsets among its parameters.
 
 #include <array>
 #include <cmath>

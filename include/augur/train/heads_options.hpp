@@ -1,5 +1,5 @@
 #pragma once
-// What draft heads that learn are.
+// The options of trainable Medusa and Hydra heads.
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Between a session's rounds and a trainer of draft heads.
+// Collects training examples for draft heads from a session's rounds.
 
 #include <algorithm>
 #include <cstddef>

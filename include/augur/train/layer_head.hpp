@@ -1,5 +1,5 @@
 #pragma once
-// A head on hidden states whose last layer learns, too, on the draft's path alone. See docs/train/layer_head.md.
+// A trainable head together with the last draft layer, on the draft path alone. See docs/train/layer_head.md.
 
 #include <array>
 #include <cstddef>

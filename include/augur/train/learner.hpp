@@ -1,5 +1,5 @@
 #pragma once
-// One update of a head: losses of a batch, their slope, a step.
+// One training step of a head: losses of a batch, their gradient, an optimizer step.
 
 #include <cmath>
 #include <cstddef>
@@ -72,7 +72,7 @@ class learner {
     learner(head_type head, const loss_options& losses, const adam_w_options& steps)
         : head_(std::move(head)), losses_(losses), optimizer_(static_cast<std::size_t>(head_.values().size()), steps) {
         losses.check();
-        if (head_.values().size() == 0) detail::fail("learner: this head has no number that is learned");
+        if (head_.values().size() == 0) detail::fail("learner: this head has no trainable parameter");
         if constexpr (CanBeClamped<Head>) base_square_ = head_.base().row_squares().template cast<double>().sum();
         // What a base prepares for its first products is prepared here: it is no part of what an update takes.
         const auto first = head_.forward(columns<scalar>::Zero(detail::index(head_.hidden_size()), 1),
@@ -92,7 +92,7 @@ class learner {
     bool update(const batch<scalar>& of, double baseline, std::optional<head_type>* copy = nullptr) {
         const std::size_t t = updates(), count = of.lessons.size();
         if (count == 0 || of.states.cols() != detail::index(count)) {
-            detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " lessons");
+            detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " training examples");
         }
         const auto made = head_.forward(of.states, of.asked);
         columns<scalar> slopes(made.logits.rows(), made.logits.cols());
@@ -130,7 +130,7 @@ class learner {
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
                  std::size_t steps, std::size_t dropped) {
         if (values.size() != head_.values().size()) {
-            detail::fail("learner: ", values.size(), " numbers, but the head has ", head_.values().size());
+            detail::fail("learner: ", values.size(), " parameters, but the head has ", head_.values().size());
         }
         optimizer_.restore(first, second, steps, dropped);
         head_.assign(values);

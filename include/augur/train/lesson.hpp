@@ -1,5 +1,5 @@
 #pragma once
-// What one position teaches a head: the verifier's row there, and what became of the draft.
+// A training example: the verifier's row at one position, and what became of the draft.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What a head is taught by, with exact slopes. See docs/train/losses.md.
+// The losses of a draft head, with exact gradients. See docs/train/losses.md.
 
 #include <algorithm>
 #include <cmath>

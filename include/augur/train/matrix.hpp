@@ -1,5 +1,5 @@
 #pragma once
-// The arrays that training computes with: Eigen's, of float in use and of double where gradients are checked.
+// The arrays of training: Eigen's, of float in use and of double where gradients are checked.
 
 #include <Eigen/Core>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// States of equal length, and the slope through that.
+// Normalises hidden states (RMS or layer norm, without weights): forward and backward.
 
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// How a checkpoint keeps what kind of head it is of.
+// Serializes the options of a head for checkpoints.
 
 #include <cstddef>
 #include <cstdint>

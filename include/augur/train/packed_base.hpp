@@ -1,5 +1,5 @@
 #pragma once
-// A model's own head, as the kernels that draft read it, as what an exit head starts from.
+// A model's own output matrix, packed as the draft kernels read it, as the start of an exit head.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What was seen while decoding, to learn from: a ring of fixed memory. See docs/train/replay.md.
+// The experience replay buffer: training examples in a ring of fixed memory. See docs/train/replay.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A ring of samples on disk, so that a program goes on learning where it was.
+// Saves and loads a replay buffer, so that training can resume.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// How the weights of the losses change while a head learns.
+// The schedule of the loss weights during training.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A verifier's head that follows what it says, within a bound. See docs/train/slow_updates.md.
+// Slow updates: trains the verifier's own head within a bound. See docs/train/slow_updates.md.
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ class slow_updates {
     }
     /// Goes on with a head that moved in an earlier run: drift is measured from the numbers that were frozen there.
     slow_updates(Head& head, const vector<scalar>& frozen, const slow_options& chosen) : slow_updates(head, chosen) {
-        if (!frozen.allFinite()) detail::fail("slow_updates: the frozen numbers hold a NaN or an infinity");
+        if (!frozen.allFinite()) detail::fail("slow_updates: the frozen parameters hold a NaN or an infinity");
         frozen_.assign(frozen);
     }
 

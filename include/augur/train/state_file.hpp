@@ -1,5 +1,5 @@
 #pragma once
-// Files of what was learned: written beside and renamed when whole, read with every value checked. POSIX only.
+// Files of training state: written atomically, read with every value checked. POSIX only.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ namespace augur::train {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
 
-/// Whose states these are: what was learned for another model or depth is refused.
+/// The identity of the model that was trained for: state of another model or depth is refused.
 struct state_identity {
     std::string model{};  ///< its file's fingerprint
     std::size_t layer = 0, width = 0, vocabulary_size = 0;
@@ -65,9 +65,9 @@ class unfinished_files {
     virtual void ends(const std::filesystem::path& part) = 0;
 };
 
-/// A file in the making, which has its name when it is whole: whatever ends the program before, a file of that name
-/// stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless a signal
-/// ends the program: then a file `.augur-PID-N.part` stays, which `seen` has created.
+/// Writes a file atomically: it gets its name when it is complete. Whatever ends the program before, a file of that
+/// name stays as it was. It has the permissions of the one that it replaces. What is unfinished is removed, unless a
+/// signal ends the program: then a file `.augur-PID-N.part` stays, which `seen` has created.
 /// Errors: the path and the system's reason; a pipe or a device, which it would replace.
 class state_writer {
  public:

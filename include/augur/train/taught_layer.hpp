@@ -1,5 +1,5 @@
 #pragma once
-// A layer on a target's hidden states, as EAGLE's, whose output head learns. See docs/train/taught_layer.md.
+// An EAGLE layer on a target's hidden states with a trainable output head. See docs/train/taught_layer.md.
 
 #include <cstddef>
 #include <span>

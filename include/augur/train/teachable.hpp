@@ -1,5 +1,5 @@
 #pragma once
-// What a trainer teaches: weights of a drafter, as one array of numbers. See docs/train/teachable.md.
+// The concept of trainable drafters: their parameters as one array. See docs/train/teachable.md.
 
 #include <concepts>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace augur::train {
 
-/// What the rows of a batch are guessed from beside their states; empty where the state is all there is.
+/// The inputs of a batch's rows beside their states; empty where the state is all there is.
 struct asked_rows {
     std::vector<std::size_t> heads;  ///< the head that guesses, row by row
     std::vector<token> after;        ///< the tokens after the state: context_size() of each row
@@ -22,7 +22,7 @@ struct asked_rows {
     std::vector<std::size_t> text{}, position{};
 };
 
-/// Heads that a trainer teaches, whatever they draft for: rows of logits from hidden states, differentiable by numbers
+/// Heads that a trainer trains, whatever they draft for: rows of logits from hidden states, differentiable by numbers
 /// that lie in one array.
 /// Define: scalar, options_type, pass with `logits` (classes by rows); vocabulary_size(), hidden_size(),
 ///         context_size(), tokens() (of each class; empty: the vocabulary), options(), values(), assign(values),

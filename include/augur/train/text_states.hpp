@@ -1,5 +1,5 @@
 #pragma once
-// States of whole texts, for heads that attend to what was before a position.
+// Hidden states of whole sequences, for heads that attend to earlier positions.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +29,7 @@ class text_states {
     /// Positions [0, count) of a text; those before `sure` are what they were when it was shown before.
     void show(const draft::shown_text& of, std::size_t sure, std::size_t count) {
         if (of.states.size() < count * width_) {
-            detail::fail("text_states: ", count, " positions of ", width_, " numbers were said to be shown, not ",
+            detail::fail("text_states: ", count, " positions of ", width_, " numbers were announced, not ",
                          of.states.size());
         }
         auto found =

@@ -1,5 +1,5 @@
 #pragma once
-// A head that learns from the rounds it drafts in. See docs/train/trainer.md.
+// The online trainer: trains a head on the rounds that it drafts in. See docs/train/trainer.md.
 
 #include <algorithm>
 #include <cmath>
@@ -28,16 +28,15 @@
 
 namespace augur::train {
 
-/// Keeps what rounds showed, and updates the head that drafts: an exit_head& of draft::self_speculation, draft_heads&
-/// of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher. The head
-/// changes in show(), committed() and publish() only, which are called between rounds: inside a round weights are
-/// constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp).
-/// With `background`, a thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no
-/// other but the trainer's own may use it.
-/// With `idle`, updates wait for catch_up(), which is called between texts; the share then bounds what keeping takes.
-/// The share is kept by not learning: an update is due only where, with what one is expected to take, learning stays
-/// within it, so that it is exceeded by one update at most. Keeping samples counts, too; show() passes over whole
-/// rounds where that would take more than half of the share.
+/// Keeps training examples from rounds, and updates the head that drafts: an exit_head& of draft::self_speculation,
+/// draft_heads& of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher.
+/// The head changes in show(), committed() and publish() only, which are called between rounds: inside a round weights
+/// are constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp). With `background`, a
+/// thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no other but the
+/// trainer's own may use it. With `idle`, updates wait for catch_up(), which is called between texts; the share then
+/// bounds what keeping takes. The share is kept by not learning: an update is due only where, with what one is expected
+/// to take, learning stays within it, so that it is exceeded by one update at most. Keeping samples counts, too; show()
+/// passes over whole rounds where that would take more than half of the share.
 /// Memory: the ring's; the learned numbers ten times (three heads, moments, slope, a step's old ones and new, and its
 /// new moments); per update the batch's logits four times. Of a head that attends also the states of
 /// replay_options::past positions, text by text, and per update a copy of up to four texts and their keys and values.
@@ -136,7 +135,7 @@ class trainer {
     /// One update now, whatever time it takes; published by publish(). False where there are too few samples, or the
     /// slope was dropped. Refused while a thread makes updates.
     bool update() {
-        if (options_.background) detail::fail("trainer: its thread makes the updates");
+        if (options_.background) detail::fail("trainer: a background thread makes the updates");
         std::unique_lock lock(mutex_);
         return replay_.size() >= options_.least && learn(lock);
     }
@@ -144,7 +143,7 @@ class trainer {
     /// With `idle`: the updates that waited, one for every `every` tokens since the last, whatever time they take.
     /// `stop`, if there is one, is asked before each. Publishes; returns how many were made, dropped ones among them.
     std::size_t catch_up(const std::function<bool()>& stop = {}) {
-        if (!options_.idle) detail::fail("trainer: updates are made in rounds, none waits");
+        if (!options_.idle) detail::fail("trainer: updates are made during rounds, none is pending");
         std::size_t made = 0;
         for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++made) {
             if (stop && stop()) break;

@@ -1,5 +1,5 @@
 #pragma once
-// When a trainer learns, from what, and how much time that may take. See docs/train/trainer.md.
+// The options of the online trainer: when to train, on what, and within which share of time. See docs/train/trainer.md.
 
 #include <cstddef>
 #include <functional>
@@ -38,7 +38,8 @@ inline void check(const trainer_options& chosen) {
     if (chosen.batch > chosen.replay.capacity) {
         detail::fail("trainer: batch is ", chosen.batch, ", but the ring holds ", chosen.replay.capacity);
     }
-    if (chosen.idle && chosen.background) detail::fail("trainer: updates wait, so that its thread has none");
+    if (chosen.idle && chosen.background)
+        detail::fail("trainer: with idle, updates are deferred and the background thread has none");
     if (!(chosen.share >= 0)) detail::fail("trainer: share is ", chosen.share, "; it must be 0 or more");
 }
 

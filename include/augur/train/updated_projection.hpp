@@ -1,5 +1,5 @@
 #pragma once
-// A fixed matrix with a low-rank update that is learned, and where the numbers of several such updates lie.
+// A frozen matrix with a trainable low-rank update (LoRA), and the parameter layout of several.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace augur::train {
 
-/// A fixed matrix W and what is learned beside it: W + from_rank to_rank.
+/// A frozen matrix W with a trainable low-rank update: W + from_rank to_rank.
 template <HeadBase Base>
 struct updated_projection {
     using numbers = vector<typename Base::scalar>;
@@ -53,7 +53,7 @@ struct updated_projection {
     }
 };
 
-/// Where updates lie in an array of somebody else's: one after the other, from `offset` on.
+/// The layout of updates in an array that the caller owns: one after the other, from `offset` on.
 class update_layout {
  public:
     explicit update_layout(std::size_t offset) : first_(offset), end_(offset) {}

@@ -1,5 +1,5 @@
 #pragma once
-// A target whose output head has learned. See docs/train/slow_updates.md.
+// A target whose output head is trained. See docs/train/slow_updates.md.
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// What a verifier is taught by its own past, with exact slopes.
+// The loss of slow updates (cross-entropy plus KL), with exact gradients.
 
 #include <cmath>
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace augur::train {
 
-/// What a verifier learns to say. DVI's description names both.
+/// The label that a verifier is trained on. DVI's description names both.
 enum class slow_target {
     soft,      ///< its own row, as it was when the position was seen: cross-entropy less the row's entropy
     committed  ///< the token that was committed
 };
 
-/// Of one position, in nats.
+/// The loss of one position, in nats.
 struct verifier_loss_values {
     double total = 0;  ///< cross_entropy + beta * to_old
     double cross_entropy = 0, to_old = 0;

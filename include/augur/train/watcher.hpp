@@ -1,5 +1,5 @@
 #pragma once
-// Between a session's rounds and a trainer.
+// Collects training examples from a session's rounds for a trainer.
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an exit has learned, for a model widened from its own. See docs/train/checkpoint.md.
+// Converts a trained exit head for a widened model. See docs/train/checkpoint.md.
 
 #include <array>
 #include <cmath>
@@ -44,7 +44,7 @@ class head_growth {
     /// Throws unless a head of these options makes the same logits of states with zeros behind.
     static void check(const head_options& of, const std::string& origin) {
         const auto refuse = [&](const char* what, const auto& value, const char* why) {
-            detail::fail(origin, ": its head does not follow a model that was widened: ", what, " is ", value, ", and ",
+            detail::fail(origin, ": its head cannot be converted for a widened model: ", what, " is ", value, ", and ",
                          why);
         };
         if (of.layer_rank != 0) refuse("layer_rank", of.layer_rank, "it reads what the layer's heads attended to");
@@ -78,7 +78,7 @@ checkpoint<Scalar> widened(const checkpoint<Scalar>& from, const state_identity&
     const head_growth grows(from.options, classes, whose.width, width);
     for (const auto* each : {&from.values, &from.first, &from.second}) {
         if (each->size() == detail::index(grows.narrow_size())) continue;
-        detail::fail(origin, ": it has ", each->size(), " numbers, but its head has ", grows.narrow_size());
+        detail::fail(origin, ": it has ", each->size(), " parameters, but its head has ", grows.narrow_size());
     }
     checkpoint<Scalar> made = from;
     made.options.epsilon = epsilon;

@@ -1,5 +1,5 @@
 #pragma once
-// What heads share that learn an exit_head and numbers of their own beside it.
+// The common base of heads that train an exit_head and parameters of their own.
 
 #include <algorithm>
 #include <array>
@@ -65,15 +65,15 @@ class with_exit {
     }
     void assign_numbers(const numbers& values, std::string_view who) {
         if (values.size() != values_.size()) {
-            detail::fail(who, ": it has ", values_.size(), " numbers, not ", values.size());
+            detail::fail(who, ": it has ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
         exit_.assign(values.head(exit_.values().size()));
     }
     void swap_numbers(with_exit& other, std::string_view who) {
         if (other.values_.size() != values_.size()) {
-            detail::fail(who, ": heads of ", values_.size(), " and ", other.values_.size(),
-                         " numbers do not change places");
+            detail::fail(who, ": cannot swap heads with ", values_.size(), " and ", other.values_.size(),
+                         " parameters");
         }
         exit_.swap(other.exit_);
         values_.swap(other.values_);

@@ -1,5 +1,5 @@
 #pragma once
-// Min-p: only tokens at least a fraction as probable as the most probable one stay.
+// Min-p: keeps the tokens whose probability is at least a fraction of the most probable one's.
 
 #include <algorithm>
 #include <cmath>

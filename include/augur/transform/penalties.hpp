@@ -1,5 +1,5 @@
 #pragma once
-// Penalties on tokens that occurred before.
+// Repetition, frequency and presence penalties on earlier tokens.
 
 #include <cmath>
 #include <span>

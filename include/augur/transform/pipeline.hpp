@@ -1,5 +1,5 @@
 #pragma once
-// From a row of logits to the distribution that is sampled: one pipeline, one order, the same on every model.
+// The logits pipeline: turns a row of logits into the distribution that is sampled, the same for every model.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ namespace augur::transform {
 /// anew at every position, drafted ones included, and must depend on its arguments only. What it throws passes through.
 using mask = std::function<void(std::span<float> logits, const prefix& before)>;
 
-/// What a user sets. The defaults change nothing: plain softmax.
+/// Sampling settings. The defaults change nothing: plain softmax.
 struct settings {
     transform::bias bias{};
     transform::penalties penalties{};

@@ -1,5 +1,5 @@
 #pragma once
-// Temperature: how much the distribution is sharpened.
+// Temperature: sharpens or flattens the distribution.
 
 #include <algorithm>
 #include <cmath>

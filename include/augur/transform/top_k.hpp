@@ -1,5 +1,5 @@
 #pragma once
-// Top-k: only the k largest logits stay.
+// Top-k: keeps the k largest logits.
 
 #include <algorithm>
 #include <cstddef>

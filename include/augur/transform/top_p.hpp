@@ -1,5 +1,5 @@
 #pragma once
-// Top-p (nucleus): only the smallest set of most probable tokens that holds probability p stays.
+// Top-p (nucleus): keeps the smallest set of most probable tokens with total probability p.
 
 #include <algorithm>
 #include <cmath>

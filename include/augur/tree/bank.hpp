@@ -1,5 +1,5 @@
 #pragma once
-// Draft trees to choose from, each with what was measured of it.
+// A bank of draft trees to choose from, each with its measurements.
 
 #include <algorithm>
 #include <cmath>

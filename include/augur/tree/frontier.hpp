@@ -1,5 +1,5 @@
 #pragma once
-// Which of many measured trees are worth having, and which two of them a scheduler switches between.
+// The Pareto front of measured draft trees, and the two that a scheduler switches between.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The greatest path of a draft tree in lexicographic order, and the law that makes it one.
+// The greatest path of a draft tree in lexicographic order, and its distribution.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Grows a draft tree node by node, each time by the one that brings most.
+// Greedily grows a draft tree: adds the node with the highest gain.
 
 #include <algorithm>
 #include <cstddef>

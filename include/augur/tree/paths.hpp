@@ -1,5 +1,5 @@
 #pragma once
-// A tree by the paths of its nodes, as searches and files have it.
+// A tree given by the paths of its nodes, as searches and files store it.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a scheme would gain where a round costs something else than where its drafts were judged. docs/tune/advise.md.
+// Predicts a scheme's speedup under other costs than those it was measured with. docs/tune/advise.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// How often two models' rows are near each other along a text: beta(tau). See docs/tune/beta.md.
+// Measures beta(tau): the share of positions where two models' distributions are within tau. See docs/tune/beta.md.
 
 #include <algorithm>
 #include <cstddef>

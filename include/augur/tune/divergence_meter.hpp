@@ -1,5 +1,5 @@
 #pragma once
-// How far from the target's distribution a text was drawn. See docs/tune/divergence_meter.md.
+// Measures how far a lossy scheme's texts are from the target's distribution. See docs/tune/divergence_meter.md.
 
 #include <cstddef>
 #include <utility>

@@ -1,6 +1,5 @@
 #pragma once
-// Which of many settings are worth having: successive halving, and what is left of it as a Pareto front. See
-// docs/tune/search.md.
+// Searches settings by successive halving, and returns their Pareto front. See docs/tune/search.md.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +13,7 @@
 
 namespace augur::tune {
 
-/// What one setting did with one problem.
+/// The measurement of one setting on one problem.
 struct sample {
     std::size_t tokens = 0;
     double seconds = 0;
@@ -33,7 +32,7 @@ struct sample {
     double divergence_per_token() const { return tokens > 0 ? divergence / static_cast<double>(tokens) : 0; }
 };
 
-/// A setting and what its problems came to.
+/// A setting and its totals over problems.
 struct standing {
     std::size_t candidate = 0;
     std::size_t problems = 0;  ///< the first so many

@@ -1,5 +1,5 @@
 #pragma once
-// After how many layers a model should draft for itself, and how far. See docs/tune/split.md.
+// Chooses the exit layer and draft length of self-speculation. See docs/tune/split.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What a scheme yields per second, from what its parts do. See docs/tune/throughput.md.
+// Predicts a scheme's tokens per second from pass times and acceptance. See docs/tune/throughput.md.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What draft trees bring on prompts: many at once while a tree grows, one by itself once it has.
+// Measures draft trees on prompts: many at once while a tree grows, one by itself afterwards.
 
 #include <algorithm>
 #include <concepts>
@@ -110,7 +110,7 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
     return record.counted;
 }
 
-/// What a scheme did on all prompts.
+/// The results of a scheme on all prompts.
 struct rollout_result {
     std::uint64_t rounds = 0, committed = 0;  ///< of the rounds that had room for the deepest tree
     std::uint64_t tokens = 0;

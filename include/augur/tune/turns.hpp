@@ -1,5 +1,5 @@
 #pragma once
-// How far from the best model's a text by models that took turns is. See docs/tune/turns.md.
+// Measures how far texts of switching models are from the best model's. See docs/tune/turns.md.
 
 #include <cstddef>
 #include <span>

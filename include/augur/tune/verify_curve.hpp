@@ -1,5 +1,5 @@
 #pragma once
-// What a verify pass costs, by its number of rows. See docs/tune/verify_curve.md.
+// Measures the time of a verify pass by its number of rows. See docs/tune/verify_curve.md.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace augur::tune {
 
-/// When to stop measuring.
+/// The stopping rule of a measurement.
 struct patience {
     std::size_t repetitions = 2;  ///< of each number of rows, after a first that warms up; at least 1
     double seconds = std::numeric_limits<double>::infinity();  ///< after these no further round begins

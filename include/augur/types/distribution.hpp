@@ -1,5 +1,5 @@
 #pragma once
-// A probability distribution over the vocabulary, as made from one row of logits.
+// A probability distribution over the vocabulary, made from one row of logits.
 
 #include <algorithm>
 #include <cstddef>

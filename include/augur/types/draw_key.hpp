@@ -1,12 +1,12 @@
 #pragma once
-// The names of random numbers: a number belongs to what it is for, not to how many were drawn before it.
+// The keys of random numbers: a number is named by its purpose and position, not by how many were drawn before it.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace augur {
 
-/// What a random number decides. Different purposes at one position are independent.
+/// The purpose of a random number. Different purposes at one position are independent.
 enum class purpose : std::uint32_t { exponential_race, draft, accept, correction };
 
 /// Names a random number. `round` separates attempts at the same position: a drafted token that was thrown away must

@@ -1,5 +1,5 @@
 #pragma once
-// How a draft model picks a token from its row, and what may then be claimed about it.
+// Token selectors: how a draft model picks a token from its row, and which draft distribution that gives.
 
 #include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"
@@ -57,7 +57,7 @@ struct shared_noise {
     }
 };
 
-/// No drawing of its own: the one that the criterion names takes its place when a scheme is composed (draft/named.hpp).
+/// No token selector of its own: the criterion's is used when a scheme is composed (draft/named.hpp).
 struct as_asked {};
 
 }  // namespace augur::draft

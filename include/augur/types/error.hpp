@@ -1,5 +1,5 @@
 #pragma once
-// One exception type for bad input. Messages name the values at fault.
+// The exception type for bad input. Messages name the values at fault.
 
 #include <initializer_list>
 #include <ostream>

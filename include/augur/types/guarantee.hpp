@@ -1,5 +1,5 @@
 #pragma once
-// What a decoding promises about its output, as types.
+// Guarantees of a decoding about its output, as types.
 
 #include <algorithm>
 #include <array>
@@ -73,7 +73,7 @@ struct within_numerics {
     static constexpr std::string_view name{detail::rounded_name<Exact>.data(), detail::rounded_name<Exact>.size()};
     using exact = Exact;
 };
-/// Of nothing, nothing is left to round.
+/// Without a guarantee rounding changes nothing.
 template <>
 struct within_numerics<none> : none {
     using exact = none;
@@ -161,7 +161,7 @@ using guarantee_of = typename std::remove_cvref_t<Scheme>::guarantee;
 template <class T>
 concept Lossless = guarantee::detail::lossless<guarantee_of<T>>;
 
-/// What a caller demands of generate<>: lossless (the default), or any.
+/// The guarantee that a caller requires of generate<>: lossless (the default), or any.
 struct lossless {
     template <class G>
     static constexpr bool admits = guarantee::detail::lossless<G>;

@@ -1,5 +1,5 @@
 #pragma once
-// What a speculation policy may look at.
+// The observation: what a speculation policy reads.
 
 #include <cstddef>
 #include <limits>

@@ -1,5 +1,5 @@
 #pragma once
-// The committed tokens, and the one way to look past them without leaving a trace.
+// The prefix: the committed tokens, with a way to look ahead without leaving a trace.
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 #pragma once
-// Drafted tokens, and what is claimed about where they came from.
+// A proposal: drafted tokens with the distributions that they were drawn from.
 
 #include <algorithm>
 #include <concepts>

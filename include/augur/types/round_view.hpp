@@ -1,5 +1,5 @@
 #pragma once
-// What watchers are shown of a round.
+// A view of one finished round, for watchers.
 
 #include <concepts>
 #include <cstddef>
@@ -27,7 +27,7 @@ struct committed_token {
 
 }  // namespace commit
 
-/// Where a verifier shows no hidden states, or nobody looks.
+/// The absence of hidden states: the verifier shows none, or no watcher reads them.
 struct no_states {};
 
 /// One round: of a decoding, after its commit; or of a stage inside a cascade, where nothing is committed yet. Rows and

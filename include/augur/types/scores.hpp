@@ -1,5 +1,5 @@
 #pragma once
-// What a model says: rows of logits, one per scored token.
+// A model's scores: one row of logits per scored token.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Counts of a decoding. Their sums agree with the tokens that were returned.
+// Decoding statistics. Their sums agree with the tokens that were returned.
 
 #include <array>
 #include <cstddef>

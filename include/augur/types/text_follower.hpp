@@ -1,5 +1,5 @@
 #pragma once
-// How far a copy of a prefix agrees with it, found without reading what both have had for long.
+// Tracks how far a copy of a prefix agrees with it, without rereading what both have had for long.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// The noun every other type is made of.
+// The token id type.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// How often each token occurs.
+// Counts of each token.
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-// The shape of a draft: which node follows which. A chain is the shape that needs no array.
+// The topology of a draft: each node's parent. A chain needs no array.
 
 #include <algorithm>
 #include <cstddef>
@@ -66,7 +66,7 @@ constexpr bool are_chain(std::span<const std::int32_t> all) {
 }  // namespace parents
 
 /// A tree of nodes, or several, after a prefix: the parent of each node. Refuses a parent that is not before its child.
-/// It can be used in constant expressions, but not outlive them: tree::known is a tree that does.
+/// It can be used in constant expressions, but not outlive them.
 class topology {
  public:
     static constexpr std::size_t most_nodes = 256;  ///< of what is named by paths

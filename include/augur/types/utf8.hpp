@@ -1,5 +1,5 @@
 #pragma once
-// Where code points begin and end in UTF-8, and what is not UTF-8 (Unicode 15, table 3-7).
+// UTF-8: code point boundaries and validation (Unicode 15, table 3-7).
 
 #include <cstddef>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What verification decided about one proposal.
+// A verdict: the accepted path of one proposal, and the token that follows.
 
 #include <cstddef>
 #include <string_view>

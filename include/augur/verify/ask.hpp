@@ -1,5 +1,5 @@
 #pragma once
-// One pass of a verifier over the last token of a prefix and what was drafted after it.
+// Runs the verifier over the last token of a prefix and the drafted tokens after it.
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Verification where the target's rows are made: what comes back is a verdict.
+// Verifies on the device that computed the target's rows; only a verdict comes back.
 
 #include <concepts>
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace augur::verify {
 
-/// Where rows come to the host: most models.
+/// The absence of a device verifier: rows are copied to the host, as by most models.
 struct no_device_verifier {};
 
-/// Who judges the rounds of a scheme with this chooser.
+/// The device verifier of a scheme with this chooser.
 template <class Scheme, class C>
 struct device_verifier_for {
     using type = no_device_verifier;

@@ -57,11 +57,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses(views, {}, "generate_together: 3 texts in a group of 2");
     decode::options chosen;
     chosen.on_token = [](const commit::committed_token&) { return true; };
-    refuses(two, chosen,
-            "generate_together: 2 texts in a group of 2, and one on_token, which would not know whose token it sees");
+    refuses(two, chosen, "generate_together: 2 texts in a group of 2, and one on_token, which cannot distinguish them");
     decode::options logs;
     logs.log_probabilities = true;
-    refuses(two, logs, "a loop on a device knows no log-probabilities; use decode::generate_together");
+    refuses(two, logs, "a loop on a device returns no log-probabilities; use decode::generate_together");
     BOOST_TEST(generate_together(group, std::span(views).first(0), {}).empty());
     decode::options none;
     none.stop.max_tokens = 0;

@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     decode::options chosen;
     chosen.log_probabilities = true;
     refuses([&] { decode::device::generate(loop, std::vector<token>{1}, chosen); },
-            "a loop on a device knows no log-prob");
+            "a loop on a device returns no log-prob");
     refuses([&] { decode::device::generate(loop, std::vector<token>(40, 1), {}); }, "the prompt has 40 tokens");
 }
 

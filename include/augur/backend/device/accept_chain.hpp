@@ -1,5 +1,5 @@
 #pragma once
-// accept::walk as a kernel: every row of a chain judged at once, by many blocks and the host's own criterion.
+// accept::walk for chains as a kernel: blocks judge all rows at once, with the host's own criterion.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// accept::walk as a kernel, for trees: each row is judged by a block, with a criterion of the host's own source; the
-// last block follows what they say.
+// accept::walk for trees as a kernel: each block judges a row with the host's own criterion; the last block to finish
+// walks the verdicts.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Wide products by cuBLASLt: for sources that nvcc compiles and link CUDA::cublasLt; others see nothing here.
-// See docs/backend/wide_products.md.
+// Wide matrix products by cuBLASLt. For sources that nvcc compiles and that link CUDA::cublasLt; empty for others. See
+// docs/backend/wide_products.md.
 
 #if defined(__CUDACC__)
 

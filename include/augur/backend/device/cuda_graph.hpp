@@ -1,6 +1,6 @@
 #pragma once
-// What cuda_system records with: streams that are captured, and the nodes of CUDA graphs that repeat or choose. For
-// sources that nvcc compiles; others see nothing here.
+// Stream capture and CUDA graphs with loops and branches, for cuda_system. For sources that nvcc compiles; empty for
+// others.
 
 #if defined(__CUDACC__)
 
@@ -168,7 +168,7 @@ struct capture_place {
         const auto ask = [&] { return cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, &count); };
 #endif
         check_cuda(ask(), "asking what is recorded");
-        if (status != cudaStreamCaptureStatusActive) augur::detail::fail("CUDA: what is recorded has failed before");
+        if (status != cudaStreamCaptureStatusActive) augur::detail::fail("CUDA: the recording has failed before");
     }
 
     /// Adds a node there, and has the stream go on after it.

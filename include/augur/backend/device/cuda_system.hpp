@@ -1,5 +1,5 @@
 #pragma once
-// Kernels and memory on a GPU, by CUDA's runtime. For sources that nvcc compiles; others see nothing here.
+// Kernel launches and memory on a GPU, by the CUDA runtime. For sources that nvcc compiles; empty for others.
 
 #if defined(__CUDACC__)
 

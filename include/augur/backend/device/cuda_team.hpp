@@ -1,5 +1,5 @@
 #pragma once
-// Blocks, warps and threads of a GPU, as kernels see them (team.hpp). For sources that nvcc compiles: others see none.
+// Blocks, warps and threads of a GPU, as kernels use them (team.hpp). For sources that nvcc compiles; empty for others.
 
 #if defined(__CUDACC__)
 

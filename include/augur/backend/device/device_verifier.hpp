@@ -1,5 +1,5 @@
 #pragma once
-// Verification on a device, for decode::step: tokens go there, a verdict comes back.
+// Verifies on a device for decode::step: tokens are copied there, a verdict is copied back.
 
 #include <algorithm>
 #include <cstddef>

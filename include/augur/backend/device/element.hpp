@@ -1,5 +1,5 @@
 #pragma once
-// The 16-bit numbers that device models compute with.
+// The 16-bit float types that device models compute with.
 
 #include <cstdint>
 

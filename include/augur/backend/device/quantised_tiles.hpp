@@ -1,5 +1,5 @@
 #pragma once
-// A weight matrix of small integers with a scale for every 32 of a row, in the order in which warps read it.
+// A quantised weight matrix (integers, one scale per 32 of a row), tiled in the order in which warps read it.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Who is the last of the largest that hold so much? Found digit by digit, by many blocks, from counts, without sorting.
+// Radix-selects the top-k or top-p threshold of a row: digit by digit from histograms of many blocks, without sorting.
 
 #include <bit>
 #include <cstddef>
@@ -20,7 +20,7 @@ AUGUR_HOST_DEVICE inline float value_of(std::uint32_t key) {
     return std::bit_cast<float>((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key);
 }
 
-/// The last key of a ranking: how much is needed of those that have it, and how much they hold.
+/// The threshold key of a radix select: how much is needed of those that have it, and how much they hold.
 struct last_ranked {
     std::uint32_t key = 0;
     std::uint64_t needed = 0;
@@ -55,7 +55,7 @@ AUGUR_KERNEL inline void add_in_system(std::uint64_t* to, std::uint64_t value) {
 #endif
 }
 
-/// One digit of a ranking of keys: of those in falling order, the first at which what they hold together reaches what
+/// One digit pass of a radix select: of those in falling order, the first at which what they hold together reaches what
 /// is needed. Many blocks add what the next digits of their keys hold; the last of them has the digit. Integers are
 /// added, so that no order matters. A ranking is such a launch for each digit, from the highest on.
 template <class Team>

@@ -1,5 +1,5 @@
 #pragma once
-// Acceptance for rows that a model left in device memory: a few launches per round, and a 16-byte device-to-host copy.
+// Judges a round whose rows are in device memory: a few launches, and a 16-byte copy to the host.
 
 #include <cstddef>
 #include <cstdint>

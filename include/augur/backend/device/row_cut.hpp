@@ -1,5 +1,5 @@
 #pragma once
-// Top-k, top-p and min-p of rows in a system's memory: each row's cut found by many blocks, without sorting.
+// Top-k, top-p and min-p on rows in device memory: many blocks select each row's threshold, without sorting.
 
 #include <cmath>
 #include <cstddef>
@@ -38,12 +38,12 @@ struct cut_settings {
     }
 };
 
-/// What a row's tokens are ranked by: logits for top-k, of which each counts as one; weights for top-p, by their mass;
-/// and those of the last weight by their indices, lower ones first.
+/// The key by which a row's tokens are selected: logits for top-k, of which each counts as one; weights for top-p, by
+/// their mass; and those of the last weight by their indices, lower ones first.
 enum class cut_by : std::uint32_t { logit, weight, index };
 
-/// Kernel: one digit more of the last token that stays, for each row. A block per row and tile. The last digit of
-/// weights makes a cut, and tells whether equals of the last weight are cut, too; then those of indices do.
+/// Kernel: one more digit of each row's threshold. A block per row and tile. The last digit of weights makes a cut, and
+/// tells whether equals of the last weight are cut, too; then those of indices do.
 struct cut_rows {
     static constexpr unsigned threads = most_threads;
     static constexpr unsigned index_bits = 2 * most_digit_bits;  ///< enough for augur::detail::most_counted
@@ -187,10 +187,10 @@ struct cut_rows_below {
     }
 };
 
-/// What stays of up to `most_rows` rows, as transform::pipeline has it, for temperatures above 0, and the system's
-/// memory for it: 36 bytes per row, and 16 KB where tokens are ranked. Cost: three launches for top-k, five for top-p,
-/// one where there is min-p alone; by many blocks a look at the row for each, but at chunks that may still hold the
-/// last token after the first, and none for the last two of top-p where all its equals stay.
+/// Truncates up to `most_rows` rows, as transform::pipeline has it, for temperatures above 0, and the system's memory
+/// for it: 36 bytes per row, and 16 KB where tokens are ranked. Cost: three launches for top-k, five for top-p, one
+/// where there is min-p alone; by many blocks a look at the row for each, but at chunks that may still hold the last
+/// token after the first, and none for the last two of top-p where all its equals stay.
 template <System S>
 class row_cutter {
  public:

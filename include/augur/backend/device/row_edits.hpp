@@ -1,5 +1,5 @@
 #pragma once
-// Bias, penalties and mask of rows in a system's memory: a copy is edited, from tokens, counts and bits that lie there.
+// Logit bias, penalties and token masks applied to a copy of rows in device memory.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A mask of the host's for rows in a system's memory: asked there, and sent as bits.
+// Uploads a host-side token mask as bits for rows in device memory.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Weights of rows in a system's memory, made where they are asked for: transform::pipeline's, bit for bit.
+// Sampling weights computed from rows in device memory: bit for bit those of transform::pipeline.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of logits looked at by many blocks at once: what host code says of each chunk, and then of each row.
+// Reduces rows of logits by many blocks: per chunk first, then per row, with the host's own code.
 
 #include <cstddef>
 #include <cstdint>
@@ -173,7 +173,7 @@ struct scan_rows {
     }
 };
 
-/// What one look at a row says.
+/// The result of scanning a row.
 struct scanned_row {
     augur::detail::row_scan scan;  ///< the first largest logit, and whether something can be drawn
     measure::softmax_moments moments;

@@ -1,5 +1,5 @@
 #pragma once
-// A few values to a system's memory, as parameters of kernels.
+// Copies a few values to device memory as kernel parameters.
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace augur::backend::device {
 
-/// Writes its bytes to memory of the system.
+/// Kernel: writes its bytes to the system's memory.
 struct send_bytes {
     static constexpr unsigned threads = most_threads;
     static constexpr std::size_t most = 2048;  ///< of the 4096 bytes that parameters of a kernel may have on every GPU

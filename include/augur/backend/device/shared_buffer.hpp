@@ -1,5 +1,5 @@
 #pragma once
-// What kernels and the host both read and write, without a copy.
+// Memory that kernels and the host both read and write, without a copy.
 
 #include <atomic>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace augur::backend::device {
 
-/// Room for so many T that kernels and the host see at one address; undefined at first. On CUDA it is memory of the
+/// Memory for so many T that kernels and the host see at one address; undefined at first. On CUDA it is memory of the
 /// host, and a kernel's access crosses the bus: for a handful of words. The host writes before a launch and reads after
 /// wait(); single words can also be handed over while kernels run, by publish() and published(). It must outlive what
 /// was launched on it.

@@ -1,5 +1,5 @@
 #pragma once
-// Weights times few columns: the product that reads every weight of a model once per pass.
+// Weights times few columns (skinny GEMM): reads every weight of a model once per pass.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Sorting by one block, for what is asked of tokens in an order of their own.
+// A sort within one block, for a few selected tokens.
 
 #include <bit>
 #include <cstddef>
@@ -43,7 +43,8 @@ class ranked_sort {
             });
             std::swap(values, other);
         }
-        static_assert(32 / sort_digit_bits % 2 == 0, "what is sorted ends where it began");
+        static_assert(32 / sort_digit_bits % 2 == 0,
+                      "an odd number of digits would leave the result in the other buffer");
     }
 
  private:

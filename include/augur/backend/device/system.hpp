@@ -1,6 +1,6 @@
 #pragma once
-// Where kernels run and what they work on lies: a system has memory, moves it to and from the host, and runs kernels in
-// the order in which they were launched. emulated_system is the one that needs no GPU; cuda_system.hpp has the other.
+// The device abstraction: memory, copies and in-order kernel launches. emulated_system needs no GPU; cuda_system.hpp is
+// the GPU's.
 
 #include <concepts>
 #include <cstddef>
@@ -215,7 +215,7 @@ struct emulated_system {
 
 static_assert(ControllingSystem<emulated_system>);
 
-/// Room for so many T in a system's memory; undefined at first.
+/// A buffer of so many T in a system's memory; undefined at first.
 template <class T, System S>
 class buffer {
     static_assert(std::is_trivially_copyable_v<T>);

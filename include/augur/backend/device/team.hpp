@@ -1,6 +1,6 @@
 #pragma once
-// How kernels are written: once, for the threads of a GPU's block and for a processor that emulates them one after the
-// other.
+// The thread-block abstraction that kernels are written against: a GPU's threads, or a CPU that emulates them one after
+// another.
 
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-// A weight matrix in the order in which warps read it.
+// A weight matrix of 16-bit floats, tiled in the order in which warps read it.
 
 #include <algorithm>
 #include <bit>

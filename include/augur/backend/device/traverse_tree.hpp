@@ -1,5 +1,5 @@
 #pragma once
-// accept::traversal as a kernel: one block goes through a tree, from its leaves to its root.
+// accept::traversal as a kernel: one block walks a tree from its leaves to its root.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-// A row of a tree as a criterion sees it in a kernel: the target's, and what rejected siblings leave of it.
+// The row that a criterion judges at a tree node in a kernel: the target's distribution, or its residual after rejected
+// siblings.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a drafter on the host claims of the tokens that it drew, brought to where they are judged.
+// Uploads the draft distributions of a host drafter to the device that judges its tokens.
 
 #include <algorithm>
 #include <cstddef>

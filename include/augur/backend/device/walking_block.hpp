@@ -1,5 +1,5 @@
 #pragma once
-// A target's row and its random numbers for a criterion of the host's own source, asked by the blocks of a kernel.
+// A target row and its random numbers, given to a host-source criterion by the blocks of a kernel.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// Rows as criteria and drawings need them: scanned, cut and weighed, by the launches that the settings ask for.
+// Rows as criteria and token selectors need them: scanned, truncated and weighed, by the launches that the settings
+// require.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace augur::backend::device {
 
-/// What became of a row.
+/// The outcome of scanning a row.
 struct row_outcome {
     token drawn = no_token;      ///< in place of the drafted token; no_token where that is accepted
     std::uint32_t possible = 0;  ///< 0 where nothing can be drawn from the row

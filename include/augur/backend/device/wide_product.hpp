@@ -1,5 +1,5 @@
 #pragma once
-// Weights times many columns, by a library that multiplies whole matrices. See docs/backend/wide_products.md.
+// Weights times many columns (GEMM), by a library. See docs/backend/wide_products.md.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Memory for weights and caches: aligned to 2 MB and offered to the kernel for huge pages, or to a cache line if small.
+// An aligned buffer for weights and caches: 2 MB alignment and huge pages where large, cache lines where small.
 
 #include <algorithm>
 #include <cstddef>

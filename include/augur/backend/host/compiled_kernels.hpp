@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of every instruction set this compiler can target: slow to compile, and done wherever this is included.
+// Compiles the kernels of every instruction set that this compiler can target. Slow to compile wherever it is included.
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-// A lock that is usable, and guards what is whole, in a child of fork().
+// A lock that stays usable in a child of fork(), with consistent data behind it.
 
 #include <atomic>
 #include <chrono>

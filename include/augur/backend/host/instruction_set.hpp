@@ -1,5 +1,5 @@
 #pragma once
-// Which vector instructions the host kernels use.
+// The instruction sets of the host kernels, and which of them this processor has.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels are asked to do. Plain data, the same for every instruction set.
+// The arguments of the host kernels: plain data, the same for every instruction set.
 
 #include <cstddef>
 #include <string_view>

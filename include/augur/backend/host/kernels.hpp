@@ -1,6 +1,7 @@
 #pragma once
-// The choice of kernels. They are compiled into every source that includes this, which takes most of its compiler's
-// time. A program of several sources can compile them once: see docs/llama/host.md, "Compiling".
+// Dispatches to the kernels of the best instruction set. They are compiled into every source that includes this, which
+// takes most of its compiler's time. A program of several sources can compile them once: see docs/llama/host.md,
+// "Compiling".
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"

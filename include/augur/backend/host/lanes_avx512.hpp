@@ -1,6 +1,6 @@
 #pragma once
-// Sixteen float lanes in one AVX-512 register, with VNNI for bytes; with AVX512_BF16 for pairs of bfloat16 where it is
-// there.
+// Sixteen float lanes in one AVX-512 register, with VNNI for bytes and AVX512_BF16 for pairs of bfloat16 where
+// available.
 
 #if defined(__x86_64__)
 

@@ -1,5 +1,5 @@
 #pragma once
-// Sixteen float lanes in portable C++: the definition that the vector versions match bit for bit.
+// Sixteen float lanes in portable C++: the reference that the vector versions match bit for bit.
 
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A weight matrix in the kernels' layout.
+// A weight matrix packed in the layout of the host kernels.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// From the blocks of model files into panels, and single weights back. The layouts are described in storage.hpp.
+// Packs the blocks of model files into panels, and unpacks single weights. The layouts are described in storage.hpp.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// How packed weights lie in memory. Rows are grouped in panels of 16; within a panel, K runs outermost and the 16 rows'
-// weights for one k lie together, so that an output row is one lane of a vector.
+// The memory layout of packed weights. Rows are grouped in panels of 16; within a panel, K runs outermost and the 16
+// rows' weights for one k lie together, so that an output row is one lane of a vector.
 
 #include <cstddef>
 #include <cstdint>

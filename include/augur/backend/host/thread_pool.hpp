@@ -1,5 +1,5 @@
 #pragma once
-// A few threads that share loops of some microseconds.
+// A small thread pool for parallel loops of some microseconds.
 
 #include <algorithm>
 #include <atomic>

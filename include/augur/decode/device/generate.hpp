@@ -1,5 +1,5 @@
 #pragma once
-// generate for decodings that live on a device: the host watches, streams, and says when it is enough.
+// generate for on-device decoding: the host polls, streams tokens and stops the loop.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace augur::decode::device {
 
-/// What the host knows of a decoding that it only watches.
+/// The host's view of a decoding that runs on the device.
 class watched_text {
  public:
     watched_text(std::span<const token> prompt, const commit::stop_conditions& conditions, std::size_t vocabulary,
@@ -47,7 +47,7 @@ class watched_text {
     finish_reason finished = finish_reason::running;
 };
 
-/// Shows the host what the device has done since.
+/// Polls the device's progress and updates the host's view.
 template <class Loop>
 class loop_follower {
  public:
@@ -94,7 +94,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
               double patience = 60) {
     static_assert(decode::detail::keeps_the_guarantee<Loop, Demanded>::value);
     if (chosen.log_probabilities)
-        augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate");
+        augur::detail::fail("a loop on a device returns no log-probabilities; use decode::generate");
     watched_text text(checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop,
                       loop.vocabulary_size(), loop.capacity());
     loop_follower follower(loop, text, chosen.on_token);

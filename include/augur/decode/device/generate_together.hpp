@@ -1,5 +1,5 @@
 #pragma once
-// generate_together for texts that are decoded together on a device.
+// generate_together for sequences that are decoded together on a device.
 
 #include <algorithm>
 #include <cstddef>
@@ -68,10 +68,10 @@ auto generate_together(Group& group, std::span<const std::span<const token>> pro
                        loop_as how = loop_as::whole, double patience = 60) {
     static_assert(decode::detail::keeps_the_guarantee<Group, Demanded>::value);
     if (chosen.log_probabilities)
-        augur::detail::fail("a loop on a device knows no log-probabilities; use decode::generate_together");
+        augur::detail::fail("a loop on a device returns no log-probabilities; use decode::generate_together");
     if (chosen.on_token || prompts.size() > group.size()) {
         augur::detail::fail("generate_together: ", prompts.size(), " texts in a group of ", group.size(),
-                            chosen.on_token ? ", and one on_token, which would not know whose token it sees" : "");
+                            chosen.on_token ? ", and one on_token, which cannot distinguish them" : "");
     }
     using text_type = typename Group::text_type;
     std::list<detail::watched_member<text_type>> members;  // followers refer to their texts

@@ -1,5 +1,5 @@
 #pragma once
-// EAAD's bins for decodings that live on a device.
+// The entropy_bins policy (EAAD) for on-device decoding.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Prompt lookup for decodings that live on a device: the text that lies there is searched there.
+// The prompt_lookup drafter for on-device decoding: searches the tokens in device memory.
 
 #include <cstddef>
 #include <cstdint>

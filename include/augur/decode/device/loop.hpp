@@ -1,5 +1,5 @@
 #pragma once
-// Whole decodings as launches: draft, verify, accept and commit, round after round, and the host only watches.
+// The on-device decoding loop: launches draft, verify, accept and commit round after round; the host only polls.
 
 #include <bit>
 #include <cstddef>

@@ -1,6 +1,5 @@
 #pragma once
-// A draft's row becomes a token on the device: the policy is asked, a drawing picks, what is claimed about the token is
-// kept.
+// Drafts one token in the on-device loop: asks the policy, selects a token from the row, keeps its draft distribution.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a decoding that lives on the device needs of whoever drafts in it.
+// The drafter concept of the on-device loop.
 
 #include <concepts>
 #include <cstddef>
@@ -36,7 +36,7 @@ concept ResidentModel = requires(const M& model, const token* text, const std::u
     { model.logits() } -> std::same_as<const float*>;
 };
 
-/// What a loop is made for.
+/// The sizes that a loop is built for.
 struct loop_sizes {
     std::size_t vocabulary = 0;
     std::size_t capacity = 0;      ///< tokens of the text

@@ -1,5 +1,5 @@
 #pragma once
-// Bias and penalties in a decoding that lives on the device: tokens are counted where they are committed.
+// Logit bias and penalties in the on-device loop: tokens are counted where they are committed.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +48,7 @@ class loop_edits {
           biases_(on, std::span<const added_bias>(in_order_of_tokens(chosen.bias))) {
         if (chosen.mask) {
             augur::detail::fail(
-                "settings.mask edits logits on the host, which a decoding that lives on the device does not return to; "
+                "settings.mask edits logits on the host, which on-device decoding does not return to; "
                 "use decode::generate with a model on the device, whose rounds ask it");
         }
         if (!chosen.bias.active() && !penalties_.active()) return;

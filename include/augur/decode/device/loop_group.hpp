@@ -1,5 +1,5 @@
 #pragma once
-// Several texts in one decoding on a device: each with its own draft and verdict, and one pass of the target for all.
+// Several sequences in one on-device loop: a draft and a verdict for each, and one pass of the target for all.
 
 #include <bit>
 #include <concepts>

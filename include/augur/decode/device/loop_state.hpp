@@ -1,5 +1,5 @@
 #pragma once
-// A decoding that lives on the device: what changes from round to round, and the small kernels that count.
+// The state of the on-device loop from round to round, and the small kernels that update it.
 
 #include <cstddef>
 #include <cstdint>

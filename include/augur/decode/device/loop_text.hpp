@@ -1,5 +1,5 @@
 #pragma once
-// One text of a decoding that lives on the device: all that a round does to it, but the target's pass.
+// One sequence of the on-device loop: everything of a round but the target's pass.
 
 #include <algorithm>
 #include <bit>

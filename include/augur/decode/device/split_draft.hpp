@@ -1,5 +1,5 @@
 #pragma once
-// Self-speculation for decodings that live on a device: the target's own first layers draft, and its others verify.
+// Self-speculation for the on-device loop: the target's lower layers draft, its upper layers verify.
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Attention of new rows over their sequences' caches, with a head of keys and values for each group of queries.
+// Attention (GQA) of new rows over their sequences' key-value caches on a device.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// What attention's warps do with fragments: keys times queries, and values times weights.
+// The tensor-core fragments of attention's warps: keys times queries, and values times weights.
 
 #include <cstdint>
 

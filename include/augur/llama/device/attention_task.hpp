@@ -1,5 +1,5 @@
 #pragma once
-// What attention on a device is asked for, and what its blocks leave for one another.
+// The arguments of attention on a device, and the partial results that its blocks exchange.
 
 #include <cmath>
 #include <cstddef>

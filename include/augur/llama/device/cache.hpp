@@ -1,5 +1,5 @@
 #pragma once
-// Keys and values of one sequence in a device's memory.
+// The key-value cache of one sequence in device memory.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Passes of a Llama on a device: what they ask for, checked and put into rows, and what they leave in their sequences.
+// Runs passes of a Llama on a device: checks them, gathers their rows and stores the results in their sequences.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Exit heads on a device, for self-speculation there. See docs/llama/device.md.
+// Exit heads on a device, for self-speculation. See docs/llama/device.md.
 
 #include <cstddef>
 #include <memory>

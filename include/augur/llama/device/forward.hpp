@@ -1,5 +1,5 @@
 #pragma once
-// The forward pass on a device: new rows of any sequences through some layers, as launches of kernels.
+// The forward pass on a device: new rows of any sequences through some layers, as kernel launches.
 
 #include <algorithm>
 #include <bit>
@@ -22,8 +22,7 @@
 
 namespace augur::llama::device {
 
-/// What becomes of the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values
-/// cached.
+/// Finishes the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values cached.
 template <class Element>
 struct place_sums {
     const row_place* rows;

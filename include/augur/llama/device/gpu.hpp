@@ -1,5 +1,6 @@
 #pragma once
-// The bundled Llama on a GPU, for sources that nvcc does not compile: link one that includes gpu.inc and that it does.
+// The bundled Llama on a GPU, for sources that nvcc does not compile: link a source that includes gpu.inc and that nvcc
+// compiles.
 
 #include <cstddef>
 #include <string>

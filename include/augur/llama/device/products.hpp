@@ -1,5 +1,5 @@
 #pragma once
-// By which products a pass on a device goes, and so of how many rows it is and what may be said about them.
+// Chooses the matrix products of a pass on a device, by its number of rows.
 
 #include <algorithm>
 #include <array>

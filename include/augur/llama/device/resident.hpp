@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's passes over a text that lies on the device, as launches that know neither its tokens nor its length.
+// Runs a Llama's passes over a sequence in device memory, as launches that need neither tokens nor length on the host.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's passes over several texts that lie on the device: one launch of every kernel for all of them.
+// Runs a Llama's passes over several sequences in device memory: one launch of every kernel for all of them.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What happens to single rows on a device: where they stand, and the kernels that embed, turn and normalise them.
+// Row kernels on a device: positions, embedding, rotary embedding and RMS norm.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// What a Llama on a device remembers of one sequence.
+// The state of one sequence of a Llama on a device.
 
 #include <algorithm>
 #include <cstddef>

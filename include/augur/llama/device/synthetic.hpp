@@ -1,6 +1,6 @@
 #pragma once
-// Random weights in the shape of known models, made on the device: for measuring where there is no file.
-// See docs/llama/device_synthetic.md.
+// Random weights in the shape of known models, made on the device, for benchmarks without a file. See
+// docs/llama/device_synthetic.md.
 
 #include <algorithm>
 #include <array>

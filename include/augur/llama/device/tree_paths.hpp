@@ -1,5 +1,5 @@
 #pragma once
-// Where a tree's nodes find what they attend to.
+// The tree attention mask: the positions that a tree's nodes attend to.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's weights in a device's memory, as its kernels read them.
+// A Llama's weights in device memory, as its kernels read them.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-// A Llama in a larger shape, made in a device's memory from the small one's weights. See docs/llama/device_widened.md.
+// A Llama widened to a larger shape, made in device memory from the small model's weights. See
+// docs/llama/device_widened.md.
 
 #include <algorithm>
 #include <array>
